@@ -1,0 +1,74 @@
+"""Everything that pytest-ltm raises on purpose.
+
+LtmError
+ +- ConfigurationError   an option, ini value, marker or hook result that cannot work
+ +- ScenarioError        a scenario that breaks the rules of the game (asks nothing, waits backwards ...)
+ +- DefinitionError      a definition, suite or scenario file that cannot be read
+ +- DatasetError         a data set file that cannot be read
+ +- AgentError           something that cannot be used as an agent
+ |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
+ +- FillerError          a filler that cannot fill
+ +- TokenizerError       an encoding that is unknown or not available here
+ +- LtmInternalError     our own bug
+"""
+
+from __future__ import annotations
+
+
+class LtmError(Exception):
+    """The root of all errors of this package."""
+
+
+class ConfigurationError(LtmError):
+    """An option, ini value, marker or hook result that cannot work; becomes `pytest.UsageError`."""
+
+
+class ScenarioError(LtmError):
+    """A scenario that breaks the rules: asks nothing, waits backwards, speaks outside its body."""
+
+
+class DefinitionError(LtmError):
+    """A definition, suite or scenario file that cannot be read: names the file, the field, what was expected."""
+
+
+class DatasetError(LtmError):
+    """A data set file that cannot be read: names the file, the record, what was expected."""
+
+
+class AgentError(LtmError):
+    """Something that was given as an agent and cannot be used as one."""
+
+
+class AgentFault(AgentError):
+    """The agent did not answer a message; never scored as a zero.
+
+    `fatal` is true if the conversation cannot go on after it.
+    """
+
+    def __init__(self, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.fatal = fatal
+
+
+class FillerError(LtmError):
+    """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
+
+
+class TokenizerError(LtmError):
+    """An encoding that is unknown, or neither carried nor to be had here."""
+
+
+class LtmInternalError(LtmError):
+    """Our own bug, never the agent's or the scenario's."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message} (a bug in pytest-ltm: please report it with this text)")
+
+
+def did_you_mean(wrong: str, known: object) -> str:
+    """Return " Did you mean 'x'?" for the known name nearest to `wrong`, else ""."""
+    import difflib  # noqa: PLC0415 - only an error pays for it
+
+    names = sorted(str(name) for name in known)  # type: ignore[attr-defined]
+    near = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,78 @@
+"""Exchange and Transcript: what was said, append-only; gaps and answers are derived, never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Kind = Literal["opening", "say", "ask", "reset", "filler"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One message to the agent and its reply."""
+
+    number: int
+    """Its place in the conversation, from 0; also its id in the journal."""
+    by: str
+    """The example that spoke (`colours/0`), or "" for opening and filler."""
+    kind: Kind
+    message: str
+    reply: str
+    start: int
+    """Tokens of the conversation before the message."""
+    message_tokens: int
+    reply_tokens: int
+    now: datetime
+    """The conversation's time when the message was sent."""
+    told: bool = False
+    """The agent was told this exchange and generated nothing: the reply is not its own."""
+
+    @property
+    def message_end(self) -> int:
+        """Tokens of the conversation up to the end of the message."""
+        return self.start + self.message_tokens
+
+    @property
+    def end(self) -> int:
+        """Tokens of the conversation up to the end of the reply."""
+        return self.start + self.message_tokens + self.reply_tokens
+
+
+def gap(needle: Exchange, question: Exchange) -> int:
+    """Return the tokens really passed from the end of the needle's message to the start of the question's."""
+    return question.start - needle.message_end
+
+
+class Transcript(Sequence[Exchange]):
+    """The exchanges of one conversation in the order in which they happened."""
+
+    def __init__(self) -> None:
+        self._exchanges: list[Exchange] = []
+        self._by: dict[str, list[Exchange]] = {}
+
+    def append(self, exchange: Exchange) -> None:
+        """Add the next exchange."""
+        self._exchanges.append(exchange)
+        self._by.setdefault(exchange.by, []).append(exchange)
+
+    def of(self, speaker: str) -> Sequence[Exchange]:
+        """Return the exchanges of one example, in order."""
+        return self._by.get(speaker, [])
+
+    @property
+    def position(self) -> int:
+        """Tokens said so far, by anyone."""
+        return self._exchanges[-1].end if self._exchanges else 0
+
+    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:  # type: ignore[override]
+        """Return one exchange, or a list for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(self._exchanges)
