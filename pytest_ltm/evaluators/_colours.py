@@ -1,0 +1,47 @@
+"""Colours: the answer names the favourite colour told last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._score import Score
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._words import around, has_phrase, joined, snippet
+
+_SPELLINGS = {"gray": "grey", "grey": "gray"}
+
+
+@dataclass(frozen=True, slots=True)
+class NamesColour:
+    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
+
+    `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
+    space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
+    """
+
+    expected: str
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer names the colour, else 0."""
+        answer = last(answers)
+        rule = f"colours/{1 if self.scoring == 'current' else self.scoring}"
+        if self._names(answer):
+            at = max(answer.lower().find(self.expected.lower()), 0)
+            evidence = around(answer, at, at + len(self.expected))
+            return Score(1.0, f"names {self.expected!r}", rule=rule, evidence=evidence)
+        return Score(0.0, f"does not name {self.expected!r}", rule=rule, evidence=snippet(answer))
+
+    def _names(self, answer: str) -> bool:
+        colour = self.expected.lower()
+        if self.scoring == "v3.5":
+            return colour in answer.lower()
+        if self.scoring == "paper":
+            return re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", answer.lower()) is not None
+        text = joined(answer)
+        return has_phrase(text, colour) or has_phrase(text, _SPELLINGS.get(colour, colour))

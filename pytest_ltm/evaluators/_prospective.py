@@ -1,0 +1,55 @@
+"""Prospective Memory: a quote is appended to one later reply, and to no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._score import Score
+from pytest_ltm._transcript import Exchange
+from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm.evaluators._words import bare, has_phrase, joined, snippet
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteAtReply:
+    """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
+
+    Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
+    for the quote in lower case and without ASCII punctuation; `current` looks for its words in a row.
+    """
+
+    quote: str
+    nth: int
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, since: Sequence[Exchange], /) -> Score | None:
+        """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0."""
+        return self.judge([exchange.reply for exchange in since])
+
+    def judge(self, replies: Sequence[str]) -> Score | None:
+        """Return the verdict on the replies since the instruction, its own reply first."""
+        quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
+        rule = f"prospective-memory/{1 if self.scoring == 'current' else self.scoring}"
+        early = [n for n in quoted if n != self.nth]
+        if early:
+            reason = f"the quote belongs in reply {self.nth} alone, found in {_listed(quoted)}"
+            return Score(0.0, reason, rule=rule, evidence=snippet(replies[early[0] - 1]))
+        if len(replies) < self.nth:
+            return None
+        evidence = snippet(replies[self.nth - 1]) if self.nth >= 1 else ""
+        if quoted:
+            return Score(1.0, f"the quote stands in reply {self.nth} alone", rule=rule, evidence=evidence)
+        return Score(0.0, f"the quote is not in reply {self.nth}", rule=rule, evidence=evidence)
+
+    def _quotes(self, reply: str) -> bool:
+        if self.scoring == "current":
+            return has_phrase(joined(reply), self.quote)
+        return bare(self.quote) in bare(reply)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ("reply " if len(numbers) == 1 else "replies ") + ", ".join(map(str, numbers))
