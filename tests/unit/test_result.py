@@ -1,0 +1,172 @@
+"""Results are plain data that survive a file, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._errors import LtmError
+from pytest_ltm._result import (
+    ConversationResult,
+    NeedleRef,
+    QuestionResult,
+    RunResult,
+    ScenarioResult,
+    conversation_from_json,
+    read_results,
+    run_from_json,
+    scenario_from_json,
+    to_json,
+    write_results,
+)
+from pytest_ltm._score import Check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEEDLE = NeedleRef(number=4, text="I have come to prefer ochre.", gap=8214, seconds_passed=10800.0)
+QUESTION = QuestionResult(
+    number=61, text="What is my favourite colour?", answer="Teal.", gap=8214, needles=(NEEDLE,)
+)
+ROW = ScenarioResult(
+    scenario="colours", example="0", agent="full", span_label="10k", span=10_000, trial="0",
+    nodeid="ltm/colours.py::test_colours[full-10k-0-0]", outcome="failed", score=0.5,
+    reason="'ochre' is not in 'Teal.'", checks=(Check("a", ok=True), Check("b", ok=False)), rule="colours/2",
+    evidence="Teal.", skills=("R",), gap=8214, measured_span=9000, overrun=True, tokens=120, cost_usd=0.25,
+    questions=(QUESTION,),
+)  # fmt: skip
+CONVERSATION = ConversationResult(
+    agent="full", agent_spec="full", span_label="10k", span=10_000, trial="0", plan_fingerprint="p1",
+    agent_fingerprint="a1",
+    scenarios=(ROW, replace(ROW, example="1", outcome="error", score=None, cause="agent")),
+    tokens=12_000, filler_tokens=5_000, exchanges=62, simulated_seconds=10800.0, notices=("one overran",),
+    ended="agent gone",
+)  # fmt: skip
+
+
+def test_every_kind_of_result_survives_json() -> None:
+    run = RunResult(run_id="r1", conversations=(CONVERSATION,), folder=".ltm/runs/r1", notices=("note",))
+
+    assert scenario_from_json(json.loads(json.dumps(to_json(ROW)))) == ROW
+    assert conversation_from_json(json.loads(json.dumps(to_json(CONVERSATION)))) == CONVERSATION
+    assert run_from_json(json.loads(json.dumps(to_json(run)))) == run
+
+
+def test_a_written_file_reads_back_equal(tmp_path: Path) -> None:
+    write_results(tmp_path / "results.json", CONVERSATION)
+
+    assert read_results(tmp_path / "results.json") == CONVERSATION
+
+
+def test_equal_results_are_equal_bytes_and_rewriting_what_was_read_changes_none(tmp_path: Path) -> None:
+    write_results(tmp_path / "a", CONVERSATION)
+    write_results(tmp_path / "b", read_results(tmp_path / "a"))
+
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert b"\r" not in (tmp_path / "a").read_bytes()
+
+
+def test_texts_stay_readable_and_half_a_surrogate_pair_does_not_break_the_file(tmp_path: Path) -> None:
+    odd = replace(CONVERSATION, notices=("größer 漢字", "half \ud83d pair"))
+
+    write_results(tmp_path / "results.json", odd)
+
+    assert "größer 漢字".encode() in (tmp_path / "results.json").read_bytes()
+    assert read_results(tmp_path / "results.json") == odd
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": "high"}, r"scenarios\[1\].score: expected a number, not 'high'"),
+        ({"tokens": 1.5}, r"scenarios\[1\].tokens: expected a whole number, not 1.5"),
+        ({"overrun": 0}, r"scenarios\[1\].overrun: expected true or false, not 0"),
+        ({"tokens": True}, r"scenarios\[1\].tokens: expected a whole number, not True"),
+        ({"outcome": "lost"}, r"scenarios\[1\].outcome: expected one of 'passed', .*, not 'lost'"),
+        (
+            {"questions": [{"number": 1}]},
+            r"scenarios\[1\].questions\[0\]: no field 'text' \(fields: number\)",
+        ),
+        ({"questions": {}}, r"scenarios\[1\].questions: expected a list, not {}"),
+        ({"questions": [3]}, r"scenarios\[1\].questions\[0\]: expected an object, not 3"),
+        ({"outcome": "passed"}, r"scenarios\[1\]: outcome 'passed' cannot have score None"),
+    ],
+)
+def test_a_wrong_field_is_named_with_file_and_place(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "results.json"
+    write_results(path, CONVERSATION)
+    record = json.loads(path.read_text())
+    record["scenarios"][1].update(change)
+    path.write_text(json.dumps(record))
+
+    with pytest.raises(LtmError, match=f"results.json.*{message}"):
+        read_results(path)
+
+
+def test_a_missing_field_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    write_results(path, CONVERSATION)
+    record = json.loads(path.read_text())
+    del record["agent_spec"]
+    path.write_text(json.dumps(record))
+
+    with pytest.raises(LtmError, match=r"results\.json: no field 'agent_spec'"):
+        read_results(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a results file"),
+        (b"\xff\xfe", "not a results file"),
+        (b'{"format": "other"}', "format 'other', expected 'pytest-ltm results 1'"),
+        (b"[1]", "format None"),
+        (b"[" * 100_000, "not a results file"),
+    ],
+)
+def test_a_file_that_is_no_results_file_is_refused_by_name(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "broken.json").write_bytes(content)
+
+    with pytest.raises(LtmError, match=f"broken.json: .*{message}"):
+        read_results(tmp_path / "broken.json")
+
+
+def test_a_file_that_is_absent_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(LtmError, match=r"absent\.json: cannot be read"):
+        read_results(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score"), [("error", 0.0), ("skipped", 0.0), ("passed", None), ("failed", None)]
+)
+def test_only_rows_with_a_score_pass_or_fail(outcome: Any, score: float | None) -> None:
+    with pytest.raises(ValueError, match="cannot have score"):
+        replace(ROW, outcome=outcome, score=score)
+
+
+@pytest.mark.parametrize("score", [1.01, -0.1, float("nan")])
+def test_a_score_outside_its_range_is_refused(score: float | None) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        replace(ROW, score=score)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        ("agent", True),
+        ("judge", True),
+        ("not reached", True),
+        ("unscored", False),
+        ("scenario", False),
+        ("", False),
+    ],
+)
+def test_only_agent_judge_and_budget_are_infrastructure(cause: Any, expected: bool) -> None:
+    assert replace(ROW, outcome="skipped", score=None, cause=cause).infrastructure is expected
