@@ -17,10 +17,11 @@ class FillerExchange:
 class Filler(Protocol):
     """A source of filler; one instance serves one conversation."""
 
-    def make(self, tokens: int) -> FillerExchange:
-        """Return filler whose message plus expected reply have about `tokens` tokens, never more.
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return filler whose message plus expected reply just reach `tokens` tokens: with one item less they would not.
 
-        If not even the smallest filler fits, return the smallest. Costs time linear in `tokens`.
+        The message never has more than `max_message_tokens`, even if the target is then not reached; 0 tokens
+        ask for the smallest filler. Costs time linear in the tokens made.
         """
         ...
 

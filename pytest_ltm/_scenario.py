@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._errors import ScenarioError
-from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import Exchange
+
+if TYPE_CHECKING:
+    from pytest_ltm._score import Score, Unscored
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

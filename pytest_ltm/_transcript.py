@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 Kind = Literal["opening", "say", "ask", "reset", "filler"]
 
@@ -61,6 +63,10 @@ class Transcript(Sequence[Exchange]):
     def of(self, speaker: str) -> Sequence[Exchange]:
         """Return the exchanges of one example, in order."""
         return self._by.get(speaker, [])
+
+    def since(self, number: int) -> Sequence[Exchange]:
+        """Return the exchanges from `number` on."""
+        return self._exchanges[number:]
 
     @property
     def position(self) -> int:

@@ -1,0 +1,256 @@
+"""Conversation: the one loop that acts. The agenda decides, this carries it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._errors import AgentFault, LtmError, ScenarioError
+from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
+from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
+from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start
+from pytest_ltm._score import Unscored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._channel import Channel
+    from pytest_ltm._filler import Filler
+    from pytest_ltm._plan import Plan
+    from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm._transcript import Exchange, Kind
+
+PATIENCE = 3
+"""So many faults in a row mean that the agent is gone: more messages would only cost."""
+
+
+class Conversation:
+    """One dialogue with one agent, in which every example of the plan is played."""
+
+    def __init__(
+        self, plan: Plan, bodies: Sequence[Body], *, channel: Channel, filler: Filler, counter: TokenCounter
+    ) -> None:
+        self.plan, self.channel = plan, channel
+        self.notices: list[str] = []
+        self.gone: str | None = None
+        """Why the conversation cannot go on, if so."""
+        self.finished = False
+        self.lanes = [
+            Lane(index, example, body, None if plan.span is None else example.span or plan.span)
+            for index, (example, body) in enumerate(zip(plan.examples, bodies, strict=True))
+        ]
+        entries = [Entry(scenario=e.scenario, incompatible=frozenset(e.incompatible)) for e in plan.examples]
+        self._agenda = Agenda(entries, now=channel.clock.now)
+        self._filler, self._counter = filler, counter
+        self._watched: dict[int, Lane] = {}
+        self._opened = False
+
+    def step(self) -> None:
+        """Carry out one decision; after the last, `finished` is true."""
+        if not self._opened:
+            self._opened = True
+            if self.plan.opening and self.plan.span is not None:
+                self._attempt(lambda: self.channel.ask("", "opening", self.plan.opening))
+        if self.gone is not None:
+            self._stop(self.gone)
+            return
+        match self._agenda.decide():
+            case Start(index):
+                self._begin(self.lanes[index])
+            case Resume(index):
+                self._agenda.resume(index)
+                self._speak(self.lanes[index], self.lanes[index].body.resume(None))
+            case Jump(to):
+                self.channel.journal.write("jump", to=to.isoformat())
+                self.channel.clock.advance(to)
+                self._advance()
+            case Fill(tokens):
+                self._fill(tokens)
+            case Finish():
+                self._finish()
+
+    def give_up(self, reason: str) -> None:
+        """Send nothing more: what has not ended will be reported as not reached."""
+        if self.gone is None:
+            self.gone = reason
+            self.notices.append(f"the conversation ended early: {reason}")
+
+    def close(self, reason: str) -> None:
+        """Unwind whatever is still in progress, report nothing of it, and finish the files."""
+        for lane in self.lanes:
+            if lane.start is not None and not lane.ended:
+                lane.body.abandon()
+        if not self.finished:
+            self.channel.journal.write("end", reason=reason)
+        self.finished = True
+        notice = self.channel.close()
+        if notice:
+            self.notices.append(notice)
+
+    # --- what the agenda decides
+
+    def _begin(self, lane: Lane) -> None:
+        lane.start = self.channel.transcript.position
+        self._agenda.start(lane.index)
+        unplayable = lane.unplayable(self._counter, self.channel.powers)
+        if unplayable:
+            self._release(lane)
+            self._end(lane, Ending(unreached=unplayable))
+            return
+        now = self.channel.clock.now.isoformat()
+        self.channel.journal.write("begin", example=lane.example.key, position=lane.start, now=now)
+        self._speak(lane, lane.body.begin())
+
+    def _fill(self, tokens: int) -> None:
+        before = self.channel.transcript.position
+        try:
+            filler = self._filler.make(tokens, self.channel.max_message_tokens)
+        except Exception as error:  # noqa: BLE001 - a filler may come from the user
+            self.give_up(f"the filler failed with {type(error).__name__}: {error}")
+            return
+        # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
+        if self.channel.can_tell and not any(lane.counting for lane in self._watched.values()):
+            answered = self._attempt(lambda: self.channel.tell(filler))
+        else:
+            answered = self._attempt(lambda: self.channel.ask("", "filler", filler.message))
+        if answered and self.channel.transcript.position == before:
+            self.give_up("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+
+    def _finish(self) -> None:
+        for lane in list(self._watched.values()):
+            for watching in lane.watching:
+                self._look(lane, watching, at_end=True)
+            self._settle(lane)
+        self.channel.journal.write("end", reason="complete")
+        self.finished = True
+
+    def _stop(self, reason: str) -> None:
+        for lane in self.lanes:
+            if not lane.ended:
+                if lane.start is not None:
+                    lane.body.abandon()
+                self._end(lane, Ending(unreached=f"not reached: {reason}"))
+        self.channel.journal.write("end", reason=reason)
+        self.finished = True
+
+    # --- one example speaks until it waits or ends
+
+    def _speak(self, lane: Lane, request: Request | None) -> None:
+        while request is not None:
+            try:
+                if isinstance(request, Wait):
+                    self._wait(lane, request)
+                    return
+                value = self._serve(lane, request)
+            except LtmError as error:
+                request = lane.body.throw(error)
+                if isinstance(error, AgentFault):
+                    lane.broken = error
+                    if request is not None:  # it swallowed the fault; nothing it says now could be scored
+                        lane.body.abandon()
+                    break
+            else:
+                request = lane.body.resume(value)
+        lane.body_ended = True
+        self._settle(lane)
+
+    def _wait(self, lane: Lane, wait: Wait) -> None:
+        position, now = self.channel.transcript.position, self.channel.clock.now
+        tokens, time = lane.targets(wait, position=position, now=now)
+        self.channel.journal.write("wait", example=lane.example.key, tokens=tokens, time=time.isoformat())
+        self._agenda.suspend(lane.index, tokens=tokens, time=time)
+
+    def _serve(self, lane: Lane, request: Say | Ask | Watch) -> str | None:
+        if isinstance(request, Watch):
+            self._watch(lane, request)
+            return None
+        needles = lane.needles(request.about) if isinstance(request, Ask) else ()
+        kind: Kind = "ask" if isinstance(request, Ask) else "say"
+        try:
+            exchange = self.channel.ask(lane.example.key, kind, request.text, needles)
+        except AgentFault as fault:
+            self._note(fault)
+            raise
+        lane.own.append(exchange)
+        if kind == "ask":
+            lane.questions.append(Question(exchange.number, needles))
+        self._heard(exchange)
+        return exchange.reply
+
+    def _watch(self, lane: Lane, request: Watch) -> None:
+        if not lane.own:
+            raise ScenarioError("watches before it has said anything. Say what the agent is to do first")
+        last = lane.own[-1].number
+        if not lane.questions or lane.questions[-1].number != last:
+            lane.questions.append(Question(last, tuple(e.number for e in lane.own[:-1])))
+        since = [exchange for exchange in self.channel.transcript.since(last) if not exchange.told]
+        watching = Watching(request, since)
+        lane.watching.append(watching)
+        self._watched[lane.index] = lane
+        self.channel.journal.write("watcher", example=lane.example.key, replies=request.replies)
+        self._agenda.listen(+watching.counts)
+        self._look(lane, watching)
+
+    # --- what follows from an exchange, and from an end
+
+    def _attempt(self, send: Callable[[], Exchange]) -> bool:
+        try:
+            exchange = send()
+        except AgentFault as fault:
+            self._note(fault)
+            return False
+        self._heard(exchange)
+        return True
+
+    def _note(self, fault: AgentFault) -> None:
+        if fault.fatal or self.channel.faults >= PATIENCE:
+            times = f"{self.channel.faults} faults in a row, the last: " if self.channel.faults > 1 else ""
+            self.give_up(f"the agent is gone ({times}{fault})")
+
+    def _heard(self, exchange: Exchange) -> None:
+        self._advance()
+        if exchange.told:
+            return
+        for lane in list(self._watched.values()):
+            for watching in lane.watching:
+                if watching.verdict is None and watching.since[-1].number < exchange.number:
+                    watching.since.append(exchange)
+                    self._look(lane, watching)
+            if lane.body_ended:
+                self._settle(lane)
+
+    def _look(self, lane: Lane, watching: Watching, *, at_end: bool = False) -> None:
+        counted = watching.counts
+        try:
+            watching.look(at_end=at_end)
+        except Exception as error:  # noqa: BLE001 - a watcher is the author's code: its error ends its example only
+            lane.broken = error
+            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {error}")
+        self._agenda.listen(watching.counts - counted)
+
+    def _advance(self) -> None:
+        self._agenda.advance(position=self.channel.transcript.position, now=self.channel.clock.now)
+
+    def _settle(self, lane: Lane) -> None:
+        """The body has ended: report the example, unless one of its watchers has still to speak."""
+        broken = lane.broken or lane.body.error
+        if broken is None and lane.counting:
+            return
+        self._release(lane)
+        if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):
+            self._end(lane, lane.ending())
+
+    def _release(self, lane: Lane) -> None:
+        """Let its rivals start: who only listens to the end of the conversation keeps nobody waiting."""
+        if lane.released:
+            return
+        lane.released = True
+        if lane.own and lane.example.reset and lane.span is not None and self.gone is None:
+            self._attempt(lambda: self.channel.ask(lane.example.key, "reset", lane.example.reset))
+        self._agenda.end(lane.index)
+
+    def _end(self, lane: Lane, ending: Ending) -> None:
+        lane.ended = True
+        if self._watched.pop(lane.index, None) is not None:
+            self._agenda.listen(-lane.counting)
+        self.channel.journal.write("end", example=lane.example.key)
+        lane.body.finish(lane, ending)

@@ -1,0 +1,149 @@
+"""Ltm, the handle behind the `ltm` fixture: what a scenario's body says, and the sheet that it is scored on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import ScenarioError
+from pytest_ltm._scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher, duration
+from pytest_ltm._score import Check, Score, Unscored, combine
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime, timedelta
+
+    from pytest_ltm._judge import Judge
+
+
+@dataclass
+class Sheet:
+    """What a body found out about its agent so far."""
+
+    checks: list[Check] = field(default_factory=list)
+    said: Score | Unscored | None = None
+    """What `ltm.score` said: replaces the checks."""
+
+    def verdict(self, watched: Sequence[Score | Unscored], *, pass_mark: float) -> Score | Unscored:
+        """Return the verdict; a watcher's counts as one check, and any Unscored part makes the whole Unscored."""
+        unscored = [v for v in (*watched, self.said) if isinstance(v, Unscored)]
+        if unscored:
+            return unscored[0]
+        if isinstance(self.said, Score):
+            return self.said
+        scores = [v for v in watched if isinstance(v, Score)]
+        if len(scores) == 1 and not self.checks:
+            return scores[0]
+        if not self.checks and not scores:
+            return Score(1.0, "no assertion failed")
+        whole = combine([*self.checks, *(Check(v.reason, v.value >= pass_mark) for v in scores)])
+        if isinstance(whole, Unscored) or all(v.value in (0.0, 1.0) for v in scores):
+            return whole
+        share = (sum(c.ok for c in self.checks) + sum(v.value for v in scores)) / len(whole.checks)
+        return Score(share, whole.reason, checks=whole.checks)
+
+
+class Ltm:
+    """The conversation as one scenario sees it.
+
+    Every method but `check` and `score` may let others speak before it returns.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Request], Any],
+        *,
+        now: Callable[[], datetime],
+        example: int | str,
+        span: int | None,
+        rng: random.Random,
+        definition: Definition | None = None,
+        scoring: str = "current",
+        judge: Judge | None = None,
+    ) -> None:
+        self._send, self._now, self._definition = send, now, definition
+        self.example = example
+        """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
+        self.span = span
+        """The memory span in tokens; None in an isolated conversation."""
+        self.random = rng
+        """A generator of this example's own: the same seed gives the same example."""
+        self.scoring = scoring
+        """Which rules evaluators follow: "current", "v3.5" or "paper"."""
+        self.judge = judge
+        """The judge that evaluators may ask, or None."""
+        self.sheet = Sheet()
+
+    @property
+    def definition(self) -> Definition:
+        """The generated data of this example; ScenarioError if its marker names no `generate`."""
+        if self._definition is None:
+            raise ScenarioError(
+                "this scenario has no definition. Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
+            )
+        return self._definition
+
+    @property
+    def now(self) -> datetime:
+        """The conversation's time, aware."""
+        return self._now()
+
+    def say(self, text: str) -> str:
+        """Tell the agent something and return its reply, which earns no credit."""
+        reply: str = self._send(Say(text))
+        return reply
+
+    def ask(self, text: str, about: Iterable[str] = ()) -> str:
+        """Ask for credit and return the answer.
+
+        `about`: the texts of the says that the question depends on; by default all earlier ones.
+        """
+        depends = (about,) if isinstance(about, str) else tuple(about)
+        reply: str = self._send(Ask(text, depends))
+        return reply
+
+    def wait(self, *, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
+        """Let the others speak until all conditions are over.
+
+        `span`: a share of the memory span, counted from the scenario's own start. `tokens` and `time`
+        (seconds, a timedelta, or "3h", "1h 30m", "2d"): counted from now. ScenarioError for less than
+        nothing and for more than the span.
+        """
+        self._send(Wait(span=span, tokens=tokens, time=duration(time)))
+
+    def watch(self, watcher: Watcher, replies: int | None = None) -> None:
+        """Have the coming exchanges of anyone watched; its verdict counts as one check.
+
+        `watcher(since)` is called after every exchange until it returns a verdict; `since` begins with
+        this scenario's last exchange. With `replies` it must be able to tell after so many; without, it
+        lasts to the end of the conversation. A watcher that never tells makes the example Unscored.
+        """
+        self._send(Watch(watcher, replies))
+
+    def check(self, label: str, ok: object) -> bool:
+        """Note one part of the score: `label` says what should be true. Returns whether it is."""
+        passed = bool(ok)
+        self.sheet.checks.append(Check(str(label), passed))
+        return passed
+
+    def score(self, value: float | Score | Unscored, reason: str = "") -> None:
+        """Say the score (0 to 1, with a reason) or hand in an evaluator's verdict; replaces the checks."""
+        if self.sheet.said is not None:
+            raise ScenarioError(f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score")
+        if isinstance(value, (Score, Unscored)):
+            self.sheet.said = value
+            return
+        try:
+            self.sheet.said = Score(float(value), reason)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"ltm.score({value!r}): a score is a number from 0 to 1") from error
+
+    def play(self, script: Definition | Iterable[Step]) -> list[str]:
+        """Perform the steps in order and return the replies to the questions."""
+        answers = []
+        for step in script.steps if isinstance(script, Definition) else script:
+            reply = self._send(step)
+            if isinstance(step, Ask):
+                answers.append(reply)
+        return answers
