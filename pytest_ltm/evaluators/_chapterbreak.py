@@ -1,0 +1,44 @@
+"""ChapterBreak: the answer picks one of several numbered options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._score import Score
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, words
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class PicksOption:
+    """Full marks if the only number in the last answer is that of the right option.
+
+    `current` also reads number words where the answer has no digits. `v3.5` and `paper`: the set of numbers in the answer is
+    {expected}.
+    """
+
+    expected: int
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer picks the option, else 0."""
+        answer = last(answers)
+        rule = f"chapterbreak/{1 if self.scoring == 'current' else self.scoring}"
+        picked = self._picked(answer)
+        ok = picked == {self.expected}
+        said = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
+        reason = f"picks option {said}" + ("" if ok else f", not {self.expected}")
+        return Score(float(ok), reason, rule=rule, evidence=snippet(answer))
+
+    def _picked(self, answer: str) -> set[int]:
+        digits = {int(digits) if len(digits) < 10 else -1 for digits in _DIGITS.findall(plain(answer))}
+        if digits or self.scoring != "current":
+            return digits
+        return {n for word in words(answer) if word not in ("a", "an", "one") and (n := NUMBERS.get(word))}

@@ -1,0 +1,76 @@
+"""Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ltm._score import Score
+from pytest_ltm.evaluators._json import NoJSON, published_json, values
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._words import joined, snippet, words
+
+_ARTICLES = frozenset(("the", "a", "an", "in", "inside", "at", "on", "his", "her", "their"))
+_LONGEST_PLAIN_ANSWER = 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersWord:
+    """Full marks if the `answer` of the JSON in the last answer is the expected word.
+
+    `current` ignores articles and also takes a short answer without JSON that names the word and no `other`. `v3.5` and
+    `paper`: the value of `answer`, in lower case, equals the expected word.
+    """
+
+    expected: str
+    others: tuple[str, ...] = ()
+    """The other places of the story; an answer without JSON that names one of them earns nothing."""
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer is the word, else 0."""
+        answer = last(answers)
+        if self.scoring == "current":
+            said, rule = self._said(answer), "sally-anne/1"
+            ok = said is not None and _core(said) == _core(self.expected)
+        else:
+            said, rule = _published(answer), f"sally-anne/{self.scoring}"
+            ok = said is not None and said.lower() == self.expected.lower()
+        reason = f"says {snippet(said, 80)!r}" if said is not None else "gives no answer"
+        reason += "" if ok else f", not {self.expected!r}"
+        return Score(float(ok), reason, rule=rule, evidence=snippet(answer))
+
+    def _said(self, answer: str) -> str | None:
+        found = [said for value in values(answer) if (said := _answer_of(value)) is not None]
+        if found:
+            return found[0]
+        text = joined(answer)
+        if len(text.split()) > _LONGEST_PLAIN_ANSWER or any(joined(other) in text for other in self.others):
+            return None
+        return self.expected if joined(self.expected) in text and " not " not in text else None
+
+
+def _published(answer: str) -> str | None:
+    try:
+        value = published_json(answer)
+    except NoJSON:
+        return None
+    said = value.get("answer") if isinstance(value, dict) else None
+    return said if isinstance(said, str) else None
+
+
+def _answer_of(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    said = next((item for key, item in value.items() if str(key).strip().lower() == "answer"), None)
+    if isinstance(said, list) and len(said) == 1:
+        said = said[0]
+    return said if isinstance(said, str) else None
+
+
+def _core(text: str) -> list[str]:
+    return [word for word in words(text) if word not in _ARTICLES]

@@ -1,0 +1,162 @@
+"""Shopping List: the answer tells the items on the list and their quantities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pytest_ltm._score import Score
+from pytest_ltm.evaluators._json import NoJSON, published_json, values
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, stem, words
+
+Item: TypeAlias = tuple[str, int]
+Matches: TypeAlias = Callable[[str, str], bool]
+
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+_ITEM_KEYS = ("item", "name", "product")
+_COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class ListsItems:
+    """The mean of items found / expected, right quantities / expected, and 1 if nothing is invented.
+
+    `current` reads lists inside objects, plurals, number words and bulleted lines, adds up entries of one item, and
+    gives 0 if no expected item is found. `v3.5` and `paper`: 0 unless the answer is a JSON list of objects
+    with a text `item` and a whole `quantity`; `v3.5` matches an item if the expected name is inside the given one,
+    `paper` if stemmed ROUGE-L is 1.
+    """
+
+    expected: tuple[Item, ...]
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the score of the last answer."""
+        answer = last(answers)
+        if self.scoring == "current":
+            return self._current(answer)
+        rule = f"shopping/{self.scoring}"
+        try:
+            given = _published_items(answer)
+        except NoJSON as error:
+            return Score(0.0, f"not in the form asked for: {error}", rule=rule, evidence=snippet(answer))
+        matches = _inside if self.scoring == "v3.5" else _same_stems
+        return self._mean(given, matches, rule, answer)
+
+    def _current(self, answer: str) -> Score:
+        given = _added_up(_read(answer))
+        if not any(_same_words(name, item) for name, _ in given for item, _ in self.expected):
+            return Score(0.0, "names no expected item", rule="shopping/1", evidence=snippet(answer))
+        return self._mean(given, _same_words, "shopping/1", answer)
+
+    def _mean(self, given: Sequence[Item], matches: Matches, rule: str, answer: str) -> Score:
+        found, right, invented = 0, 0, []
+        for name, quantity in given:
+            match = next(((item, n) for item, n in self.expected if matches(item, name)), None)
+            if match is None:
+                invented.append(name)
+                continue
+            found += 1
+            right += match[1] == quantity
+        size = max(len(self.expected), 1)
+        value = min((found / size + right / size + (not invented)) / 3, 1.0)
+        reason = f"{found} of {size} items, {right} right quantities, {len(invented)} invented"
+        return Score(value, reason, rule=rule, evidence=snippet(answer))
+
+
+def _inside(expected: str, given: str) -> bool:
+    return expected.lower() in given.lower()
+
+
+def _same_stems(expected: str, given: str) -> bool:
+    from pytest_ltm.evaluators._rouge import rouge_l  # noqa: PLC0415 - brings in rouge_score
+
+    return rouge_l(expected, given) == 1.0
+
+
+def _same_words(expected: str, given: str) -> bool:
+    """Tell whether all words of the expected name are in the given one, whatever their number."""
+    wanted = {stem(word) for word in words(expected)}
+    return bool(wanted) and wanted <= {stem(word) for word in words(given)}
+
+
+def _published_items(answer: str) -> list[Item]:
+    given = published_json(answer)
+    if not isinstance(given, list):
+        raise NoJSON("not a list")
+    items = []
+    for entry in given:
+        if not isinstance(entry, dict) or not isinstance(entry.get("item"), str):
+            raise NoJSON(f"no text 'item' in {snippet(str(entry), 80)}")
+        if not isinstance(entry.get("quantity"), int):
+            raise NoJSON(f"no whole 'quantity' in {snippet(str(entry), 80)}")
+        items.append((entry["item"], entry["quantity"]))
+    return items
+
+
+def _added_up(items: Iterable[Item]) -> list[Item]:
+    totals: dict[str, Item] = {}
+    for name, quantity in items:
+        key = " ".join(stem(word) for word in words(name))
+        totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
+    return [item for item in totals.values() if item[1] > 0]
+
+
+def _read(answer: str) -> list[Item]:
+    """Return the items of the first list of items, also inside an object; else those of bulleted lines."""
+    for value in values(answer):
+        if items := _items(value, 3):
+            return items
+    lines = (line for line in answer.splitlines() if _BULLET.match(line))
+    return [item for line in lines if (item := _line_item(_BULLET.sub("", line)))]
+
+
+def _items(value: Any, depth: int) -> list[Item]:
+    if isinstance(value, list):
+        return [item for entry in value if (item := _entry(entry))]
+    if not isinstance(value, dict):
+        return []
+    if one := _entry(value):
+        return [one]
+    counts = {name: _count(n) for name, n in value.items()}
+    if counts and all(n is not None for n in counts.values()):
+        return [(name, n) for name, n in counts.items() if n is not None]
+    inner = (_items(item, depth - 1) for item in value.values() if depth and isinstance(item, (list, dict)))
+    return next((items for items in inner if items), [])
+
+
+def _entry(entry: Any) -> Item | None:
+    if isinstance(entry, str):
+        return _line_item(entry)
+    if not isinstance(entry, dict):
+        return None
+    fields = {str(key).lower(): value for key, value in entry.items()}
+    name = next((fields[key] for key in _ITEM_KEYS if isinstance(fields.get(key), str)), None)
+    counts = (_count(fields[key]) for key in _COUNT_KEYS if key in fields)
+    return None if name is None else (name, next((n for n in counts if n is not None), 0 if counts else 1) or 0)
+
+
+def _line_item(line: str) -> Item | None:
+    """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
+    parts = words(re.sub(r"(?<=\d)\s*[x×]|[x×](?=\d)", " ", plain(line[:200])))
+    numbers = [n for part in parts if (n := _count(part)) is not None]
+    name = " ".join(part for part in parts if _count(part) is None)
+    return (name, numbers[0] if numbers else 1) if name else None
+
+
+def _count(value: Any) -> int | None:
+    """Return a whole number from a number, digits or a number word; None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return int(value) if value == value and abs(value) < 1e9 and value == int(value) else None  # noqa: PLR0124
+    if isinstance(value, str) and len(value) < 20:
+        word = value.strip().lower()
+        return int(word) if word.isascii() and word.isdigit() else NUMBERS.get(word)
+    return None
