@@ -1,0 +1,86 @@
+"""Locations Directions: the directions told are followed on a grid and must end where the true ones end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._score import Score
+from pytest_ltm.evaluators._directions import Leg, Point, read_legs, walk
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
+from pytest_ltm.evaluators._words import snippet
+
+
+@dataclass(frozen=True, slots=True)
+class LeadsTo:
+    """Full marks if the directions in the last answer lead from the start of the route to its end.
+
+    `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A leg without a distance, a
+    direction between the four, or no directions at all earn 0. `v3.5`, `paper`: those rules have a model extract the
+    directions, so the current rule stands in.
+    """
+
+    start: str
+    route: tuple[tuple[float, str, str], ...]
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the directions lead to the end of the route, else 0."""
+        verdict = self._current(last(answers))
+        if self.scoring == "current":
+            return verdict
+        told = standing_in(verdict, self.scoring, "locations-directions")
+        assert isinstance(told, Score)
+        return told
+
+    def _current(self, answer: str) -> Score:
+        goal = self.route[-1][2] if self.route else self.start
+        legs = first_telling(read_legs(answer, (self.start, *(leg[2] for leg in self.route))), self.start, goal)
+        value, reason = self._follow(legs)
+        return Score(value, reason, rule="locations-directions/1", evidence=_told(legs) or snippet(answer))
+
+    def _follow(self, legs: Sequence[Leg]) -> tuple[float, str]:
+        if not legs:
+            return 0.0, "tells no directions"
+        lost = next((leg for leg in legs if not leg.whole), None)
+        if lost is not None:
+            return 0.0, f"a leg cannot be walked: {_told([lost])}"
+        true_end: Point = walk([Leg(km, way.lower(), None, place) for km, way, place in self.route])
+        end = walk(legs)
+        if end == true_end:
+            return 1.0, f"the directions lead to the right place, {_at(end)}"
+        return 0.0, f"the directions lead {_at(end)}, not {_at(true_end)}"
+
+
+def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
+    """Return the legs of the first telling of a route that arrives at the goal, else those of the last telling.
+
+    A telling begins where a leg leaves the start; what has neither distance nor direction worth walking at the very
+    end of a telling is dropped.
+    """
+    tellings: list[list[Leg]] = [[]]
+    for leg in legs:
+        if leg.origin == start and tellings[-1]:
+            tellings.append([])
+        tellings[-1].append(leg)
+        if leg.goal == goal:
+            return _trimmed(tellings[-1])
+    return _trimmed(tellings[-1])
+
+
+def _trimmed(legs: Sequence[Leg]) -> list[Leg]:
+    whole = [n for n, leg in enumerate(legs) if leg.whole]
+    kept = legs[: whole[-1] + 1] if whole else []
+    return [leg for leg in kept if leg.whole or leg.way is not None]
+
+
+def _told(legs: Sequence[Leg]) -> str:
+    parts = (f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20])
+    return "; ".join(parts)
+
+
+def _at(point: Point) -> str:
+    return f"({point[0]:g} km east, {point[1]:g} km north)"
