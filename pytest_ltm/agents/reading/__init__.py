@@ -1,0 +1,15 @@
+"""What the embedded reader understands: one ability a file, behind one protocol."""
+
+from __future__ import annotations
+
+from pytest_ltm.agents.reading._notes import Ability, Appends, Note, Notebook, Turn
+from pytest_ltm.agents.reading.colours import Colours
+from pytest_ltm.agents.reading.general import General
+from pytest_ltm.agents.reading.instructions import Instructions
+from pytest_ltm.agents.reading.jokes import Jokes
+from pytest_ltm.agents.reading.trivia import Trivia
+
+__all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
+
+ABILITIES: tuple[Ability, ...] = (Trivia(), Instructions(), Jokes(), Colours(), General())
+"""In the order in which they are offered a message; the first that claims it replies."""
