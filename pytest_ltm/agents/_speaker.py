@@ -1,0 +1,169 @@
+"""Speaker: talks to the agent of one conversation, and turns all that can go wrong into one kind of error."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import reprlib
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError
+from pytest_ltm.agents._deadline import OutOfTime, call_within
+from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
+from pytest_ltm.agents._powers import powers, takes, told
+from pytest_ltm.agents._protocols import Agent, Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+MAX_MESSAGE_TOKENS = 4096
+"""The size of the largest message to an agent that does not say how much it takes."""
+
+_CAN_BE_PUT_BACK = {"Stateless", "Checkpointable", "AcceptsHistory"}
+
+
+class Speaker:
+    """Talks to the agent of one conversation; close it at the end.
+
+    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through, all others become
+    AgentFault. `name` is what messages call the agent. `owned`: close the agent, too, at the end.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        timeout: float | None,
+        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        name: str = "",
+        owned: bool = True,
+    ) -> None:
+        if timeout is not None and not 0 < timeout < math.inf:
+            raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
+        self.agent = agent
+        self.powers = powers(agent)
+        self.max_message_tokens = self._limit()
+        self._timeout = timeout
+        self._passing: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
+        self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
+        self._owned = owned
+        self._loop = OwnLoop()
+
+    def ask(self, message: str) -> Reply:
+        """Return the reply; AgentFault if there is none."""
+        given = self._call("reply", message)
+        if isinstance(given, Reply):
+            return self._checked(given)
+        return Reply(self._text(given))
+
+    def tell(self, message: str, reply: str) -> None:
+        """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
+        self._must("AcceptsHistory")
+        self._call("accept", message, reply)
+
+    def tell_time(self, now: datetime) -> None:
+        """Tell a TimeAware agent the time; nothing happens with any other."""
+        if "TimeAware" in self.powers:
+            self._call("tell_time", now)
+
+    def usage(self) -> Usage | None:
+        """Return what a ReportsUsage agent has used since it was made, None for any other."""
+        if "ReportsUsage" not in self.powers:
+            return None
+        return self._usage(self._call("usage"))
+
+    def close(self) -> str | None:
+        """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
+        try:
+            closing, self._owned = self._owned, False
+            if closing:
+                self._close_agent()
+        except AgentFault as fault:
+            return str(fault)
+        finally:
+            with outside_any_loop():
+                self._loop.close()
+        return None
+
+    def _close_agent(self) -> None:
+        for name in ("aclose", "close"):
+            if takes(getattr(self.agent, name, None), 0):
+                self._call(name)
+                return
+
+    def _call(self, method: str, *arguments: object) -> Any:
+        """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
+        try:
+            with outside_any_loop():
+                return self._limited(getattr(self.agent, method), arguments)
+        except OutOfTime as error:
+            raise self._late(method) from error
+        except self._passing:
+            raise
+        except BaseException as error:
+            raise AgentFault(f"agent {self._name} raised in {method}(): {told(error)}") from error
+
+    def _limited(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
+        value = call_within(self._timeout, lambda: method(*arguments))
+        return self._loop.run(value, timeout=self._timeout) if inspect.isawaitable(value) else value
+
+    def _late(self, method: str) -> AgentFault:
+        lost = not self.powers & _CAN_BE_PUT_BACK
+        return AgentFault(
+            f"agent {self._name} did not come back from {method}() within {self._timeout:g} s. If it may take "
+            f"longer, give --ltm-reply-timeout=SECONDS.",
+            fatal=lost,
+        )
+
+    def _text(self, given: object) -> str:
+        """Return an exact `str` that UTF-8 can hold; AgentFault if it is no text."""
+        if not isinstance(given, str):
+            raise AgentFault(f"agent {self._name} replied with {_shown(given)}; a reply is a str or a pytest_ltm Reply")
+        text = str.__str__(given)
+        return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def _checked(self, given: Reply) -> Reply:
+        cost = given.cost_usd
+        if cost is not None and not _is_amount(cost):
+            raise AgentFault(f"agent {self._name} replied with a cost of {_shown(cost)}; it is a number of dollars")
+        usage = given.usage if given.usage is None else self._usage(given.usage)
+        return Reply(self._text(given.text), usage, None if cost is None else float(cost))
+
+    def _usage(self, given: object) -> Usage:
+        if isinstance(given, Usage):
+            counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
+            if all(_is_count(count) for count in counts):
+                return given
+        raise AgentFault(f"agent {self._name} reported {_shown(given)} as usage; it is a Usage of whole numbers")
+
+    def _limit(self) -> int:
+        if "LimitsMessages" not in self.powers:
+            return MAX_MESSAGE_TOKENS
+        limit = cast(Any, self.agent).max_message_tokens
+        if not _is_count(limit) or limit < 1:
+            raise AgentError(
+                f"agent {type(self.agent).__name__}: max_message_tokens is a positive whole number, not {limit!r}"
+            )
+        return int(limit)
+
+    def _must(self, power: str) -> None:
+        if power not in self.powers:
+            raise LtmInternalError(f"agent {self._name} was used as {power}, which it is not")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _shown(given: object) -> str:
+    if given is None:
+        return "None"
+    try:
+        return f"{reprlib.repr(given)} (a {type(given).__name__})"
+    except Exception:  # noqa: BLE001 - a foreign __repr__ may do anything
+        return f"a {type(given).__name__}"
