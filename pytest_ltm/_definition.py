@@ -12,10 +12,12 @@ from pytest_ltm._fields import Field, shown
 from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FIELDS = ("steps", "expected", "parameters")
 """The fields of a definition file; only `steps` must be there."""
+STEP_FIELDS = ("say", "ask", "wait", "about")
+"""The fields that a step may have: exactly one of the first three."""
 
 
 def to_json(definition: Definition) -> dict[str, Any]:
@@ -54,15 +56,12 @@ def read_step(step: Field) -> Step:
     return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else ())
 
 
-def step_kind(step: Field) -> str:
+def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
     """Return which of `say`, `ask` and `wait` a step is: exactly one of them."""
-    kinds = [name for name in step.mapping(STEP_FIELDS) if name in ("say", "ask", "wait")]
+    kinds = [name for name in step.mapping(known) if name in ("say", "ask", "wait")]
     if len(kinds) != 1:
         raise step.error("one step with exactly one of say, ask and wait")
     return kinds[0]
-
-
-STEP_FIELDS = ("say", "ask", "wait", "about")
 
 
 def read_wait(wait: Field) -> Wait:
@@ -103,9 +102,7 @@ def read_json(path: str | Path) -> Field:
     try:
         data = json.loads(text, parse_constant=_not_finite, parse_float=_finite, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        raise DefinitionError(
-            f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno})."
-        ) from None
+        raise DefinitionError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno}).") from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise DefinitionError(f"{where}: not JSON that can be used: {reason}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 DEPTH = 100
 """How deeply a file's values may be nested."""
 _SHOWN = 60
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_THOUSANDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,10 @@ class Field:
         self._check_names(children, None if known is None else list(known), required)
         return children
 
-    def _check_names(
-        self, given: Mapping[str, Field], known: list[str] | None, required: Iterable[str]
-    ) -> None:
+    def _check_names(self, given: Mapping[str, Field], known: list[str] | None, required: Iterable[str]) -> None:
         for key, child in given.items():
             if known is not None and key not in known:
-                raise child.fault(
-                    f"unknown field, known here are {', '.join(known)}.{did_you_mean(key, known)}"
-                )
+                raise child.fault(f"unknown field, known here are {', '.join(known)}.{did_you_mean(key, known)}")
         for key in required:
             if key not in given:
                 raise self.fault(f"the field {key!r} is missing.")
@@ -85,6 +84,12 @@ class Field:
         self._check_encodable(self.value)
         return self.value
 
+    def name(self) -> str:
+        """Return a name that may stand in test ids and file names."""
+        if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
+            raise self.error("a name of letters, digits and _ that does not begin with a digit")
+        return self.value
+
     def texts(self) -> tuple[str, ...]:
         """Return a list of texts; a single text is a list of one."""
         return (self.text(),) if isinstance(self.value, str) else tuple(x.text() for x in self.items("texts"))
@@ -94,6 +99,16 @@ class Field:
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < least:
             raise self.error(f"a whole number of at least {least}")
         return self.value
+
+    def tokens(self) -> int:
+        """Return a number of tokens of at least 1, from `120000` or `"120k"` (k = 1,000)."""
+        if isinstance(self.value, str) and (match := _THOUSANDS.fullmatch(self.value.strip())):
+            tokens = round(float(match[1]) * 1000)
+            if tokens >= 1:
+                return tokens
+        if isinstance(self.value, str):
+            raise self.error("a number of tokens, such as 2000 or 2k")
+        return self.whole(least=1)
 
     def number(self, least: float, most: float, what: str = "a number") -> float:
         """Return a number between `least` and `most`."""
@@ -125,11 +140,7 @@ class Field:
             raise self.fault(f"nested more than {DEPTH} levels deep.")
         if isinstance(value, str):
             self._check_encodable(value)
-        if (
-            value is None
-            or isinstance(value, str | int)
-            or (isinstance(value, float) and math.isfinite(value))
-        ):
+        if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         if isinstance(value, Mapping):
             return {self._encodable(key): child.json(depth - 1) for key, child in self.mapping().items()}
