@@ -98,7 +98,9 @@ class Speaker:
             with outside_any_loop():
                 return self._limited(getattr(self.agent, method), arguments)
         except OutOfTime as error:
-            raise self._late(method) from error
+            if self._timeout is None:  # the limit of somebody further out
+                raise
+            raise self._late(method, self._timeout) from error
         except self._passing:
             raise
         except BaseException as error:
@@ -108,10 +110,10 @@ class Speaker:
         value = call_within(self._timeout, lambda: method(*arguments))
         return self._loop.run(value, timeout=self._timeout) if inspect.isawaitable(value) else value
 
-    def _late(self, method: str) -> AgentFault:
+    def _late(self, method: str, seconds: float) -> AgentFault:
         lost = not self.powers & _CAN_BE_PUT_BACK
         return AgentFault(
-            f"agent {self._name} did not come back from {method}() within {self._timeout:g} s. If it may take "
+            f"agent {self._name} did not come back from {method}() within {seconds:g} s. If it may take "
             f"longer, give --ltm-reply-timeout=SECONDS.",
             fatal=lost,
         )

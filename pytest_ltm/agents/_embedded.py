@@ -1,0 +1,55 @@
+"""The embedded agents, which need no key and no network: their names, and what makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._errors import AgentError, ConfigurationError
+from pytest_ltm.agents._adapt import AgentSource, source
+from pytest_ltm.agents._simple import Echo, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _simple(agent: type) -> Callable[[str], AgentSource]:
+    name = agent.__name__.lower()
+
+    def make(argument: str) -> AgentSource:
+        if argument:
+            raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+        return source(agent, spec=name)
+
+    return make
+
+
+def _reader(policy: str) -> Callable[[str], AgentSource]:
+    def make(argument: str) -> AgentSource:
+        from pytest_ltm.agents._reader import make_reader  # noqa: PLC0415 - other agents do without
+
+        try:
+            reader = make_reader(policy, argument)
+        except ConfigurationError as error:
+            raise AgentError(f"agent {error}") from error
+        return source(reader, spec=f"{policy}:{argument}" if argument else policy)
+
+    return make
+
+
+EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
+    "full": _reader("full"),
+    "window": _reader("window"),
+    "echo": _simple(Echo),
+    "silent": _simple(Silent),
+}
+"""What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing)."""
+
+
+def describe_embedded() -> list[tuple[str, str]]:
+    """Return for each embedded agent a spec that works as it stands, and a sentence about it."""
+    return [
+        ("full", "Reads by rules and forgets nothing: shows that every scenario can be solved."),
+        ("window:8k", "The same reader, seeing only the last 8,000 tokens (any number does)."),
+        ("echo", "Replies with the message itself."),
+        ("silent", "Replies with the empty text."),
+    ]
