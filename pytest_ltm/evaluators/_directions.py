@@ -14,18 +14,25 @@ Point: TypeAlias = tuple[float, float]
 UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 """One kilometre in each direction: east is the first coordinate, north the second."""
 
+_SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", "half a"))
 _TOKEN = re.compile(
-    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]a[ ]half)?)\s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b)
-    |(?P<swapped>\bkilomet(?:er|re)s?\W{{1,6}}\d{{1,4}}(?!\w))
+    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)\s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
+        |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
+        |\bkilomet(?:er|re)s?\W{{1,6}}\d{{1,4}}(?!\w))
     |(?P<side>\b(?:north|south)[- ]?(?:east|west)(?:ern|wards?)?\b)
-    |(?P<way>\b(?:north|south|east|west)(?:wards?|ern|bound)?\b)
+    |(?P<way>\b(?:north|south|east|west)(?:wards?|bound)?\b)
     |(?P<open>\()|(?P<close>\))
-    |(?P<end>[.!?](?=\s|$)|\n|;|->|=>|→|\bthen\b)
+    |(?P<line>\n)
+    |(?P<end>[.!?](?=\s|$)|;|->|=>|→|\bthen\b)
+    |(?P<colon>:|\s[-–—]\s)
+    |(?P<to>\b(?:arriv(?:e|es|ing)|be|are)[ ](?:at|in)\b)
     |(?P<from>\b(?:from|of|leaving|leave|at|once|after)\b)
     |(?P<word>[^\W_]+)""",
     re.VERBOSE,
 )
+_LIES = frozenset("is lies sits was located situated which being".split())
+_ARTICLES = frozenset(("the", "a", "an"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,14 @@ def walk(legs: Sequence[Leg]) -> Point:
 
 def _tokens(text: str) -> Iterator[_Token]:
     for found in _TOKEN.finditer(plain(text)):
-        yield _Token(found.lastgroup or "word", found.group())
+        token = _Token(found.lastgroup or "word", found.group())
+        if token.text not in _ARTICLES:
+            yield token
 
 
 def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
     """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
-    names = sorted(((tuple(words(place)), place) for place in places), key=lambda name: -len(name[0]))
+    names = sorted(((_name(place), place) for place in places), key=lambda name: -len(name[0]))
     longest = max((len(name) for name, _ in names), default=1)
     ahead: list[_Token] = []
     for token in tokens:
@@ -90,70 +99,121 @@ def _shifted(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) 
     yield ahead.pop(0)
 
 
+def _name(place: str) -> tuple[str, ...]:
+    return tuple(word for word in words(place) if word not in _ARTICLES)
+
+
 class _Legs:
-    """Collects legs from tokens; a leg ends where the next one's distance or direction begins."""
+    """Collects legs from tokens; a leg ends with its line, or where the next one's distance or direction begins."""
 
     def __init__(self) -> None:
         self.legs: list[Leg] = []
         self.leg = Leg()
-        self.before: str | None = None
-        """The place named last before the leg, in the same sentence."""
-        self.leaving = False
-        self.aside = 0
-        self.fresh = False
+        self.last = _Token("line", "")
+        self.parts = ""
+        """The kinds of the leg's parts in their order: `k` for its distance, `w` for its way."""
+        self.heading: str | None = None
+        """The place that the line, or the text before a bracket, announces as the leg's goal."""
+        self.departed = False
+        """The line has named a place to leave."""
+        self.describing = False
+        """The sentence tells where the goal lies: no leg."""
+        self.ended = False
         """A sentence has ended since the leg's last part."""
+        self.aside = 0
 
     def read(self, tokens: Iterator[_Token]) -> list[Leg]:
+        """Return the legs of all tokens."""
         for token in tokens:
             self._take(token)
-            self.leaving = token.kind == "from" or (self.leaving and token.text in ("the", "you", "re", "your"))
+            self.last = token
         self._close()
         return self.legs
 
     def _take(self, token: _Token) -> None:
         match token.kind:
-            case "km" | "swapped":
-                self._part(km=_kilometres(token.text))
-            case "way" if not token.text.endswith("ern"):
-                self._part(way=token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+            case "km":
+                self._distance(_kilometres(token.text))
+            case "way":
+                self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+            case "word" if self.last.kind == "km" and token.text in _SHORT:
+                self._way(_SHORT[token.text])
             case "side":
-                self._part(way="?")
+                self._way("?")
             case "place":
                 self._place(token.text)
-            case "open":
-                self.aside += 1
-            case "close":
-                self.aside = max(self.aside - 1, 0)
+            case "open" | "close":
+                self._bracket(token.kind)
+            case "colon" if self.last.kind == "place" and not self.departed:
+                self.heading = self.last.text
             case "end":
-                self.fresh, self.before, self.aside = True, None, 0
+                self.ended, self.describing = True, False
+            case "line":
+                self._line()
+            case "word" if self.last == _Token("place", self.leg.goal or "") and token.text in _LIES:
+                self.describing = self.leg.whole
 
-    def _part(self, km: float | None = None, way: str | None = None) -> None:
-        """Add a distance or a direction to the leg, or begin the next leg with it."""
-        old = self.leg.km if way is None else self.leg.way
-        new: float | str | None = km if way is None else way
-        again = old == new and (self.aside or (not self.fresh and self.leg.goal is None))
-        if old is not None and not again:
+    def _distance(self, km: float) -> None:
+        if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
+            return
+        way = None
+        if self.leg.km is not None:
+            way = self.leg.way if self.parts.endswith("ww") and self.last.kind == "way" else None
             self._close()
-        leg = self.leg
-        self.leg = Leg(leg.km if km is None else km, leg.way if way is None else way, leg.origin, leg.goal)
-        self.fresh = False
+        self._begin()
+        self.leg = Leg(km, way or self.leg.way, self.leg.origin, self.leg.goal)
+        self.parts += "k"
+
+    def _way(self, way: str) -> None:
+        if self.describing:
+            return
+        said_again = self.leg.way == way and (self.parts.endswith("wk") or (self.aside and self.leg.whole))
+        if said_again or (self.leg.way == way and self.leg.km is None and self.last.kind != "end"):
+            self.parts += "w"
+            return
+        if self.leg.way is not None:
+            self._close()
+        self._begin()
+        self.leg = Leg(self.leg.km, way, self.leg.origin, self.leg.goal)
+        self.parts += "w"
+
+    def _begin(self) -> None:
+        self.ended = False
+        if not self.parts:
+            self.leg = Leg(origin=self.leg.origin, goal=self.heading)
+            self.heading = None
 
     def _place(self, place: str) -> None:
         leg = self.leg
-        begun = leg.km is not None or leg.way is not None
-        if self.leaving and begun and (leg.whole or not self.fresh) and leg.goal is None and not self.fresh:
-            self.leg = Leg(leg.km, leg.way, place, leg.goal or self.before)
-        elif self.leaving and not (begun and not leg.whole):
-            self._close()
-            self.leg = Leg(origin=place)
-        elif begun and leg.goal is None:
+        if self.last.kind == "from":
+            self.departed = True
+            if leg.whole and self.ended and not self.aside:
+                self._close()
+                self.leg = Leg(origin=place)
+            elif leg.origin is None:
+                self.leg = Leg(leg.km, leg.way, place, leg.goal)
+        elif self.parts and leg.goal is None:
             self.leg = Leg(leg.km, leg.way, leg.origin, place)
-        self.before = place
+
+    def _bracket(self, kind: str) -> None:
+        if kind == "close":
+            self.aside = max(self.aside - 1, 0)
+            return
+        self.aside += 1
+        if self.last.kind == "place" and (not self.parts or (self.leg.whole and self.leg.goal is not None)):
+            if self.leg.goal != self.last.text:
+                self._close()
+            self.heading = self.last.text if not self.parts else None
+
+    def _line(self) -> None:
+        if self.leg.whole or not self.parts:
+            self._close()
+        self.heading, self.departed, self.describing, self.aside = None, False, False, 0
 
     def _close(self) -> None:
-        if self.leg.km is not None or self.leg.way is not None:
+        if self.parts:
             self.legs.append(self.leg)
-        self.leg = Leg()
+        self.leg, self.parts = Leg(), ""
 
 
 def _kilometres(text: str) -> float:
