@@ -1,0 +1,186 @@
+"""The summary at the end of a run, as lines of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_ltm._statistics import DRAWS
+from pytest_ltm.reporting._columns import Column, columns
+from pytest_ltm.reporting._missing import missing_lines
+from pytest_ltm.reporting._table import Row, Style, Table, paint, render
+from pytest_ltm.reporting._text import amount, clip, counted, one_line, score_text, span_of_time, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._result import RunResult
+
+NARROWEST = 40
+"""Narrower terminals get lines of this width."""
+MOST_NOTICES = 12
+NOTHING = "-"
+"""Stands where there is no number."""
+
+
+def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) -> list[str]:
+    """Return what the terminal says of a run, no line wider than `width` (at least 40).
+
+    `verbosity` is pytest's: below 0 one line for each agent and span, above 0 a few more rows.
+    """
+    found = columns(run)
+    width = max(width, NARROWEST)
+    if not found:
+        return ["no conversation was held"]
+    if verbosity < 0:
+        return [clip(_quiet_line(column), width) for column in found]
+    table = Table(heads=_heads(found), rows=_rows(found, verbosity), label="memory span")
+    lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
+    lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
+    lines += missing_lines(run, width)
+    lines += _notices(run, width)
+    if run.folder:
+        lines.append(f"run folder: {one_line(run.folder)}")
+    return lines
+
+
+def _quiet_line(column: Column) -> str:
+    parts = ["nothing has a score"]
+    if column.out_of:
+        spread = f" ± {column.spread.sd:.2f}" if column.spread else ""
+        parts = [f"total {column.total:.2f}{spread} of {column.out_of}", f"accuracy {_percent(column.accuracy)}"]
+    if column.missing:
+        parts.append(f"{column.missing:,} of {column.examples:,} without a score")
+    return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
+
+
+def _caption(found: Sequence[Column], width: int) -> list[str]:
+    sentences = ["Mean score of each scenario; full marks = 1.00."]
+    if any(column.span is not None for column in found):
+        sentences.append("Memory span: the tokens over which each scenario is stretched.")
+    if any(column.span is None for column in found):
+        sentences.append("isolated: each example with a fresh agent.")
+    if any(column.missing for column in found):
+        sentences.append("*: some examples have no score, see below.")
+    return wrap(" ".join(sentences), width)
+
+
+def _heads(found: Sequence[Column]) -> tuple[tuple[str, str], ...]:
+    starred = any(column.missing for column in found)
+    return tuple((column.agent, one_line(column.span_label) + " " * starred) for column in found)
+
+
+def _rows(found: Sequence[Column], verbosity: int) -> tuple[Row, ...]:
+    names = sorted({name for column in found for name in column.cells})
+    scores = [Row(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
+    return (*_aligned(scores, found), *_aligned(_total_rows(found, verbosity), found))
+
+
+def _aligned(rows: Sequence[Row], found: Sequence[Column]) -> list[Row]:
+    """Leave room for the star behind every number, where any number has one."""
+    if not any(column.missing for column in found):
+        return list(rows)
+    return [
+        Row(label=row.label, above=row.above, cells=tuple((_with_room(text), style) for text, style in row.cells))
+        for row in rows
+    ]
+
+
+def _with_room(text: str) -> str:
+    return text if text.endswith("*") else text + " "
+
+
+def _score_cell(column: Column, name: str) -> tuple[str, Style]:
+    cell = column.cells.get(name)
+    if cell is None:
+        return "", ""
+    star = "*" if cell.missing else ""
+    if cell.mean is None:
+        return NOTHING + star, "dim"
+    style: Style = "good" if cell.mean == 1 else "part" if cell.mean > 0 else "bad"
+    return score_text(cell.mean) + star, style
+
+
+def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
+    same = len({column.out_of for column in found}) == 1
+    rows = [
+        _row(
+            f"total of {found[0].out_of}" if same else "total",
+            found,
+            lambda column: _total_text(column, same=same),
+            style="strong",
+            above=True,
+        )
+    ]
+    if any(column.spread for column in found):
+        rows.append(_row("spread of total", found, _spread_text))
+    rows += [
+        _row("accuracy", found, lambda column: _percent(column.accuracy)),
+        _row("tokens", found, lambda column: amount(column.tokens), above=True),
+        _row("of them filler", found, lambda column: _percent(column.filler_share)),
+        _row("simulated time", found, lambda column: span_of_time(column.simulated_seconds)),
+        _row("overran the span", found, lambda column: str(column.overruns)),
+    ]
+    if any(column.cost_usd is not None for column in found):
+        rows.append(_row("cost in USD", found, _cost_text))
+    if verbosity > 0:
+        rows.append(_row("LTM score (paper)", found, _reach_text))
+        rows.append(_row("exchanges", found, lambda column: amount(column.exchanges)))
+        rows.append(_row("conversations", found, lambda column: amount(column.conversations)))
+    return rows
+
+
+def _row(
+    label: str,
+    found: Sequence[Column],
+    text: Callable[[Column], str],
+    *,
+    style: Style = "",
+    above: bool = False,
+) -> Row:
+    return Row(label=label, cells=tuple((text(column), style) for column in found), above=above)
+
+
+def _total_text(column: Column, *, same: bool) -> str:
+    if not column.out_of:
+        return NOTHING
+    return f"{column.total:.2f}" if same else f"{column.total:.2f}/{column.out_of}"
+
+
+def _spread_text(column: Column) -> str:
+    return f"±{column.spread.sd:.2f}" if column.spread else NOTHING
+
+
+def _cost_text(column: Column) -> str:
+    return NOTHING if column.cost_usd is None else f"{column.cost_usd:,.2f}"
+
+
+def _reach_text(column: Column) -> str:
+    return NOTHING if column.reach is None else amount(round(column.reach))
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
+
+
+def _spread_note(found: Sequence[Column], width: int) -> list[str]:
+    if any(column.spread for column in found):
+        return wrap(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
+    if any(column.out_of for column in found):
+        return wrap("spread of the total: unknown with one example each (--ltm-examples=3 would tell)", width)
+    return []
+
+
+def _notices(run: RunResult, width: int) -> list[str]:
+    held = Counter((conversation.agent, conversation.span_label) for conversation in run.conversations)
+    notices = list(run.notices)
+    for conversation in run.conversations:
+        label = f"{conversation.agent} at {conversation.span_label}"
+        if held[conversation.agent, conversation.span_label] > 1:
+            label += f", trial {conversation.trial}"
+        if conversation.ended != "complete":
+            notices.append(f"{label}: the conversation did not reach its end: {conversation.ended}")
+        notices += [f"{label}: {text}" for text in conversation.notices]
+    lines = [line for text in notices[:MOST_NOTICES] for line in wrap(f"note: {one_line(text)}", width, "      ")]
+    more = len(notices) - MOST_NOTICES
+    return [*lines, f"      … and {counted(more, 'more note')}, in the results files"] if more > 0 else lines
