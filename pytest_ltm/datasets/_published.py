@@ -1,0 +1,225 @@
+"""Definition files of the published LTM Benchmark (version 2 and later), and folders of definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm import _yaml
+from pytest_ltm._definition import read_definition, read_json
+from pytest_ltm._errors import DefinitionError
+from pytest_ltm._plan import natural
+from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
+
+if TYPE_CHECKING:
+    from pytest_ltm._fields import Field
+
+FOLDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "ChapterBreak": "chapter_break",
+        "Colours": "colours",
+        "Conflicting Personal Information": "conflicting_personal_information",
+        "Delayed Recall": "delayed_recall",
+        "How To Think": "how_to_think",
+        "Instruction Recall": "instruction_recall",
+        "Jokes": "jokes",
+        "KV Pairs": "kv_pairs",
+        "Locations": "locations",
+        "Locations Directions": "locations_directions",
+        "NameList": "name_list",
+        "Names": "names",
+        "Prospective Memory": "prospective_memory",
+        "Restaurant": "restaurant",
+        "SallyAnne": "sally_anne",
+        "Shopping": "shopping_list",
+        "Spy Meeting": "spy_meeting",
+        "Trigger Response": "trigger_response",
+    }
+)
+"""The published folder names with our names of the scenarios."""
+ENDING = ".def.json"
+"""How the name of a definition file ends."""
+
+_SCRIPT = ("script", "is_question", "waits", "expected_responses")
+_QUOTE = re.compile(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
+_NTH = re.compile(r"(\d{1,6})(?:st|nd|rd|th) new message")
+_VERSION_1 = ("token_spacings", "time_jumps")
+
+
+def scenario_of(folder: str) -> str:
+    """Return our name for a published data set (case, spaces and _ do not matter); else the name itself."""
+    return _BY_KEY.get(_key(folder), folder)
+
+
+def read_any(path: str | Path, scenario: str) -> Definition:
+    """Return the definition in a file of our format or the published one, as its fields tell."""
+    top = read_json(path)
+    if isinstance(top.value, Mapping) and "steps" not in top.value and not top.value.keys().isdisjoint(_SCRIPT):
+        return from_published(top, scenario)
+    return read_definition(top)
+
+
+def from_published(top: Field, scenario: str) -> Definition:
+    """Return a published definition as ours; DefinitionError names the field of what is wrong.
+
+    A wait of nothing is no step. `expected` is the text itself for the scenarios that have one text, a
+    mapping of quote, author and nth for Prospective Memory, else the published list.
+    """
+    fields = top.mapping()
+    if "waits" not in fields and any(name in fields for name in _VERSION_1):
+        raise top.fault(
+            "a definition of version 1 of the published benchmark (token_spacings, time_jumps), which had other "
+            "waits. Use the definitions of version 2 or later, or let the scenario generate its own."
+        )
+    fields = top.mapping(required=_SCRIPT)
+    steps = tuple(_steps(fields))
+    if scenario in _SPECIAL:
+        return _SPECIAL[scenario](fields, steps)
+    return Definition(steps=steps, expected=fields["expected_responses"].json())
+
+
+def _steps(fields: dict[str, Field]) -> Iterable[Step]:
+    """Yield the steps; nothing for a question that is made at run time (one flag more than texts)."""
+    script = [item.text() for item in fields["script"].items("texts")]
+    flags = [item.boolean() for item in fields["is_question"].items("true and false")]
+    waits = [_wait(item) for item in fields["waits"].items("waits")]
+    at_run_time = len(flags) == len(script) + 1 and flags[-1]
+    if len(flags) != len(script) and not at_run_time:
+        raise fields["is_question"].fault(f"expected {len(script)} values, one for each text, got {len(flags)}.")
+    if len(waits) != len(flags):
+        raise fields["waits"].fault(f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}.")
+    # zip ends with the script: what follows it is the question of run time, and the wait after it.
+    for text, asked, wait in zip(script, flags, waits, strict=False):
+        yield Ask(text) if asked else Say(text)
+        if wait != Wait():
+            yield wait
+
+
+def _wait(item: Field) -> Wait:
+    fields = item.mapping(("tokens", "time", "percentage_finished"))
+    percentage = fields.get("percentage_finished", None)
+    return Wait(
+        span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
+        tokens=fields["tokens"].whole() if "tokens" in fields else 0,
+        **({"time": fields["time"].duration()} if "time" in fields else {}),
+    )
+
+
+def _one_text(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+    expected = fields["expected_responses"]
+    texts = expected.items("texts")
+    if len(texts) != 1:
+        raise expected.error("a list of one text")
+    return Definition(steps=steps, expected=texts[0].text())
+
+
+def _prospective(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+    """The second message carries the mark of a question, but is the instruction: its reply earns nothing."""
+    said = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
+    expected = fields["expected_responses"].items("values")
+    if len(expected) != 1:
+        raise fields["expected_responses"].error("a list of one value")
+    if isinstance(expected[0].value, str):
+        return Definition(steps=said, expected=_quote_of_version_2(fields["script"]))
+    parts = expected[0].items("quote, author and number")
+    if len(parts) != 3:  # noqa: PLR2004 - quote, author, number
+        raise expected[0].error("a list of quote, author and number")
+    quote, author, nth = parts
+    values = {"quote": quote.text(), "author": author.text(), "nth": nth.whole(least=1)}
+    return Definition(steps=said, expected=values)
+
+
+def _quote_of_version_2(script: Field) -> dict[str, Any]:
+    """Version 2 expects a sentence; what to recite, and when, stands in the two messages.
+
+    "In the 8th new message after this one" is the ninth reply, because the one to the instruction is the first.
+    """
+    texts = [item.text() for item in script.items("texts")]
+    quote = _QUOTE.fullmatch(texts[0]) if texts else None
+    nth = _NTH.search(texts[-1]) if texts else None
+    if not quote or not nth:
+        raise script.error("\"'quote' - author\" and an instruction that names the number of a new message")
+    return {"quote": quote["quote"], "author": quote["author"], "nth": int(nth[1]) + 1}
+
+
+_SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
+    **dict.fromkeys(("chapter_break", "colours", "jokes", "locations_directions", "sally_anne"), _one_text),
+    "prospective_memory": _prospective,
+}
+
+
+class DefinitionsFolder:
+    """A folder `DIR/<scenario or published folder name>/<example>.def.json`, with or without a `config.yml`."""
+
+    def __init__(self, path: str | Path, known: Iterable[str] = ()) -> None:
+        """Look into the folder, reading nothing but `config.yml`; DefinitionError if it cannot be used.
+
+        `known`: names of scenarios beyond the published ones.
+        """
+        self.path = Path(path)
+        self._files = _definition_files(self.path)
+        self.span: int | None = _memory_span(self.path / "config.yml")
+        """The default memory span in tokens, where `config.yml` names one."""
+        self.examples: dict[str, tuple[str, ...]] = {name: tuple(files) for name, files in self._files.items()}
+        """The names of the examples (the files' stems) by scenario, in natural order."""
+        names = {*FOLDERS.values(), *known}
+        self.unknown = tuple(name for name in self.examples if name not in names)
+        """The scenarios in `examples` that nobody knows."""
+
+    def definition(self, scenario: str, example: str) -> Definition:
+        """Return one example's data; DefinitionError names what is wrong with its file, or that there is none."""
+        try:
+            path = self._files[scenario][example]
+        except KeyError:
+            raise DefinitionError(f"{self.path}: no definition of {scenario}/{example}.") from None
+        return read_any(path, scenario)
+
+
+def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
+    found: dict[str, dict[str, Path]] = {}
+    try:
+        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        for path in below:
+            files = sorted(path.glob(f"*{ENDING}"), key=lambda file: natural(file.name))
+            name = scenario_of(path.name)
+            if files and name in found:
+                raise DefinitionError(f"{folder}: more than one folder holds the scenario {name!r}; keep one of them.")
+            if files:
+                found[name] = {file.name.removesuffix(ENDING): file for file in files}
+    except OSError as error:
+        raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
+    if not found:
+        raise DefinitionError(f"{folder}: no definitions here.{_way_out(folder)}")
+    return dict(sorted(found.items()))
+
+
+def _way_out(folder: Path) -> str:
+    if any(folder.glob(f"*{ENDING}")):
+        return f" The files lie one level too high: give the folder above, {str(folder.parent)!r}."
+    if any(folder.glob(f"definitions/*/*{ENDING}")):
+        return f" Give the folder below, {str(folder / 'definitions')!r}."
+    return f" Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}."
+
+
+def _memory_span(config: Path) -> int | None:
+    if not config.exists():
+        return None
+    top = _yaml.load(config)
+    top.mapping()
+    for names in (("memory_span",), ("datasets", "args", "memory_span")):
+        place: Field | None = top
+        for name in names:
+            place = place.mapping().get(name) if place and isinstance(place.value, Mapping) else None
+        if place is not None and place.value is not None:
+            return place.tokens()
+    return None
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+_BY_KEY = {_key(name): scenario for folder, scenario in FOLDERS.items() for name in (folder, scenario)}
