@@ -13,7 +13,7 @@ _HEAD = 400
 """Characters within which such a message says what it wants and begins with its first pair."""
 _WANTED = re.compile(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
 _FIRST = re.compile(r"^Q: ", re.MULTILINE)
-_MARK = "A: "
+_MARK = " A: "
 
 
 class Trivia:
@@ -29,5 +29,5 @@ class Trivia:
 
 def answers(message: str) -> list[str]:
     """Return what stands after the last `A: ` of each `Q:` line, in order."""
-    lines = (line for line in message.splitlines() if line.startswith("Q: "))
+    lines = (line for line in message.split("\n") if line.startswith("Q: "))
     return [line.rpartition(_MARK)[2].strip() for line in lines]

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _interleaving import play
+
+from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm.agents._reader import make_reader
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
+FOLDERS = {"Colours": "colours", "Jokes": "jokes", "Prospective Memory": "prospective_memory"}
+RESETS = {"prospective_memory": "Forget my instruction to append a quote to one of your replies."}
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
+
+
+def definition(row: dict[str, Any], name: str) -> Definition:
+    waits = row.get("waits") or [{"time": seconds} for seconds in row["time_jumps"]]
+    steps: list[Step] = []
+    for text, asked, wait in zip(row["script"], row["is_question"], waits):  # noqa: B905 - Jokes have one wait more
+        steps.append(Ask(text) if asked else Say(text))
+        steps.append(Wait(time=timedelta(seconds=wait.get("time") or 0)))
+    expected = row["expected_responses"][0]
+    if name == "prospective_memory":
+        expected = dict(zip(("quote", "author", "nth"), expected, strict=True))
+        steps = steps[:-1]
+    return Definition(steps=tuple(steps), expected=expected)
+
+
+def published() -> dict[str, dict[str, list[Definition]]]:
+    """Return the definitions of each benchmark by scenario; Prospective Memory of v1 and v2 does not tell its expected values."""
+    found: dict[str, dict[str, list[Definition]]] = {}
+    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            *_, benchmark, _, folder, _ = row["path"].split("/")
+            name = FOLDERS.get(folder)
+            if name is None or (name == "prospective_memory" and isinstance(row["expected_responses"][0], str)):
+                continue
+            if name == "jokes" and not row["is_temporal"]:
+                continue
+            found.setdefault(benchmark, {}).setdefault(name, []).append(definition(row, name))
+    return found
+
+
+def test_full_earns_full_marks_on_all_published_definitions_of_its_scenarios() -> None:
+    benchmarks = published()
+    lost = {
+        (benchmark, name): values
+        for seed, (benchmark, chains) in enumerate(benchmarks.items())
+        for name, values in play(chains, make_reader("full")(), seed=seed, resets=RESETS).items()
+        if set(values) != {1.0}
+    }
+    assert sum(len(chain) for chains in benchmarks.values() for chain in chains.values()) > 100
+    assert lost == {}
+
+
+def messages(name: str) -> list[dict[str, Any]]:
+    path = DATA / name
+    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+    with opened as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("log", ["master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz"])
+def test_full_answers_published_trivia_with_one_answer_for_each_question(log: str) -> None:
+    trivia = [event["data"]["message"] for event in messages(log) if event["type"] == 3][1:]
+    reader = make_reader("full")()
+    for message in trivia:
+        answers = json.loads(reader.reply(message))
+        assert len(answers) == len(re.findall(r"^Q: ", message, re.MULTILINE))
+        assert all(f"A: {answer}" in message for answer in answers)
+    assert len(trivia) > 1
+
+
+@pytest.mark.parametrize("log", ["master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz"])
+def test_full_just_agrees_to_the_published_opening_message(log: str) -> None:
+    opening = next(event["data"]["message"] for event in messages(log) if event["type"] == 3)
+    assert make_reader("full")().reply(opening) == "Understood."
