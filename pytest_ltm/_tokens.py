@@ -79,9 +79,11 @@ _APPROXIMATE = re.compile(r"[A-Za-z]{1,10}|\d{1,3}|[^\W\d_]|[^\w\s]|_|\n")
 class TokenCounter:
     """Counts the tokens of a text; the only measure of spans and gaps in a run."""
 
-    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+    def __init__(self, name: str, count: Callable[[str], int], *, additive: bool = False) -> None:
         self.name = name
         """As given by the user; part of the plan's fingerprint."""
+        self.additive = additive
+        """Whether the counts of lines add up: cut after a line break, two parts have the tokens of the whole."""
         self._count = count
 
     def count(self, text: str) -> int:
@@ -99,11 +101,11 @@ def counter(name: str) -> TokenCounter:
     Raises TokenizerError; nothing ever takes the place of what was asked for.
     """
     if name == APPROX:
-        return TokenCounter(name, _approximate)
+        return TokenCounter(name, _approximate, additive=True)
     if ":" in name:
         return TokenCounter(name, _checked(name, dotted(name, TokenizerError, "tokenizer")))
     encode = encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
-    return TokenCounter(name, lambda text: len(encode(text)))
+    return TokenCounter(name, lambda text: len(encode(text)), additive=name in _CARRIED or name in _SOURCES)
 
 
 @cache
@@ -192,10 +194,7 @@ def _unknown(name: str, known: list[str]) -> str:
     except KeyError:
         hint = did_you_mean(name, {*known, APPROX})
     names = ", ".join(sorted(known))
-    return (
-        f"unknown tokenizer {name!r}.{hint} "
-        f"Known: {names}, {APPROX}, or 'package.module:function' (str -> int)"
-    )
+    return f"unknown tokenizer {name!r}.{hint} Known: {names}, {APPROX}, or 'package.module:function' (str -> int)"
 
 
 def _unavailable(name: str, reason: str) -> str:
@@ -219,9 +218,7 @@ def _reason(exc: Exception) -> str:
 
 def _checked(name: str, function: object) -> Callable[[str], int]:
     if not callable(function):
-        raise TokenizerError(
-            f"tokenizer {name!r} is no function from a text to its number of tokens: {function!r}"
-        )
+        raise TokenizerError(f"tokenizer {name!r} is no function from a text to its number of tokens: {function!r}")
 
     def count(text: str) -> int:
         try:
@@ -229,9 +226,7 @@ def _checked(name: str, function: object) -> Callable[[str], int]:
         except Exception as exc:
             raise TokenizerError(f"tokenizer {name!r} failed on {text[:40]!r}: {_reason(exc)}") from exc
         if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
-            raise TokenizerError(
-                f"tokenizer {name!r} returned {tokens!r} for {text[:40]!r}, not a number of tokens"
-            )
+            raise TokenizerError(f"tokenizer {name!r} returned {tokens!r} for {text[:40]!r}, not a number of tokens")
         return tokens
 
     count(" a")  # what cannot count is told before the run, not in the middle of it

@@ -1,0 +1,72 @@
+"""What a trivia message looks like: a quiz with its answers, which are wanted back as a JSON list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm._tokens import TokenCounter
+
+INSTRUCTION = (
+    "Here is a quiz in which every question already has its answer. "
+    "Please return the answers, in the order of the questions, as one JSON list of strings."
+)
+"""The first line of every trivia message."""
+# It asks for the list, but not for nothing else: a scenario may have asked to add something to this reply.
+CLOSING = "That was the last question."
+"""The last line of every trivia message: it leaves no line break at the end that somebody may strip."""
+
+
+class Fact(NamedTuple):
+    """A question and its only answer; each one line."""
+
+    question: str
+    answer: str
+
+
+class Cost(NamedTuple):
+    """What a fact costs in tokens."""
+
+    message: int
+    reply: int
+
+    @property
+    def both(self) -> int:
+        """Tokens in message and reply together."""
+        return self.message + self.reply
+
+
+def cost_of(fact: Fact, counter: TokenCounter) -> Cost:
+    """Return what a fact adds to the message and to the reply."""
+    return Cost(counter.count(line(fact)), counter.count(item(fact.answer)))
+
+
+def line(fact: Fact) -> str:
+    """Return a fact as it stands in a message; ends with a line break, so that token counts of lines add up."""
+    return f"Q: {fact.question} A: {fact.answer}\n"
+
+
+def item(answer: str) -> str:
+    """Return an answer as it stands in the reply; begins with a space, so that token counts add up."""
+    return f" {json.dumps(answer, ensure_ascii=False)},"
+
+
+def message_of(facts: Iterable[Fact]) -> str:
+    """Return the message that asks for the answers."""
+    return f"{INSTRUCTION}\n{''.join(map(line, facts))}{CLOSING}"
+
+
+def reply_of(answers: Sequence[str]) -> str:
+    """Return the reply that a trivia message asks for."""
+    return json.dumps(list(answers), ensure_ascii=False)
+
+
+def answers_of(message: str) -> list[str] | None:
+    """Return the answers that a trivia message asks for, in order; None if it is no trivia message."""
+    first, *lines = message.strip().split("\n")
+    if first != INSTRUCTION:
+        return None
+    return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]

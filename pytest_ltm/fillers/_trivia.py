@@ -1,0 +1,164 @@
+"""TriviaFiller: messages that ask for the answers of a quiz, sized to the token."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._errors import FillerError
+from pytest_ltm._filler import FillerExchange
+from pytest_ltm.fillers._arithmetic import arithmetic
+from pytest_ltm.fillers._pool import Pool, built_in, built_in_identity
+from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, item, message_of, reply_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from pytest_ltm._tokens import TokenCounter
+
+_AHEAD = 64
+"""How many facts wait to be chosen from, so that a message's last ones can be those that just fit."""
+
+
+class _Room(NamedTuple):
+    """What is still wanted and allowed."""
+
+    wanted: int
+    """Tokens of message and reply together."""
+    allowed: int
+    """Tokens of the message."""
+
+    def less(self, cost: Cost) -> _Room:
+        return _Room(self.wanted - cost.both, self.allowed - cost.message)
+
+
+class TriviaFiller:
+    """Asks for the answers of facts in an order of its own, none twice until all were asked.
+
+    After the last fact of the built-in pool comes arithmetic without end; a pool given begins again.
+    """
+
+    def __init__(self, rng: Random, counter: TokenCounter, pool: Pool | None = None) -> None:
+        self._counter = counter
+        self._pool = pool
+        self._facts = _facts(rng, counter, pool)
+        self._ahead: list[tuple[Fact, Cost]] = []
+        self._usual = 0.0
+        message = counter.count(f"{INSTRUCTION}\n{CLOSING}")
+        self._frame = Cost(message, counter.count(reply_of(["x"])) - counter.count(item("x")))
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
+
+        The message keeps within `max_message_tokens`, even if the target is then not reached; FillerError if
+        one question alone does not.
+        """
+        self._look_ahead()
+        room = _Room(tokens, max_message_tokens).less(self._frame)
+        facts, room = self._draw(room)
+        last = _closing([cost for _, cost in self._ahead], room)
+        facts += [self._take(i) for i in sorted(last, reverse=True)]
+        if not facts:
+            raise FillerError(
+                f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
+                "Let the agent take longer ones, or use a --ltm-filler of your own"
+            )
+        facts = _plain_at_the_ends(facts)
+        if not self._counter.additive:
+            facts = self._shortened(facts, tokens, max_message_tokens)
+        return _exchange(facts)
+
+    def configuration(self) -> object:
+        """Return what decides its texts, beside the seed: the facts."""
+        return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
+
+    def _draw(self, room: _Room) -> tuple[list[Fact], _Room]:
+        """Take facts in their order, but leave room for one or two that are chosen to fit."""
+        drawn: list[Fact] = []
+        while True:
+            lefts = (room.less(cost) for _, cost in self._ahead)
+            fits = (i for i, left in enumerate(lefts) if left.wanted >= self._usual and left.allowed >= 0)
+            i = next(fits, None)
+            if i is None:
+                return drawn, room
+            room = room.less(self._ahead[i][1])
+            drawn.append(self._take(i))
+            self._ahead.append(next(self._facts))
+
+    def _take(self, i: int) -> Fact:
+        return self._ahead.pop(i)[0]
+
+    def _look_ahead(self) -> None:
+        while len(self._ahead) < _AHEAD:
+            self._ahead.append(next(self._facts))
+        self._usual = self._usual or median(cost.both for _, cost in self._ahead)
+
+    def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int) -> list[Fact]:
+        """Return fewer facts where the counts of lines add up to less than the count of the whole."""
+        while len(facts) > 1:
+            exchange = _exchange(facts)
+            message = self._counter.count(exchange.message)
+            both = message + self._counter.count(exchange.expected_reply)
+            beyond = (message - max_message_tokens) * len(facts) / message
+            surplus = (both - tokens) * len(facts) / both
+            too_many = max(-int(-beyond // 1), int(surplus))
+            if too_many <= 0:
+                break
+            del facts[max(1, len(facts) - too_many) :]
+        return facts
+
+
+def shuffled(n: int, rng: Random) -> Iterator[int]:
+    """Yield 0 to n - 1 in random order, at the cost of those that are taken (Fisher-Yates on a sparse list)."""
+    moved: dict[int, int] = {}
+    for last in range(n - 1, -1, -1):
+        i = rng.randrange(last + 1)
+        yield moved.get(i, i)
+        moved[i] = moved.pop(last, last)
+
+
+def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[Fact, Cost]]:
+    pool = given or built_in()
+    while True:
+        for i in shuffled(len(pool.facts), rng):
+            yield pool.facts[i], pool.cost(i, counter)
+        if given is None:
+            yield from arithmetic(rng, counter)
+
+
+def _closing(costs: Sequence[Cost], room: _Room) -> tuple[int, ...]:
+    """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
+
+    None are returned only if not one is allowed.
+    """
+    places = {cost.both: i for i, cost in enumerate(costs) if cost.message <= room.allowed}
+    best: tuple[int, ...] = ()
+    best_rank = (2, 0)
+    for chosen in (*((place,) for place in places.values()), *combinations(places.values(), 2)):
+        if len(chosen) > 1 and sum(costs[i].message for i in chosen) > room.allowed:
+            continue
+        over = sum(costs[i].both for i in chosen) - room.wanted
+        rank = (0, over) if over >= 0 else (1, -over)
+        if rank < best_rank:
+            best, best_rank = chosen, rank
+    return best
+
+
+def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
+    """Let the list of answers begin and end with a letter or digit where it can.
+
+    Other signs may melt with a bracket into one token, and then counts do not add up.
+    """
+    for end in (0, -1):
+        for i in range(len(facts)):
+            place = i if end == 0 else -1 - i
+            if facts[place].answer[end].isalnum():
+                facts[end], facts[place] = facts[place], facts[end]
+                break
+    return facts
+
+
+def _exchange(facts: Sequence[Fact]) -> FillerExchange:
+    return FillerExchange(message_of(facts), reply_of([fact.answer for fact in facts]))
