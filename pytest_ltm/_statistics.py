@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 DRAWS = 1_000
 """How often the paper draws one example for each scenario (Castillo-Bolado et al., 2024)."""
 
+FULL_MARKS = 1 - 1e-9
+"""From here on a score is 1, whatever the floating point says of 2/3 + 1/3."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
@@ -94,8 +97,9 @@ def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
 
     The "LTM score" of the LTM Benchmark, version 3.5. None without any score.
     """
-    scored = [row for row in rows if row.score is not None]
-    spans = [row.measured_span for row in scored if row.score == 1 and row.measured_span is not None]
+    scored = [row for row in rows if row.scored]
+    full = [row for row in scored if row.score is not None and row.score >= FULL_MARKS]
+    spans = [row.measured_span for row in full if row.measured_span is not None]
     return (fsum(spans) / len(spans) if spans else 0.0) if scored else None
 
 

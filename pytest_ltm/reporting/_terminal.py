@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics import DRAWS
+from pytest_ltm._statistics import DRAWS, FULL_MARKS
 from pytest_ltm.reporting._columns import Column, columns
 from pytest_ltm.reporting._missing import missing_lines
 from pytest_ltm.reporting._table import Row, Style, Table, paint, render
@@ -97,7 +97,7 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
     star = "*" if cell.missing else ""
     if cell.mean is None:
         return NOTHING + star, "dim"
-    style: Style = "good" if cell.mean == 1 else "part" if cell.mean > 0 else "bad"
+    style: Style = "good" if cell.mean >= FULL_MARKS else "part" if cell.mean > 0 else "bad"
     return score_text(cell.mean) + star, style
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from datetime import timedelta
 
+from pytest_ltm._statistics import FULL_MARKS
+
 _JOINERS = "\u200c\u200d"
 """Format characters that Persian and emoji need and that move nothing."""
 _HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -88,9 +90,9 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def score_text(score: float) -> str:
-    """Return `0.67`; only full marks read 1.00, only nothing reads 0.00."""
+    """Return `0.67`; only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00."""
     rounded = f"{score:.2f}"
-    if rounded == "1.00" and score < 1:
+    if rounded == "1.00" and score < FULL_MARKS:
         return "0.99"
     return "0.01" if rounded == "0.00" and score > 0 else rounded
 

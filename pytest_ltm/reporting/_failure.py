@@ -1,0 +1,156 @@
+"""The text of a failed example: needle, distance, question, answer, how to repeat it. And the live lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm._clock import describe
+from pytest_ltm._transcript import gap
+from pytest_ltm.reporting._text import counted, left, one_line, printable, score_text, shorten, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._result import QuestionResult, ScenarioResult
+    from pytest_ltm._transcript import Exchange
+
+WIDTH = 100
+"""Columns of a failure text; the line that repeats the run is never broken."""
+_LONGEST = 600
+"""Columns of one message or answer before its middle is left out."""
+_MOST = 6
+"""So many needles, or exchanges of an example that asked nothing, are shown."""
+_INDENT = " " * 8
+_FILLER_SHOWN = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """One exchange in the text."""
+
+    exchange: Exchange
+    replies: bool
+    """The reply is shown, too."""
+
+
+def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
+    """Return what to read of an example that did not pass.
+
+    `exchanges` are those of its conversation (a missing one is left out); `again` is the command that repeats
+    the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part
+    that decided stays.
+    """
+    known = {exchange.number: exchange for exchange in exchanges}
+    question = _decisive(result)
+    shown = _own(result, exchanges) if question is None else _asked(question, known)
+    lines = wrap(_headline(result), WIDTH, "  ")
+    lines += _checks(result)
+    lines += _story(result, shown, exchanges)
+    if result.overrun and result.span is not None:
+        passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
+        lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
+    if again:
+        note = "" if result.span is None else "   (whole conversation: -k would change it)"
+        lines.append(f"  again: {one_line(again)}{note}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> str:
+    """Return an exchange as it happens: who speaks, where the conversation is, both texts.
+
+    `scenario` is the example's name, "" for filler and opening; `position` the tokens before the message;
+    `span` the label of the memory span. Filler is shortened, all else is whole.
+    """
+    speaker = one_line(scenario) or exchange.kind
+    where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
+    told = ", told" if exchange.told else ""
+    texts = [_whole(exchange.message), _whole(exchange.reply)]
+    if exchange.kind == "filler":
+        texts = [shorten(text, _FILLER_SHOWN) for text in texts]
+    lines = [f"#{exchange.number} {speaker} ({where}{told})"]
+    return "\n".join([*lines, *_speech("you:", texts[0]), *_speech("agent:", texts[1])])
+
+
+def _headline(result: ScenarioResult) -> str:
+    if result.score is None:
+        return f"{'error' if result.outcome == 'error' else 'no score'}: {printable(result.reason)}"
+    below = f", below {score_text(result.pass_mark)}" if result.score < result.pass_mark else ""
+    return f"score {score_text(result.score)}{below}: {printable(result.reason)}"
+
+
+def _checks(result: ScenarioResult) -> list[str]:
+    if len(result.checks) <= 1:
+        return []
+    return [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
+
+
+def _decisive(result: ScenarioResult) -> QuestionResult | None:
+    """Return the last question whose answer holds the part that decided, else the last one."""
+    deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
+    candidates = deciding or result.questions
+    return candidates[-1] if candidates else None
+
+
+def _asked(question: QuestionResult, known: Mapping[int, Exchange]) -> list[_Shown]:
+    needles = sorted(needle.number for needle in question.needles if needle.number in known)
+    shown = [_Shown(known[number], replies=False) for number in _ends(needles)]
+    return shown + [_Shown(known[number], replies=True) for number in [question.number] if number in known]
+
+
+def _own(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+    """Return what an example that asked nothing said, and the later reply that holds the evidence."""
+    mine = [exchange.number for exchange in exchanges if exchange.by == result.id and exchange.kind != "reset"]
+    known = {exchange.number: exchange for exchange in exchanges}
+    shown = [_Shown(known[number], replies=True) for number in _ends(mine)]
+    if result.evidence and mine:
+        later = [each for each in exchanges if each.number > mine[-1] and result.evidence in each.reply]
+        shown += [_Shown(exchange, replies=True) for exchange in later[-1:]]
+    return shown
+
+
+def _ends(numbers: Sequence[int]) -> list[int]:
+    half = _MOST // 2
+    return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
+
+
+def _story(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
+    for i, one in enumerate(shown):
+        if i:
+            yield from _distance(result, shown[i - 1].exchange, one.exchange, exchanges)
+        yield from _numbered(one, result.evidence)
+
+
+def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]) -> list[str]:
+    """Return the line between two exchanges; none if the one follows the other at once."""
+    between = [each for each in exchanges if before.number < each.number < after.number]
+    if not between:
+        return []
+    passed = counted(gap(before, after), "token")
+    if after.now > before.now:
+        passed += f" and {describe(after.now - before.now)}"
+    others = {each.by for each in between if each.by and each.by != result.id}
+    counts = {
+        "other scenario": len(others),
+        "own exchange": sum(each.by == result.id for each in between),
+        "filler": sum(each.kind == "filler" for each in between),
+    }
+    inside = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
+    return [f"{_INDENT}… {passed} later ({inside}) …" if inside else f"{_INDENT}… {passed} later …"]
+
+
+def _numbered(one: _Shown, evidence: str) -> list[str]:
+    keep = printable(evidence)
+    lines = _speech("you:", shorten(_whole(one.exchange.message), _LONGEST, keep))
+    if one.replies:
+        lines += _speech("agent:", shorten(_whole(one.exchange.reply), _LONGEST, keep))
+    number = left(f"  #{one.exchange.number}", len(_INDENT) - 1)
+    return [f"{number} {lines[0].lstrip()}", *lines[1:]]
+
+
+def _whole(text: str) -> str:
+    return printable(text).strip() or "(an empty text)"
+
+
+def _speech(who: str, text: str) -> list[str]:
+    return wrap(f"{_INDENT}{left(who, 6)} {text}", WIDTH, _INDENT + " " * 7)

@@ -1,0 +1,142 @@
+"""`summary.json`: the run in numbers, each defined beside them; and the properties of a pytest item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._records import json_text
+from pytest_ltm.reporting._columns import Column, columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm._result import ConversationResult, RunResult, ScenarioResult
+
+FORMAT = "pytest-ltm summary 1"
+
+METRICS = {
+    "ltm_score": "the share of full marks of one example, 0 to 1; absent where nobody could tell",
+    "total": "sum over scenarios of the mean over examples and trials, out of `out_of`",
+    "out_of": "number of scenarios with at least one score: the highest total possible",
+    "spread": "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the "
+    "range of 95 % of the draws; null where no scenario has two scores",
+    "accuracy": "total / out_of, 0 to 1",
+    "ltm_reach": "the LTM score of the paper, in tokens: mean measured span of the examples with full marks",
+    "ltm_gap": "tokens from the end of the nearest needle's message to the start of the last question's",
+    "measured_span": "tokens from an example's start to the start of its last question",
+    "overruns": "examples whose measured span is longer than their memory span",
+    "tokens": "tokens of all messages and replies by the plan's tokenizer; of an example: those of its own",
+    "filler_share": "share of the tokens that belongs to no scenario, 0 to 1",
+    "simulated_seconds": "time that passed in the conversations, added up",
+    "cost_usd": "what the agent's provider charges, as far as the agent tells; null where it does not",
+    "wall_seconds": "time that the run really took",
+    "unscored": "examples without a score: in no mean, in no total",
+}
+"""What the numbers mean, by their names in `summary.json` and in the items' properties."""
+
+
+def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
+    """Return the properties of an example's pytest item: built-in types only, what there is not is absent."""
+    values: dict[str, object] = {
+        "ltm_score": result.score,
+        "ltm_scenario": result.scenario,
+        "ltm_example": result.example,
+        "ltm_agent": result.agent,
+        "ltm_span": result.span_label,
+        "ltm_trial": result.trial,
+        "ltm_gap": result.gap,
+        "ltm_tokens": result.tokens,
+        "ltm_cost_usd": result.cost_usd,
+    }
+    return [(name, value) for name, value in values.items() if value is not None]
+
+
+def summary_json(
+    run: RunResult,
+    *,
+    pytest_ltm_version: str,
+    seed: int,
+    plan: Mapping[str, Any],
+    wall_seconds: float | None = None,
+) -> dict[str, Any]:
+    """Return the run as JSON values.
+
+    `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...), JSON values.
+    """
+    return {
+        "format": FORMAT,
+        "run_id": run.run_id,
+        "pytest_ltm_version": pytest_ltm_version,
+        "seed": seed,
+        "plan": dict(plan),
+        "wall_seconds": wall_seconds,
+        "results": [_column(column) for column in columns(run)],
+        "conversations": [_conversation(each) for each in run.conversations],
+        "notices": list(run.notices),
+        "metrics": METRICS,
+    }
+
+
+def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+    """Write what `summary_json` returned."""
+    path.write_bytes(json_text(dict(summary)).encode())
+
+
+def _column(column: Column) -> dict[str, Any]:
+    spread = column.spread
+    return {
+        "agent": column.agent,
+        "span_label": column.span_label,
+        "span": column.span,
+        "total": column.total if column.out_of else None,
+        "out_of": column.out_of,
+        "spread": spread and {"sd": spread.sd, "low": spread.low, "high": spread.high},
+        "accuracy": column.accuracy,
+        "ltm_reach": column.reach,
+        "examples": column.examples,
+        "unscored": column.missing,
+        "overruns": column.overruns,
+        "tokens": column.tokens,
+        "filler_share": column.filler_share,
+        "exchanges": column.exchanges,
+        "simulated_seconds": column.simulated_seconds,
+        "cost_usd": column.cost_usd,
+        "conversations": column.conversations,
+        "scenarios": {
+            name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
+            for name, cell in column.cells.items()
+        },
+    }
+
+
+def _conversation(held: ConversationResult) -> dict[str, Any]:
+    return {
+        "agent": held.agent,
+        "agent_spec": held.agent_spec,
+        "span_label": held.span_label,
+        "trial": held.trial,
+        "plan_fingerprint": held.plan_fingerprint,
+        "agent_fingerprint": held.agent_fingerprint,
+        "ended": held.ended,
+        "tokens": held.tokens,
+        "filler_tokens": held.filler_tokens,
+        "exchanges": held.exchanges,
+        "simulated_seconds": held.simulated_seconds,
+        "cost_usd": held.cost_usd,
+        "notices": list(held.notices),
+        "examples": [_example(row) for row in held.scenarios],
+    }
+
+
+def _example(row: ScenarioResult) -> dict[str, Any]:
+    return {
+        **dict(user_properties(row)),
+        "nodeid": row.nodeid,
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "cause": row.cause,
+        "measured_span": row.measured_span,
+        "overrun": row.overrun,
+        "skills": list(row.skills),
+    }
