@@ -1,0 +1,87 @@
+"""pytest-ltm: tests the long-term memory of conversational agents, as pytest items in one long conversation.
+
+What scenarios, agents and evaluators need is exported here; `pytest_ltm.testing` has the fakes. Names are imported
+when they are used, because pytest loads this package in every project of its environment.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ltm._errors import (
+        AgentError,
+        AgentFault,
+        ConfigurationError,
+        DatasetError,
+        DefinitionError,
+        FillerError,
+        LtmError,
+        LtmInternalError,
+        ScenarioError,
+        TokenizerError,
+    )
+    from pytest_ltm._filler import Filler, FillerExchange
+    from pytest_ltm._handle import Ltm
+    from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait, Watch, duration, spread
+    from pytest_ltm._score import Check, Evaluator, Score, Unscored, Verdict
+    from pytest_ltm._transcript import Exchange
+    from pytest_ltm.agents._protocols import Agent, Reply, Usage
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "AgentFault",
+    "Ask",
+    "Check",
+    "ConfigurationError",
+    "DatasetError",
+    "Definition",
+    "DefinitionError",
+    "Evaluator",
+    "Exchange",
+    "Filler",
+    "FillerError",
+    "FillerExchange",
+    "LtmError",
+    "LtmInternalError",
+    "Ltm",
+    "Reply",
+    "Say",
+    "ScenarioError",
+    "Score",
+    "Step",
+    "TokenizerError",
+    "Unscored",
+    "Usage",
+    "Verdict",
+    "Wait",
+    "Watch",
+    "duration",
+    "spread",
+]
+
+_HOMES = {
+    "_errors": (
+        "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError LtmError LtmInternalError "
+        "ScenarioError TokenizerError"
+    ),
+    "_filler": "Filler FillerExchange",
+    "_handle": "Ltm",
+    "_scenario": "Ask Definition Say Step Wait Watch duration spread",
+    "_score": "Check Evaluator Score Unscored Verdict",
+    "_transcript": "Exchange",
+    "agents._protocols": "Agent Reply Usage",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import AgentFault
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """The way to the agent of one conversation, and the record of what went over it."""
+    """The way to the agent of one conversation, and the record of what went over it.
+
+    `heard` is called after each exchange; `around(by)` gives what surrounds each call of the agent.
+    """
 
     def __init__(
         self,
@@ -28,7 +32,9 @@ class Channel:
         clock: Clock,
         journal: Journal,
         timings: Timings,
-        heard: Callable[[Exchange], None],
+        *,
+        heard: Callable[[Exchange], None] = lambda _: None,
+        around: Callable[[str], AbstractContextManager[object]] = lambda _: nullcontext(),
     ) -> None:
         self.transcript = Transcript()
         self.clock, self.journal = clock, journal
@@ -41,6 +47,7 @@ class Channel:
         self.costs: dict[int, float] = {}
         """The same by exchange."""
         self._speaker, self._counter, self._timings, self._heard = speaker, counter, timings, heard
+        self._around = around
 
     @property
     def powers(self) -> frozenset[str]:
@@ -68,8 +75,9 @@ class Channel:
         )  # fmt: skip
         began = self._timings.clock()
         try:
-            self._speaker.tell_time(now)
-            reply = self._speaker.ask(text)
+            with self._around(by):
+                self._speaker.tell_time(now)
+                reply = self._speaker.ask(text)
         except AgentFault as fault:
             self.faults += 1
             self.journal.write("fault", exchange=number, text=str(fault))
@@ -93,8 +101,9 @@ class Channel:
             reply_tokens=self._counter.count(filler.expected_reply), now=now, told=True,
         )  # fmt: skip
         try:
-            self._speaker.tell_time(now)
-            self._speaker.tell(filler.message, filler.expected_reply)
+            with self._around(""):
+                self._speaker.tell_time(now)
+                self._speaker.tell(filler.message, filler.expected_reply)
         except AgentFault as fault:
             self.faults += 1
             self.journal.write("fault", exchange=number, text=str(fault))

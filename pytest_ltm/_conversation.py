@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._errors import AgentFault, LtmError, ScenarioError
+from pytest_ltm._errors import AgentFault, FillerError, LtmError, ScenarioError
+from pytest_ltm._filler import FillerExchange
 from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
 from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
 from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start
@@ -94,7 +95,7 @@ class Conversation:
         unplayable = lane.unplayable(self._counter, self.channel.powers)
         if unplayable:
             self._release(lane)
-            self._end(lane, Ending(unreached=unplayable))
+            self._end(lane, Ending(unplayable=unplayable))
             return
         now = self.channel.clock.now.isoformat()
         self.channel.journal.write("begin", example=lane.example.key, position=lane.start, now=now)
@@ -104,6 +105,8 @@ class Conversation:
         before = self.channel.transcript.position
         try:
             filler = self._filler.make(tokens, self.channel.max_message_tokens)
+            if not isinstance(filler, FillerExchange):
+                raise FillerError(f"make() returns a FillerExchange, not {filler!r}")
         except Exception as error:  # noqa: BLE001 - a filler may come from the user
             self.give_up(f"the filler failed with {type(error).__name__}: {error}")
             return
@@ -118,7 +121,8 @@ class Conversation:
     def _finish(self) -> None:
         for lane in list(self._watched.values()):
             for watching in lane.watching:
-                self._look(lane, watching, at_end=True)
+                if watching.verdict is None:
+                    self._look(lane, watching, at_end=True)
             self._settle(lane)
         self.channel.journal.write("end", reason="complete")
         self.finished = True
@@ -136,6 +140,8 @@ class Conversation:
 
     def _speak(self, lane: Lane, request: Request | None) -> None:
         while request is not None:
+            if self.gone is not None and isinstance(request, (Say, Ask)):
+                return  # nothing more is sent; the next step unwinds it
             try:
                 if isinstance(request, Wait):
                     self._wait(lane, request)
@@ -181,9 +187,9 @@ class Conversation:
             raise ScenarioError("watches before it has said anything. Say what the agent is to do first")
         last = lane.own[-1].number
         if not lane.questions or lane.questions[-1].number != last:
-            lane.questions.append(Question(last, tuple(e.number for e in lane.own[:-1])))
+            lane.questions.append(Question(last, tuple(number for number in lane.said if number != last)))
         since = [exchange for exchange in self.channel.transcript.since(last) if not exchange.told]
-        watching = Watching(request, since)
+        watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)
         self._watched[lane.index] = lane
         self.channel.journal.write("watcher", example=lane.example.key, replies=request.replies)
@@ -210,11 +216,14 @@ class Conversation:
         self._advance()
         if exchange.told:
             return
-        for lane in list(self._watched.values()):
+        watched = list(self._watched.values())
+        for lane in watched:
             for watching in lane.watching:
                 if watching.verdict is None and watching.since[-1].number < exchange.number:
                     watching.since.append(exchange)
                     self._look(lane, watching)
+        # Only now, because the end of one may send its reset message, which the others must hear after this one.
+        for lane in watched:
             if lane.body_ended:
                 self._settle(lane)
 
@@ -222,7 +231,9 @@ class Conversation:
         counted = watching.counts
         try:
             watching.look(at_end=at_end)
-        except Exception as error:  # noqa: BLE001 - a watcher is the author's code: its error ends its example only
+        except lane.body.fatal:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a watcher is the author's code: its error ends its example only
             lane.broken = error
             watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {error}")
         self._agenda.listen(watching.counts - counted)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextvars
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from pytest_ltm._errors import ScenarioError
 from pytest_ltm._handle import Sheet
-from pytest_ltm._score import Check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +75,16 @@ class GreenBody:
 
     def abandon(self) -> None:
         """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
-        if self._green is not None and not self._green.dead:
-            with suppress(Exception), self.around():
-                self._living.throw(GreenletExit)
+        if self._green is None or self._green.dead:
+            return
+        self._hub = None  # it may not speak any more
+        try:
+            with self.around():
+                self._green.throw(GreenletExit)
+        except self.fatal:
+            raise
+        except BaseException:  # noqa: BLE001, S110 - said above
+            pass
 
     @property
     def _living(self) -> greenlet:
@@ -99,7 +105,7 @@ class GreenBody:
     def _ended_by(self, error: BaseException) -> None:
         if isinstance(error, self.assertion_types):
             self.assertion = error
-            self.sheet.checks.append(Check(_first_line(error), ok=False))
+            self.sheet.fail(_first_line(error))
         else:
             self.error = error
 

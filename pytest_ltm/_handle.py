@@ -24,6 +24,8 @@ class Sheet:
     checks: list[Check] = field(default_factory=list)
     said: Score | Unscored | None = None
     """What `ltm.score` said: replaces the checks."""
+    assertion: Check | None = None
+    """The failed assertion that ended the body, also among the checks."""
 
     def verdict(self, watched: Sequence[Score | Unscored], *, pass_mark: float) -> Score | Unscored:
         """Return the verdict; a watcher's counts as one check, and any Unscored part makes the whole Unscored."""
@@ -31,17 +33,26 @@ class Sheet:
         if unscored:
             return unscored[0]
         if isinstance(self.said, Score):
-            return self.said
+            return self.said if self.assertion is None else _share([self.assertion], [self.said], pass_mark)
         scores = [v for v in watched if isinstance(v, Score)]
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
             return Score(1.0, "no assertion failed")
-        whole = combine([*self.checks, *(Check(v.reason, v.value >= pass_mark) for v in scores)])
-        if isinstance(whole, Unscored) or all(v.value in (0.0, 1.0) for v in scores):
-            return whole
-        share = (sum(c.ok for c in self.checks) + sum(v.value for v in scores)) / len(whole.checks)
-        return Score(share, whole.reason, checks=whole.checks)
+        return _share(self.checks, scores, pass_mark)
+
+    def fail(self, label: str) -> None:
+        """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
+        self.assertion = Check(label, ok=False)
+        self.checks.append(self.assertion)
+
+
+def _share(checks: Sequence[Check], scores: Sequence[Score], pass_mark: float) -> Score | Unscored:
+    whole = combine([*checks, *(Check(score.reason, score.value >= pass_mark) for score in scores)])
+    if isinstance(whole, Unscored):
+        return whole
+    share = (sum(check.ok for check in checks) + sum(score.value for score in scores)) / len(whole.checks)
+    return Score(share, whole.reason, checks=whole.checks)
 
 
 class Ltm:
@@ -143,6 +154,8 @@ class Ltm:
         """Perform the steps in order and return the replies to the questions."""
         answers = []
         for step in script.steps if isinstance(script, Definition) else script:
+            if not isinstance(step, (Say, Ask, Wait)):
+                raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
             reply = self._send(step)
             if isinstance(step, Ask):
                 answers.append(reply)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_ltm._clock import stopwatch, wall_time
@@ -28,22 +29,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Journal:
     """Writes events, each handed to the operating system before the next message is sent.
 
-    A killed process loses nothing that was written; `close` also asks the disk (fsync).
+    A killed process loses nothing that was written; `close` also asks the disk (fsync). A file that was given
+    (`io.StringIO`, say) stays open.
     """
 
-    def __init__(self, file: IO[str] | None = None) -> None:
-        self._file = file
+    def __init__(self, file: IO[str] | None = None, *, owned: bool = False) -> None:
+        self._file, self._owned = file, owned
 
     @classmethod
     def at(cls, path: Path) -> Journal:
         """Begin a journal in a new file."""
         try:
-            return cls(path.open("x", encoding="utf-8", newline="\n"))
+            return cls(path.open("x", encoding="utf-8", newline="\n"), owned=True)
         except OSError as error:
             raise LtmError(f"cannot write the journal {path}: {error.strerror or error}") from error
 
@@ -55,7 +58,7 @@ class Journal:
 
     def close(self) -> None:
         """Make sure that everything is on disk."""
-        if self._file is not None and not self._file.closed:
+        if self._file is not None and self._owned and not self._file.closed:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
@@ -77,7 +80,9 @@ class Timings(Journal):
 
 def line(event: str, **fields: Any) -> str:
     """Return one event as its line."""
-    return json.dumps({"event": event, **fields}, ensure_ascii=False, separators=(",", ":")) + "\n"
+    text = json.dumps({"event": event, **fields}, ensure_ascii=False, separators=(",", ":")) + "\n"
+    # A lone surrogate, which UTF-8 cannot hold, is an escape in JSON.
+    return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ltm._plan import PlannedExample
     from pytest_ltm._scenario import Request, Watch
     from pytest_ltm._tokens import TokenCounter
-    from pytest_ltm._transcript import Exchange
+    from pytest_ltm._transcript import Exchange, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What became of an example; exactly one of the first three is not None."""
+    """What became of an example; exactly one of the four is not None."""
 
     verdict: Score | Unscored | None = None
     error: BaseException | None = None
     """What its body raised, or the agent's fault: neither is ever a zero."""
+    unplayable: str | None = None
+    """Why it cannot be played: the agent lacks a power, or its text is longer than the span."""
     unreached: str | None = None
-    """Why it was not played to its end: the agent was gone, or its text is longer than the span."""
+    """Why it was not played to its end: the agent or the budget was gone."""
 
 
 class Body(Protocol):
@@ -46,6 +49,10 @@ class Body(Protocol):
     """What it found out so far; a failed assertion is a failed check there."""
     error: BaseException | None
     """What ended it other than a failed assertion: no score can be made of that."""
+    assertion: BaseException | None
+    """The failed assertion that ended it, if one did."""
+    fatal: tuple[type[BaseException], ...]
+    """What must never be taken for the end of one example."""
 
     def begin(self) -> Request | None:
         """Run up to the first request; None: it has ended."""
@@ -84,7 +91,10 @@ class Watching:
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; whoever cannot tell when it must is Unscored."""
-        self.verdict = self.request.watcher(tuple(self.since))
+        said = self.request.watcher(tuple(self.since))
+        if said is not None and not isinstance(said, (Score, Unscored)):
+            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
+        self.verdict = said
         if self.verdict is not None:
             return
         replies = self.request.replies
@@ -121,14 +131,18 @@ class Lane:
 
         Span and tokens are over at once in an isolated conversation. ScenarioError beyond the span.
         """
+        try:
+            time = now + wait.time
+        except OverflowError:
+            raise ScenarioError(f"cannot wait {wait.time}: the calendar ends before that") from None
         if self.span is None:
-            return position, now + wait.time
+            return position, time
         if wait.tokens > self.span:
             raise ScenarioError(
                 f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
             )
         start = position if self.start is None else self.start
-        return max(position + wait.tokens, start + round(wait.span * self.span)), now + wait.time
+        return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
 
     def needles(self, about: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers of its own exchanges that a question depends on; no `about`: all of them."""
@@ -137,12 +151,17 @@ class Lane:
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
         if not about:
-            return tuple(exchange.number for exchange in self.own)
+            return self.said
         by_text = {exchange.message: exchange.number for exchange in self.own}
         for text in about:
             if text not in by_text:
                 raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, by_text)}")
         return tuple(by_text[text] for text in about)
+
+    @property
+    def said(self) -> tuple[int, ...]:
+        """The numbers of its exchanges that were not asked for credit."""
+        return tuple(exchange.number for exchange in self.own if exchange.kind == "say")
 
     def unplayable(self, counter: TokenCounter, powers: frozenset[str]) -> str:
         """Return why it cannot be played with this agent or in this span, or ""."""
@@ -155,11 +174,11 @@ class Lane:
             return ""
         return f"its text alone has {tokens:,} tokens, the memory span only {self.span:,}: give it a longer --ltm-span"
 
-    def measured_span(self, transcript: Sequence[Exchange]) -> int | None:
+    def measured_span(self, transcript: Transcript) -> int | None:
         """Return the tokens from its start to the start of its last question."""
         if self.start is None or not self.questions:
             return None
-        return transcript[self.questions[-1].number].start - self.start
+        return transcript.number(self.questions[-1].number).start - self.start
 
     @property
     def counting(self) -> int:
@@ -169,7 +188,7 @@ class Lane:
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
         broken = self.broken or self.body.error
-        if broken is None and not self.questions:
+        if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
         if broken is not None:
             return Ending(error=broken)

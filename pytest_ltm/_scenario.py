@@ -53,7 +53,8 @@ class Ask:
     """The texts of the says that the question depends on; empty: all earlier ones."""
 
     def __post_init__(self) -> None:
-        _need_text(self.text)
+        for text in (self.text, *self.about):
+            _need_text(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class Wait:
     """Until so much time has passed from now."""
 
     def __post_init__(self) -> None:
-        if self.tokens < 0 or self.time < timedelta(0) or self.span < 0:
+        if not (self.tokens >= 0 and self.time >= timedelta(0) and self.span >= 0):  # so written, it also refuses NaN
             raise ScenarioError(f"cannot wait backwards: {self!r}")
         if self.span > 1:
             raise ScenarioError(f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)")

@@ -68,6 +68,10 @@ class Transcript(Sequence[Exchange]):
         """Return the exchanges from `number` on."""
         return self._exchanges[number:]
 
+    def number(self, number: int) -> Exchange:
+        """Return the exchange of that number."""
+        return self._exchanges[number]
+
     @property
     def position(self) -> int:
         """Tokens said so far, by anyone."""

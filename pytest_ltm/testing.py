@@ -117,7 +117,7 @@ def run_conversation(
             made.send,
             now=lambda: clock.now,
             example=example.example,
-            span=span,
+            span=None if span is None else example.span or span,
             rng=definition_rng(seed, 0, example.scenario, example.example),
             definition=example.definition,
         )
@@ -125,7 +125,7 @@ def run_conversation(
         return made
 
     speaker = Speaker(source(agent, spec="agent").make(), timeout=None)
-    channel = Channel(speaker, counts, clock, journal or Journal(), Timings(), lambda _: None)
+    channel = Channel(speaker, counts, clock, journal or Journal(), Timings())
     conversation = Conversation(
         whole, [body(e) for e in whole.examples], channel=channel, filler=filler or CountingFiller(), counter=counts
     )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 GRACE = 0.5
 """Seconds that a cancelled reply has for putting things in order."""
 
+_UNSTOPPABLE: list[asyncio.Task[Any]] = []
+# Kept, because freeing a coroutine that catches everything in a loop would run that loop once more, for ever.
+
 
 @contextmanager
 def outside_any_loop() -> Iterator[None]:
@@ -69,7 +72,9 @@ class OwnLoop:
         if loop is None:
             return
         try:
-            loop.run_until_complete(_cancelled(asyncio.all_tasks(loop)))
+            tasks = asyncio.all_tasks(loop)
+            loop.run_until_complete(_cancelled(tasks))
+            _UNSTOPPABLE.extend(task for task in tasks if not task.done())
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()

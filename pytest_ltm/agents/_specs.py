@@ -18,6 +18,7 @@ __all__ = ["EMBEDDED", "AgentSource", "describe_embedded", "find", "label_for", 
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|https?|replay):")
+_NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|https?|replay):)")
 
 
@@ -32,7 +33,7 @@ def find(spec: str, *, base: Path | None = None, known: Iterable[str] = ()) -> A
         return EMBEDDED[name](argument)
     names = sorted({*EMBEDDED, *known})
     hint = did_you_mean(name, names)
-    if is_dotted(spec) and not _WHOLE.match(spec):
+    if is_dotted(spec) and not _NOT_DOTTED.match(spec):
         return source(resolve(spec, base=base, hint=hint), spec=spec)
     raise AgentError(f"unknown agent {spec!r}.{hint or _file_hint(spec)} {_there_are(names)}")
 

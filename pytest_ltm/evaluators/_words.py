@@ -23,7 +23,7 @@ NUMBERS: dict[str, int] = (
 )
 """Numbers written as one word."""
 
-_STOP_WORDS: Sequence[str] = (
+STOP_WORDS: Sequence[str] = (
     "a about above after again all also am an and any are as ask asked at be because been before being but by can "
     "cant could couldnt did didnt do does doesnt doing dont down each even few for from further get got had "
     "has have having he her here hers him his how i if id ill im ive in into is isnt it its itself just "
@@ -90,7 +90,7 @@ _ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 _SHORTEST_STEM = 3
 
 
-_STOP_STEMS = frozenset(map(stem, _STOP_WORDS))
+_STOP_STEMS = frozenset(map(stem, STOP_WORDS))
 
 
 def content_stems(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _WORDS = """
     acoustics algebra altitude amplitude antenna aquifer archipelago asteroid atmosphere aurora avalanche
-    axis barometer basalt battery bearing biology bridge calculus caldera calendar canyon cascade cavern
+    axis barometer basalt bearing biology calculus caldera calendar canyon cascade cavern
     circuit climate cloudburst cluster coastline comet compass compiler condensation conductor confluence
     constellation continent corona crater crystal current cyclone decimal delta density desert diameter
     diffraction diffusion dimension drizzle drought earthquake echo eclipse ecosystem electron element
@@ -21,7 +21,7 @@ _WORDS = """
     flood fluid foghorn formula fossil fraction frequency friction frost fulcrum galaxy gear generator
     geology geometry geyser glacier gradient granite graph gravity gyroscope hailstone halogen harmonic
     headland hemisphere horizon humidity hurricane hydraulics hydrogen hygrometer hyperbola iceberg inertia
-    infinity insulator integer invertebrate ionosphere island isobar isotope isthmus kelp kernel keyboard
+    infinity insulator integer invertebrate ionosphere island isobar isotope isthmus kernel keyboard
     kinetics lagoon landslide lathe latitude lava lens lever lichen lightning limestone logarithm longitude
     lunar magma magnet mangrove mantle marsh matrix meadow meridian meteor microscope mineral molecule
     momentum monsoon moraine motor mountain nebula neutron nucleus oasis obelisk oblique ocean optics orbit

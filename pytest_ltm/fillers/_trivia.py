@@ -56,10 +56,8 @@ class TriviaFiller:
         one question alone does not.
         """
         self._look_ahead()
-        room = _Room(tokens, max_message_tokens).less(self._frame)
-        facts, room = self._draw(room)
-        last = _closing([cost for _, cost in self._ahead], room)
-        facts += [self._take(i) for i in sorted(last, reverse=True)]
+        facts, room = self._draw(_Room(tokens, max_message_tokens).less(self._frame))
+        facts += self._close(room)
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -86,6 +84,18 @@ class TriviaFiller:
             room = room.less(self._ahead[i][1])
             drawn.append(self._take(i))
             self._ahead.append(next(self._facts))
+
+    def _close(self, room: _Room) -> list[Fact]:
+        """Take the facts that just reach what is wanted; one at least, if it is allowed."""
+        taken: list[Fact] = []
+        while True:
+            self._look_ahead()
+            last = _closing([cost for _, cost in self._ahead], room)
+            for i in sorted(last, reverse=True):
+                room = room.less(self._ahead[i][1])
+                taken.append(self._take(i))
+            if room.wanted <= 0 or not last:
+                return taken
 
     def _take(self, i: int) -> Fact:
         return self._ahead.pop(i)[0]
@@ -133,10 +143,15 @@ def _closing(costs: Sequence[Cost], room: _Room) -> tuple[int, ...]:
 
     None are returned only if not one is allowed.
     """
-    places = {cost.both: i for i, cost in enumerate(costs) if cost.message <= room.allowed}
+    places: dict[int, list[int]] = {}
+    for i, cost in enumerate(costs):
+        if cost.message <= room.allowed:
+            places.setdefault(cost.both, []).append(i)
+    singles = [same[0] for same in places.values()]
+    twins = (same[:2] for same in places.values() if len(same) > 1)
     best: tuple[int, ...] = ()
     best_rank = (2, 0)
-    for chosen in (*((place,) for place in places.values()), *combinations(places.values(), 2)):
+    for chosen in (*((i,) for i in singles), *combinations(singles, 2), *map(tuple, twins)):
         if len(chosen) > 1 and sum(costs[i].message for i in chosen) > room.allowed:
             continue
         over = sum(costs[i].both for i in chosen) - room.wanted

@@ -39,7 +39,9 @@ def _read(file: Path, _changed: int, _size: int) -> Pool:
         raise FillerError(f"filler file '{file}': field 'Data' must be a list of questions that is not empty")
     facts = [_fact(f"filler file '{file}', Data[{i}]", record) for i, record in enumerate(records)]
     # Only where the answer stands last after " A: " can a reader find it.
-    facts = [fact for fact in facts if " A: " not in fact.answer]
+    facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
+    if not facts:
+        raise FillerError(f"filler file '{file}': no question left, for every answer contains 'A: '")
     return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
 
 

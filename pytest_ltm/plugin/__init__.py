@@ -1,0 +1,74 @@
+"""The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
+
+An installed plugin costs nothing until it is used: what is imported here imports only pytest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm.plugin import _options, hookspec
+from pytest_ltm.plugin._fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
+from pytest_ltm.plugin._items import HANDLE, MARKER, is_ltm_item, resolves_here
+from pytest_ltm.plugin._state import RUN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
+
+SKIP_REASON = "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    _options.add(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks."""
+    pluginmanager.add_hookspecs(hookspec)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker; begin an LTM run if the command line asks for one."""
+    config.addinivalue_line("markers", MARKER)
+    if _options.starts_ltm_run(config):
+        from pytest_ltm.plugin._start import start  # noqa: PLC0415 - nothing is imported before it is used
+
+        start(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
+    if not file_path.name.endswith(".ltm.yml"):
+        return None
+    from pytest_ltm.plugin._yaml import YamlModule  # noqa: PLC0415 - nothing is imported before it is used
+
+    return YamlModule.from_parent(parent, path=file_path)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark LTM items, so that `-m ltm` selects them; refuse what would put two agents into one conversation."""
+    if not is_ltm_item(item):
+        return
+    if not any(item.iter_markers(HANDLE)):
+        item.add_marker(HANDLE)
+    definitions = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+    if not resolves_here(definitions, "ltm_agent") and "ltm_agent" in definitions:
+        raise pytest.UsageError(
+            f"{item.nodeid}: the fixture 'ltm_agent' is overridden in {definitions['ltm_agent'][-1].baseid or 'a conftest'}; "
+            "built-in scenarios would not see it. Implement the hook pytest_ltm_make_agent(config, spec) instead"
+        )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip LTM items outside an LTM run, saying how to run them."""
+    if RUN in config.stash:
+        return
+    for item in items:
+        if is_ltm_item(item):
+            item.add_marker(pytest.mark.skip(reason=SKIP_REASON))

@@ -1,0 +1,110 @@
+"""Scoring: from what became of an example, and the transcript, to its result; pure, so that it can be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import AgentFault, LtmInternalError
+from pytest_ltm._result import Cause, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._score import Score, Unscored
+from pytest_ltm._transcript import gap
+
+if TYPE_CHECKING:
+    from pytest_ltm._lane import Ending, Lane, Question
+    from pytest_ltm._transcript import Transcript
+
+
+def scenario_result(
+    lane: Lane,
+    ending: Ending,
+    transcript: Transcript,
+    *,
+    costs: Mapping[int, float],
+    own_wish: bool = False,
+    **place: Any,
+
+) -> ScenarioResult:
+    """Return the result of an example.
+
+    `own_wish`: its error only says that it skipped itself. `place` has the fields that say where it was played: agent, span_label, trial, nodeid. An exchange in `costs`
+    is one whose cost in dollars the agent told.
+    """
+    outcome, cause, reason = _outcome(ending, lane.example.pass_mark)
+    if own_wish:
+        outcome, cause, reason = "skipped", "", str(ending.error)
+    score = ending.verdict if isinstance(ending.verdict, Score) else None
+    questions = tuple(_question(question, transcript) for question in lane.questions)
+    measured = lane.measured_span(transcript)
+    own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
+    return ScenarioResult(
+        scenario=lane.example.scenario,
+        example=lane.example.example,
+        span=lane.span,
+        outcome=outcome,
+        score=score.value if score else None,
+        reason=reason,
+        cause=cause,
+        checks=score.checks if score else (),
+        rule=ending.verdict.rule if ending.verdict else "",
+        evidence=ending.verdict.evidence if ending.verdict else "",
+        pass_mark=lane.example.pass_mark,
+        skills=lane.example.skills,
+        gap=questions[-1].gap if questions else None,
+        measured_span=measured,
+        overrun=measured is not None and lane.span is not None and measured > lane.span,
+        tokens=sum(exchange.message_tokens + exchange.reply_tokens for exchange in lane.own),
+        cost_usd=sum(own_costs) if own_costs else None,
+        questions=questions,
+        **place,
+    )
+
+
+def _outcome(ending: Ending, pass_mark: float) -> tuple[Outcome, Cause, str]:
+    if isinstance(ending.verdict, Score):
+        # 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says
+        passed = ending.verdict.value >= pass_mark - 1e-9
+        return "passed" if passed else "failed", "", ending.verdict.reason
+    if isinstance(ending.verdict, Unscored):
+        return "skipped", "unscored", ending.verdict.reason
+    if ending.unplayable is not None:
+        return "skipped", "requires", ending.unplayable
+    if ending.unreached is not None:
+        return "skipped", "not reached", ending.unreached
+    return "error", _blame(ending.error), describe(ending.error)
+
+
+def _blame(error: BaseException | None) -> Cause:
+    if isinstance(error, AgentFault):
+        return "agent"
+    return "internal" if isinstance(error, LtmInternalError) else "scenario"
+
+
+def describe(error: BaseException | None) -> str:
+    """Return an error of ours as its sentence, any other with its type."""
+    if error is None:
+        return "it ended without a verdict"
+    text = str(error)
+    return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
+
+
+def _question(question: Question, transcript: Transcript) -> QuestionResult:
+    asked = transcript.number(question.number)
+    needles = [transcript.number(number) for number in question.needles]
+    refs = tuple(
+        NeedleRef(
+            number=needle.number,
+            text=needle.message,
+            gap=gap(needle, asked),
+            seconds_passed=(asked.now - needle.now).total_seconds(),
+        )
+        for needle in needles
+    )
+    return QuestionResult(
+        number=asked.number,
+        text=asked.message,
+        answer=asked.reply,
+        gap=min((ref.gap for ref in refs), default=None),
+        needles=refs,
+    )
+

@@ -1,0 +1,160 @@
+# ruff: noqa: SIM905 - long lists of words read best as text
+"""What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_ltm.evaluators._menu import DRINK_ADJECTIVES, FILLERS, Item, Menu
+from pytest_ltm.evaluators._words import stem, words
+
+_ACTION = re.compile(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
+_SENTENCE = re.compile(r"[^.!?\n;]+[.!?;]?")
+_WILL = "ill|i will|we will|well|im going to|i am going to"
+_WISH = "id|i would|i should|we would|wed"
+_MAY = "can|could|may|might"
+_CUE = re.compile(
+    rf"\b(?:(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep)"
+    rf"|(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)"
+    rf"|(?:{_MAY}) (?:i|we|you)(?: also| please| just| still| then| maybe)* (?:have|get|order|start|bring|change|try|do)"
+    r"|lets (?:go|have|start|try)|give me|get me|bring me|let me (?:have|try|get|order)|decided (?:to|on)"
+    r"|want (?:to (?:order|have|try)|the|a|an|some)|how about|make (?:it|that)|go with|followed by|change .{0,40}order to)\b"
+)
+_ASIDE = re.compile(
+    r"\b(?:tell me|tell us|recommend\w*|suggest\w*|torn|between|which|what|is there|are there|do you have|would you say|"
+    r"looking forward|look forward|maybe|perhaps|if|comes with|still available|debating|deciding|leaning|tempting|"
+    r"tempted|considering|not sure|just to confirm)\b"
+)
+_GONE = re.compile(r"\b(?:unavailable|isnt available|not available|not being available|being out|sold out|too bad|disappoint\w*|shame|sorry to hear)\b")
+_FANCIED = re.compile(
+    r"\b(?:sounds|calling my name|(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|"
+    r"for dessert|to start|for me|my choice|my order)\b"
+)
+_NOT = ("instead of", "not", "without", "than", "no", "rather than", "instead of the", "not the", "about the", "out of the")
+_ENOUGH_STRANGE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one reply orders."""
+
+    dishes: tuple[str, ...] = ()
+    """Full names from the menu."""
+    strange: tuple[str, ...] = ()
+    """What sounds like a dish and is not on the menu."""
+    drinks: tuple[str, ...] = ()
+    """As the guest called them."""
+    asked: tuple[str, ...] = ()
+    """The dishes asked for in so many words, not only fancied or listed."""
+
+
+def read_order(reply: str, menu: Menu) -> Order:
+    """Return what a reply orders, sentence by sentence, in linear time; never raises."""
+    dishes: list[str] = []
+    strange: list[str] = []
+    drinks: list[str] = []
+    asked: list[str] = []
+    for sentence, cued in _ordering(_ACTION.sub(" ", reply)):
+        found = _Reading(sentence, menu, dishes)
+        if not (cued or (found.dishes and (found.bare or _FANCIED.search(" ".join(sentence))))):
+            continue
+        dishes += found.dishes
+        strange += found.strange
+        if cued:
+            asked += found.dishes
+            drinks += found.drinks
+    return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
+
+
+def _ordering(reply: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the words of the sentences that may order something, and whether they say so."""
+    for sentence in _SENTENCE.findall(reply):
+        text = " ".join(words(sentence))
+        if gone := _GONE.search(text):
+            cue = _CUE.search(text, gone.end())
+            text = text[cue.start() :] if cue else ""
+        if aside := _ASIDE.search(text):
+            text = text[: aside.start()]
+        cue = _CUE.search(text)
+        polite = text.endswith((" please", " thank you", " thanks"))
+        if text and (cue or polite or not (aside or sentence.endswith("?"))):
+            yield text.split(), cue is not None or polite
+
+
+class _Reading:
+    """One sentence: dishes by name, what else sounds like food, drinks."""
+
+    def __init__(self, sentence: Sequence[str], menu: Menu, before: Sequence[str]) -> None:
+        self.menu = menu
+        self.before = before
+        self.dishes: list[str] = []
+        self.strange: list[str] = []
+        rest = self._mentions(list(sentence))
+        self.drinks = self._drinks(rest)
+        self._leftovers(rest)
+        self.bare = all(word in FILLERS or word == "|" for word in rest)
+
+    def _mentions(self, sentence: list[str]) -> list[str]:
+        """Note the dishes named and return the other words, each dish replaced by "|"."""
+        rest: list[str] = []
+        at = 0
+        while at < len(sentence):
+            item, size = self._item_at(sentence, at)
+            if item is None:
+                rest.append(sentence[at])
+                at += 1
+                continue
+            self._note(item, rest)
+            at += size
+            while at < len(sentence) and self._belongs(sentence, at, item):
+                at += 1
+            rest.append("|")
+        return rest
+
+    def _item_at(self, sentence: list[str], at: int) -> tuple[Item | None, int]:
+        for name, item in self.menu.by_first_word.get(sentence[at], ()):
+            if tuple(sentence[at : at + len(name)]) == name:
+                return item, len(name)
+        return None, 0
+
+    def _note(self, item: Item, before: list[str]) -> None:
+        if " ".join(before[-2:]).endswith(_NOT) or " ".join(before[-3:]).endswith(_NOT[-4:]):
+            return
+        last = before[-1] if before else ""
+        if stem(last) in self.menu.vocabulary and stem(last) not in item.stems and last not in FILLERS:
+            self.strange.append(f"{last} {item.name}")
+        else:
+            self.dishes.append(item.name)
+
+    def _belongs(self, sentence: list[str], at: int, item: Item) -> bool:
+        """Tell whether a word after a dish's name describes it: of its full name, or a filler before such a word."""
+        if stem(sentence[at]) in item.stems:
+            return True
+        after = sentence[at + 1 : at + 4]
+        return sentence[at] in _LINKS and any(stem(word) in item.stems and word not in _LINKS for word in after)
+
+    def _drinks(self, rest: Sequence[str]) -> list[str]:
+        runs: list[list[str]] = [[]]
+        for word in rest:
+            if word in self.menu.drink_words or word in DRINK_ADJECTIVES:
+                runs[-1].append(word)
+            elif runs[-1]:
+                runs.append([])
+        return [" ".join(run) for run in runs if any(word in self.menu.drink_words for word in run)]
+
+    def _leftovers(self, rest: Sequence[str]) -> None:
+        drinking = {word for word in rest if word in self.menu.drink_words or word in DRINK_ADJECTIVES}
+        known = frozenset[str]().union(
+            *(item.stems for item in self.menu.items if item.name in self.dishes or item.name in self.before)
+        )
+        foods = [w for w in rest if stem(w) in self.menu.vocabulary and w not in drinking and stem(w) not in known]
+        called = None if self.dishes else self.menu.called(frozenset(foods))
+        if called:
+            self.dishes.append(called)
+        elif foods and (not known or " side of " in " ".join(rest) or len(set(foods)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(foods))
+
+
+_LINKS = frozenset("with and the served a side of on in over its some entree appetizer starter dish plate sandwich".split())

@@ -1,0 +1,180 @@
+"""Restaurant: the agent plays a guest through five stages; each stage is judged from its own reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._judge import PROMPTS, Judge, ask_judge
+from pytest_ltm._score import Check, Score, Unscored
+from pytest_ltm.evaluators._menu import FILLERS, Menu
+from pytest_ltm.evaluators._orders import read_order
+from pytest_ltm.evaluators._rules import Scoring, check_scoring, standing_in
+from pytest_ltm.evaluators._words import snippet, words
+
+STAGES = ("orders a drink, as a guest", "orders a dish", "orders another dish", "notices the mix-up", "recalls the drink")
+RULE = "restaurant/1"
+
+_MACHINE = re.compile(
+    r"\b(?:an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)|language model|text based|"
+    r"(?:cant|cannot|dont|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)|not a (?:customer|guest|diner)|"
+    r"(?:not|no longer) in a restaurant)\b"
+)
+_HOST = re.compile(
+    r"\b(?:what about you|how about you|and you$|what are you in the mood|what can i (?:get|do|bring)|(?:what|anything) would you like|"
+    r"let me know your|let me know what you|can help you|help you (?:decide|choose|with)|happy to (?:help|assist|recommend)|"
+    r"you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)|would you like (?:a|an|some|something|to)|we (?:have|offer) a|here is (?:our|the) menu|"
+    r"are you looking for|enjoy your (?:meal|drink|food|\w+ \w+))\b"
+)
+_OTHER_SPEAKER = re.compile(r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE)
+_MISTAKE = re.compile(
+    r"\b(?:(?:didnt|did not|dont recall|dont remember|do not recall|never|dont think i|dont believe i) (?:order|ordering|ordered|ask|request|having)\w*|"
+    r"i (?:had |have |actually |originally |had originally |had initially |initially |clearly )?(?:ordered|requested|asked for)|"
+    r"mix up|mixup|mistake\w*|mistaken|(?:not|isnt|wasnt|isnt quite|is not) what (?:i|we)|wrong (?:dish|order|meal|plate|food|one|item)|"
+    r"misunderstanding|supposed to (?:be|have|get)|different from what|changed my order|my order was|that isnt my|not my order)\b"
+)
+_CONTENT = re.compile(
+    r"\b(?:(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?(?:ordered|requested|asked for)|no mistake|"
+    r"thank you for (?:bringing )?(?:what|everything) i ordered|(?:what|that|dish|meal|food|everything) i (?:ordered|requested|asked for))\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What one reply achieved."""
+
+    ok: bool | None
+    """None: the rule cannot tell."""
+    reason: str
+    items: tuple[str, ...] = ()
+    """What was ordered: dishes by their full names, drinks as the guest called them."""
+
+
+def orders_drink(reply: str, menu: Menu) -> Stage:
+    """Stage 1: the reply is a guest's, orders a drink and no dish."""
+    text = " ".join(words(reply))
+    if _MACHINE.search(text):
+        return Stage(False, "does not play a guest: speaks of being a machine")
+    if _speaks_for_both(reply):
+        return Stage(False, "speaks the waiter's part as well")
+    if _HOST.search(text):
+        return Stage(False, "does not play a guest: speaks as a host")
+    order = read_order(reply, menu)
+    if order.asked:
+        return Stage(False, f"orders {order.asked[0]!r} where only a drink was asked for", order.asked)
+    if not order.drinks:
+        return Stage(False, "orders no drink")
+    return Stage(True, f"orders {order.drinks[0]!r}", order.drinks)
+
+
+def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailable: Sequence[str] = ()) -> Stage:
+    """Stages 2 and 3: the reply orders a dish of the menu, not one of `before` or `unavailable`, and nothing else.
+
+    What is ordered again beside a new dish does not count against it.
+    """
+    if _MACHINE.search(" ".join(words(reply))):
+        return Stage(False, "does not play a guest: speaks of being a machine")
+    if _speaks_for_both(reply):
+        return Stage(False, "speaks the waiter's part as well")
+    order = read_order(reply, menu)
+    if order.strange:
+        return Stage(False, f"{order.strange[0]!r} is not on the menu", order.dishes)
+    new = tuple(dish for dish in order.dishes if dish not in before and dish not in unavailable)
+    if new:
+        return Stage(True, f"orders {new[0]!r}", new)
+    if order.dishes:
+        return Stage(False, f"orders {order.dishes[0]!r} again", order.dishes)
+    return Stage(False, "orders no dish")
+
+
+def notices_mix_up(reply: str) -> Stage:
+    """Stage 4: the reply says that this is not what was ordered."""
+    text = " ".join(words(reply))
+    if _MACHINE.search(text):
+        return Stage(False, "does not play a guest: speaks of being a machine")
+    found = _MISTAKE.search(_CONTENT.sub(" ", text))
+    return Stage(True, f"says {found.group()!r}") if found else Stage(False, "does not notice the mix-up")
+
+
+def recalls_drink(reply: str, drinks: Sequence[str]) -> Stage:
+    """Stage 5: the reply names a drink ordered before, by at least two thirds of its words."""
+    told = set(words(reply))
+    for drink in drinks:
+        named = [word for word in words(drink) if word not in FILLERS and word not in ("house", "large", "small", "cold")]
+        if named and sum(word in told for word in named) * 3 >= len(named) * 2:
+            return Stage(True, f"recalls {drink!r}")
+    return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}")
+
+
+def _speaks_for_both(reply: str) -> bool:
+    return any(found.start() > 0 and reply[: found.start()].strip() for found in _OTHER_SPEAKER.finditer(reply))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaysGuest:
+    """A fifth for each stage passed in a row; the first failure ends it.
+
+    `waiter` are the waiter's messages in order: what was unavailable is read from the third. A missing answer fails its
+    stage. `v3.5`, `paper`: a model judges those stages, so the current rules stand in. A judge, if there is one,
+    decides whether the first reply plays a guest.
+    """
+
+    menu: Menu
+    waiter: tuple[str, ...] = ()
+    judge: Judge | None = None
+    scoring: Scoring = "current"
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the share of the five stages passed."""
+        passed: list[Stage] = []
+        for n in range(len(STAGES)):
+            stage = self.stage(n, answers[n], passed) if n < len(answers) else Stage(False, "was not reached")
+            if stage.ok is None:
+                return Unscored(stage.reason, rule=RULE, evidence=snippet(answers[n]))
+            passed.append(stage)
+            if not stage.ok:
+                break
+        score = self._score(passed, answers)
+        asks = self.scoring != "current" and self.judge is None
+        return standing_in(score, self.scoring, "restaurant") if asks else score
+
+    def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
+        """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
+        match n:
+            case 0:
+                return self._first(reply)
+            case 1:
+                return orders_dish(reply, self.menu)
+            case 2:
+                named = self.menu.named_in_full(self.waiter[2]) if len(self.waiter) > 2 else ()  # noqa: PLR2004
+                return orders_dish(reply, self.menu, before=passed[1].items, unavailable=named)
+            case 3:
+                return notices_mix_up(reply)
+        return recalls_drink(reply, passed[0].items)
+
+    def _first(self, reply: str) -> Stage:
+        stage = orders_drink(reply, self.menu)
+        if self.judge is None or stage.ok is False:
+            return stage
+        said = self.waiter[0] if self.waiter else "What would you like to drink?"
+        question = "Does the reply play the guest, and order a drink and nothing to eat?"
+        grade = ask_judge(self.judge, PROMPTS["restaurant-role"], answer=reply, said=said, question=question)
+        if isinstance(grade, Unscored):
+            return Stage(None, grade.reason)
+        return stage if grade == "yes" else Stage(False, "does not play a guest: the judge says so")
+
+    def _score(self, passed: Sequence[Stage], answers: Sequence[str]) -> Score:
+        checks = tuple(
+            Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES)
+        )
+        won = sum(check.ok for check in checks)
+        at = min(len(passed), len(answers)) - 1
+        evidence = snippet(answers[at]) if at >= 0 else ""
+        reason = f"stage {len(passed)}: {passed[-1].reason}"
+        return Score(won / len(STAGES), reason, checks=checks, rule=RULE, evidence=evidence)
+
+

@@ -1,0 +1,195 @@
+"""ItemBody: a pytest item as the body of an example; its phases run, and are reported, when it is its turn."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._clock import stopwatch
+from pytest_ltm._errors import LtmInternalError
+from pytest_ltm._green import UNWINDING, GreenBody
+from pytest_ltm._scenario import Ask, Say
+from pytest_ltm._score import Score
+from pytest_ltm.plugin import _internals as internals
+from pytest_ltm.plugin._state import LANE
+
+if TYPE_CHECKING:
+    from pytest_ltm._conversation import Conversation
+    from pytest_ltm._handle import Ltm
+    from pytest_ltm._lane import Ending, Lane
+    from pytest_ltm._result import ScenarioResult
+    from pytest_ltm._scenario import Request
+    from pytest_ltm.plugin._items import LtmItem
+
+SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
+"""What ends a body by its own wish: pytest knows best how to report it."""
+
+
+class BelowPassMark(pytest.fail.Exception):
+    """The score is below the pass mark; its message is the whole failure text."""
+
+
+class ItemBody(GreenBody):
+    """One item in its conversation.
+
+    `ended` is called with lane and ending and returns the example's result and the text of its failure.
+    `next_up` returns the item that pytest is about to run, whose fixtures must stay up.
+    """
+
+    fatal = (*UNWINDING, pytest.exit.Exception)
+    assertion_types = (AssertionError, pytest.fail.Exception)
+
+    def __init__(
+        self,
+        known: LtmItem,
+        setup_state: internals.TreeSetupState,
+        pool: internals.Pool,
+        *,
+        ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]],
+        next_up: Callable[[pytest.Item], pytest.Item | None],
+    ) -> None:
+        super().__init__()
+        self.known, self.item = known, known.item
+        self.handle: Ltm
+        self.conversation: Conversation
+        self.agent: Any = None
+        self.unready: Exception | None = None
+        """Why it cannot even begin: its definition could not be generated."""
+        self.failure_text = ""
+        self.reported = False
+        self._setup_state, self._pool = setup_state, pool
+        self._ended, self._next_up = ended, next_up
+        self._stretch: internals.Stretch | None = None
+        self._setup: pytest.TestReport | None = None
+        self._seconds = 0.0
+        self._runtest = self.item.runtest
+        self.item.stash[LANE] = self
+
+    # --- its stretches
+
+    def begin(self) -> Request | None:
+        """Set the item up, then run its body up to the first request."""
+        if self.unready is not None:
+            self.error = self.unready
+            return None
+        stretch = self._stretch = internals.Stretch(self.item)
+        internals.prepare(self.item, self._pool)
+        with stretch.warnings.active(), stretch.fixtures():
+            self._setup = internals.phase(self.item, "setup")
+        if self.item.config.getoption("setupshow", False):
+            internals.show_item(self.item)
+        if not self._setup.passed:
+            self.error = _SetupEnded()
+            return None
+        stretch.begin_call()
+        return super().begin()
+
+    def play(self) -> object:
+        """Run the test function, or whatever the item runs."""
+        return self._runtest()
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """Put the item's state in place, and measure."""
+        if self._stretch is None:
+            raise LtmInternalError("a body speaks before its setup")
+        began = stopwatch()
+        with self._stretch.active():
+            yield
+        self._seconds += stopwatch() - began
+
+    def talking(self) -> AbstractContextManager[None]:
+        """Return what surrounds the agent's reply to it: what the agent prints belongs to this item."""
+        if self._stretch is None:
+            raise LtmInternalError("a body speaks before its setup")
+        return self._stretch.captures()
+
+    def send(self, request: Request) -> Any:
+        """Hand over a request; the time that the agent takes for it is the item's own."""
+        began = stopwatch()
+        try:
+            return super().send(request)
+        finally:
+            if isinstance(request, (Say, Ask)):
+                self._seconds += stopwatch() - began
+
+    # --- its end
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        """Report the item: setup, call and teardown, as pytest would have."""
+        result, self.failure_text = self._ended(self, lane, ending)
+        reports = [*self._reports(ending, result), self._teardown()]
+        internals.dispose(self.item)
+        if self._stretch is not None:
+            self._stretch.warnings.close()
+        self._log(reports)
+
+    def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
+        if self._setup is not None and isinstance(ending.error, _SetupEnded):
+            return [self._setup]
+        if self._stretch is not None:
+            self._stretch.add_sections()
+        withheld = ending.unplayable or ending.unreached
+        if withheld is not None:
+            return [internals.failed_setup(self.item, pytest.skip.Exception(withheld, _use_item_location=True))]
+        if ending.error is not None and not isinstance(ending.error, SKIPS):
+            return [internals.failed_setup(self.item, ending.error)]
+        if self._setup is None:
+            raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
+        return [self._setup, self._call(ending, result)]
+
+    def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
+        def replay() -> None:
+            if self._stretch is not None:
+                self._stretch.restore_log_records()
+            error = self._to_raise(ending, result)
+            if error is not None:
+                raise error
+
+        self.item.runtest = replay  # type: ignore[method-assign]
+        try:
+            report = internals.phase(self.item, "call")
+        finally:
+            self.item.runtest = self._runtest  # type: ignore[method-assign]
+        report.duration = self._seconds
+        return report
+
+    def _to_raise(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
+        if ending.error is not None:
+            return ending.error
+        if not isinstance(ending.verdict, Score):
+            return pytest.skip.Exception(f"unscored: {result.reason}", _use_item_location=True)
+        if result.outcome == "passed":
+            return None
+        return self.assertion or BelowPassMark(self.failure_text, pytrace=False)
+
+    def _teardown(self) -> pytest.TestReport:
+        self._setup_state.let_go(self.item)
+        if self._stretch is None:
+            return internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
+        with self._stretch.warnings.active(), self._stretch.fixtures():
+            return internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
+
+    def _log(self, reports: list[pytest.TestReport]) -> None:
+        stretch = self._stretch or internals.Stretch(self.item)
+        hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
+        self.reported = True
+        with stretch.reporting():
+            hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+            for report in reports:
+                hook.pytest_runtest_logreport(report=report)
+            hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        stretch.announce_end(self._seconds)
+        if self._stretch is None:
+            stretch.warnings.close()
+
+
+BelowPassMark.__module__ = "builtins"  # pytest shows the module of any other
+
+
+class _SetupEnded(Exception):
+    """The setup failed or skipped the item: its own report says why."""

@@ -1,0 +1,53 @@
+"""The fixtures that scenarios use; each looks its lane up, so they cost nothing outside an LTM run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin._items import Place
+from pytest_ltm.plugin._state import lane_of
+
+if TYPE_CHECKING:
+    from pytest_ltm._clock import Clock
+    from pytest_ltm._conversation import Conversation
+    from pytest_ltm._handle import Ltm
+    from pytest_ltm._judge import Judge
+
+
+@pytest.fixture
+def _ltm_place(request: pytest.FixtureRequest) -> Place | None:
+    """Where the item is played."""
+    place: Place | None = getattr(request, "param", None)
+    return place
+
+
+@pytest.fixture
+def ltm(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Ltm:
+    """The shared conversation as this scenario sees it: `say`, `ask`, `wait`, `check`, `score`, `watch`, `play`."""
+    return lane_of(request).handle
+
+
+@pytest.fixture
+def ltm_agent(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Any:
+    """The conversation's agent, to look at; talk to it through `ltm`."""
+    return lane_of(request).agent
+
+
+@pytest.fixture
+def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Conversation:
+    """The conversation that this scenario takes part in: its plan and its transcript so far."""
+    return lane_of(request).conversation
+
+
+@pytest.fixture
+def ltm_clock(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Clock:
+    """The conversation's clock; only the scheduler lets it advance."""
+    return lane_of(request).conversation.channel.clock
+
+
+@pytest.fixture
+def ltm_judge(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Judge | None:
+    """The judge that evaluators may ask, or None."""
+    return lane_of(request).handle.judge

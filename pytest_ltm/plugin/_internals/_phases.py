@@ -1,0 +1,34 @@
+"""The phases of an item: run with all hooks, their reports not logged yet."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from _pytest.runner import call_and_report, check_interactive_exception, show_test_item
+
+
+def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
+    """Run one phase of an item with all hooks, and return its report without logging it."""
+    return call_and_report(item, when, log=False, **arguments)
+
+
+def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
+    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR."""
+
+    def raise_it() -> None:
+        raise error
+
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(raise_it, when="setup")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    if check_interactive_exception(call, report):
+        item.ihook.pytest_exception_interact(node=item, call=call, report=report)
+    return report
+
+
+def show_item(item: pytest.Item) -> None:
+    """Show the item as `--setup-show` does."""
+    if pytest.version_tuple >= (9, 1):
+        show_test_item(item, add_space=True)
+    else:
+        cast("Any", show_test_item)(item)

@@ -1,0 +1,163 @@
+"""What the plugin knows of each LTM item: its marker, its place in the run, its scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_ltm._scenario import Definition
+
+HANDLE = "ltm"
+"""The fixture that makes an item an LTM item."""
+PLACE = "_ltm_place"
+"""The fixture that carries the parameters of an item: its Place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item is played: its conversation, and which example it is there."""
+
+    agent: str
+    span: str
+    trial: int
+    thread: str
+    """Names the conversation where a trial has several; "" where it has one."""
+    example: str
+
+    @property
+    def conversation(self) -> tuple[str, str, str]:
+        """The three labels that name the conversation."""
+        return self.agent, self.span, f"{self.trial}.{self.thread}" if self.thread else str(self.trial)
+
+    @property
+    def id(self) -> str:
+        """The item's labels in its node id."""
+        return "-".join((*self.conversation, self.example))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What the `ltm` markers of an item say; the nearest one wins for each keyword."""
+
+    generate: Callable[..., Definition] | None = None
+    """`f(rng, parameters) -> Definition`, called for each example before the run."""
+    examples: int | None = None
+    """How many examples a conversation has."""
+    span: int | str | None = None
+    """This scenario's own memory span, within whatever conversation it runs in."""
+    skills: str | tuple[str, ...] = ()
+    """The memory skills that it needs, such as "R,C"."""
+    pass_mark: float = 1.0
+    """The least score that passes."""
+    pass_k: int | None = None
+    """So many trials must reach the pass mark."""
+    incompatible: tuple[str, ...] | list[str] = ()
+    """Scenarios that must not overlap with it."""
+    requires: tuple[str, ...] | list[str] = ()
+    """Powers that the agent must have."""
+    version: str = ""
+    """To be raised when its texts or its scoring change; part of the plan's fingerprint."""
+    reset: str = ""
+    """A message sent after an example has ended."""
+
+    @property
+    def skill_letters(self) -> tuple[str, ...]:
+        """The skills as a tuple."""
+        parts = self.skills.split(",") if isinstance(self.skills, str) else self.skills
+        return tuple(part.strip() for part in parts if part.strip())
+
+
+KEYWORDS = tuple(field.name for field in fields(Marks))
+KINDS: dict[str, tuple[type, ...]] = {
+    "examples": (int,), "span": (int, str), "skills": (str, list, tuple), "pass_mark": (int, float),
+    "pass_k": (int,), "incompatible": (list, tuple), "requires": (list, tuple), "version": (str, int),
+    "reset": (str,),
+}  # fmt: skip
+MARKER = (
+    f"ltm({', '.join(f'{name}=' for name in KEYWORDS)}): a long-term memory scenario: how its examples are "
+    "generated, how many, its own span, the skills it needs, the score that passes, what it must not overlap with, "
+    "what the agent must be able to do. Keywords only; the nearest marker wins for each."
+)
+
+
+def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
+    """Return what the markers say; raises UsageError (a collection error) for what they must not say."""
+    from pytest_ltm._errors import did_you_mean  # noqa: PLC0415 - nothing is imported before it is used
+
+    found: dict[str, Any] = {}
+    for mark in node.iter_markers(HANDLE):
+        if mark.args:
+            raise pytest.UsageError(f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
+        for name, value in mark.kwargs.items():
+            if name not in KEYWORDS:
+                raise pytest.UsageError(
+                    f"@pytest.mark.ltm has no keyword {name!r}.{did_you_mean(name, KEYWORDS)} "
+                    f"It has: {', '.join(KEYWORDS)}."
+                )
+            found.setdefault(name, _checked(name, value))
+    return Marks(**found)
+
+
+def _checked(name: str, value: Any) -> Any:
+    from pytest_ltm.agents._protocols import POWERS  # noqa: PLC0415 - nothing is imported before it is used
+
+    def wrong(expected: str) -> pytest.UsageError:
+        return pytest.UsageError(f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
+
+    if name == "generate":
+        if not callable(value):
+            raise wrong("a function (rng, parameters) -> Definition")
+    elif isinstance(value, bool) or not isinstance(value, KINDS[name]):
+        raise wrong(" or ".join(kind.__name__ for kind in KINDS[name]))
+    if name in {"examples", "pass_k"} and value < 1:
+        raise wrong("at least 1")
+    if name == "pass_mark" and not 0 <= value <= 1:
+        raise wrong("a score from 0 to 1")
+    if name == "requires" and not set(value) <= set(POWERS):
+        raise wrong(f"powers among {', '.join(POWERS)}")
+    return str(value) if name == "version" else value
+
+
+@dataclass(slots=True, kw_only=True)
+class LtmItem:
+    """One LTM item of an LTM run."""
+
+    item: pytest.Item
+    place: Place
+    marks: Marks
+    scenario: str
+    """The scenario's name in this run."""
+
+    @property
+    def key(self) -> str:
+        """The example's name in its conversation."""
+        return f"{self.scenario}/{self.place.example}"
+
+
+LTM_ITEM = pytest.StashKey[LtmItem]()
+PARAMETERS = pytest.StashKey[dict[str, Any]]()
+"""Of a suite's entry: stashed on its module's node."""
+SCENARIO_NAME = pytest.StashKey[str]()
+"""Of a built-in scenario: stashed on its module's node."""
+
+
+def label(name: str) -> str:
+    """Return a name with the characters only that may stand in a node id's label."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
+    """Return whether the `ltm` of this item is the plugin's fixture, not one of the project's own."""
+    info = getattr(item, "_fixtureinfo", None)
+    return info is not None and resolves_here(info.name2fixturedefs, HANDLE)
+
+
+def resolves_here(definitions: dict[str, Any], name: str) -> bool:
+    """Return whether the last fixture of this name is defined by this plugin."""
+    found = definitions.get(name)
+    return bool(found) and found[-1].func.__module__ == "pytest_ltm.plugin._fixtures"

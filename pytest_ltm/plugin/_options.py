@@ -1,0 +1,87 @@
+"""The options and their ini twins: one table; strings only, so that they travel to xdist workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+CARRIES_INTS = pytest.version_tuple >= (8, 4)
+"""From 8.4 on an ini value may be declared an int, which a native TOML number needs."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One `--ltm-*` option with a value, and its `ltm_*` ini twin."""
+
+    flag: str
+    metavar: str
+    help: str
+    default: str = ""
+    is_int: bool = False
+    has_twin: bool = True
+
+    @property
+    def dest(self) -> str:
+        """The name of the value, and of the ini twin."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+OPTIONS = (
+    Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
+    Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
+    Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples"),
+    Option("--ltm-seed", "N", "where all chance comes from", "0", is_int=True),
+    Option("--ltm-examples", "N", "examples of each scenario, whatever marker and suite say", "", is_int=True),
+    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", is_int=True),
+    Option("--ltm-filler", "SPEC", "what passes the time: trivia, trivia:FILE or pkg.mod:factory", "trivia"),
+    Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
+    Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current"),
+    Option("--ltm-time", "MODE", "how time passes in the conversation: simulated", "simulated"),
+    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300"),
+    Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
+)
+BY_DEST = {option.dest: option for option in OPTIONS}
+
+AGENT_HELP = """\
+agent under test: full, window:8k, echo, silent (embedded: no key, no network), pkg.mod:Class, pkg.mod:function,
+a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
+repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""
+
+
+def add(parser: pytest.Parser) -> None:
+    """Declare all options in one group, and their ini twins."""
+    group = parser.getgroup("ltm", "long-term memory of conversational agents (pytest-ltm)")
+    group.addoption(
+        "--ltm-agent", action="append", default=[], metavar="SPEC[,SPEC...]", help=AGENT_HELP.replace("\n", " ")
+    )
+    group.addoption(
+        "--ltm", action="store_true", default=False, help="start an LTM run with the agents of the ini value ltm_agents"
+    )
+    group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
+    for option in OPTIONS:
+        default = f" (default {option.default})" if option.default else ""
+        group.addoption(option.flag, dest=option.dest, metavar=option.metavar, default=None, help=option.help + default)
+        kind: Any = "int" if option.is_int and CARRIES_INTS else "string"
+        parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=kind, default=None)
+    parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
+
+
+def starts_ltm_run(config: pytest.Config) -> bool:
+    """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
+    return bool(config.getoption("ltm_agent", [])) or bool(config.getoption("ltm", False))
+
+
+def given(config: pytest.Config, dest: str) -> str | None:
+    """Return the option's value as text, or its ini twin's, or None where neither was given."""
+    value = config.getoption(dest)
+    if value is None:
+        value = config.getini(dest)
+    return None if value is None or value == "" else str(value)
+
+
+def text(config: pytest.Config, dest: str) -> str:
+    """Return the option's value, its ini twin's or its default."""
+    value = given(config, dest)
+    return BY_DEST[dest].default if value is None else value

@@ -1,0 +1,101 @@
+"""Planning: from the items of a conversation to its plan; definitions are read or generated here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._errors import LtmError
+from pytest_ltm._plan import Plan, PlannedExample, definition_rng
+from pytest_ltm._scenario import Definition
+from pytest_ltm.plugin._collection import version_of
+from pytest_ltm.plugin._items import PARAMETERS, LtmItem
+from pytest_ltm.plugin._settings import span_of
+
+if TYPE_CHECKING:
+    from pytest_ltm._filler import Filler
+    from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm.plugin._settings import Settings
+
+OPENING = (
+    "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
+    "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
+    "tell you something, a word or two will do as a reply; when I ask you something, answer just what I asked."
+)
+"""The message that begins every conversation but isolated ones."""
+
+
+def filler_for(config: pytest.Config, settings: Settings, trial: int, counter: TokenCounter) -> Filler:
+    """Return the filler of a conversation: the hook's, or the one that the spec names."""
+    from pytest_ltm.fillers import filler_from_spec  # noqa: PLC0415 - nothing is imported before it is used
+
+    rng = definition_rng(settings.seed, trial, "filler", "")
+    made: Filler | None = config.hook.pytest_ltm_make_filler(
+        config=config, spec=settings.filler, rng=rng, counter=counter
+    )
+    return filler_from_spec(settings.filler, rng, counter) if made is None else made
+
+
+def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tuple[Plan, dict[str, Exception]]:
+    """Return the plan, and by example what kept its definition from being generated."""
+    place = known[0].place
+    span = settings.spans[place.span]
+    unready: dict[str, Exception] = {}
+    examples = []
+    for one in known:
+        definition = None
+        try:
+            definition = _definition(one, settings)
+        except Exception as error:  # noqa: BLE001 - the generator is its author's: its error ends its example only
+            unready[one.key] = error
+        examples.append(_example(one, definition))
+    plan = Plan(
+        examples=tuple(examples),
+        seed=settings.seed,
+        trial=place.trial,
+        span=span,
+        tokenizer=settings.tokenizer,
+        filler=filler.configuration(),
+        scoring=settings.scoring,
+        judge="none",
+        judge_votes=1,
+        time=settings.time,
+        opening=OPENING if span is not None else "",
+    )
+    return plan, unready
+
+
+def _example(known: LtmItem, definition: Definition | None) -> PlannedExample:
+    marks = known.marks
+    own_span = None if marks.span is None else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
+    return PlannedExample(
+        scenario=known.scenario,
+        example=known.place.example,
+        definition=definition,
+        version=version_of(known),
+        span=own_span,
+        skills=marks.skill_letters,
+        pass_mark=marks.pass_mark,
+        incompatible=tuple(marks.incompatible),
+        requires=tuple(marks.requires),
+        reset=marks.reset,
+    )
+
+
+def _definition(known: LtmItem, settings: Settings) -> Definition | None:
+    folder, scenario, place = settings.definitions, known.scenario, known.place
+    if folder is not None and place.example in folder.examples.get(scenario, ()):
+        return folder.definition(scenario, place.example)
+    if known.marks.generate is None:
+        return None
+    module = known.item.getparent(pytest.Module)
+    parameters = module.stash.get(PARAMETERS, {}) if module is not None else {}
+    made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
+    if not isinstance(made, Definition):
+        raise LtmError(
+            f"{known.marks.generate.__name__}(rng, parameters) returned a {type(made).__name__}; "
+            "expected a pytest_ltm.Definition"
+        )
+    return made

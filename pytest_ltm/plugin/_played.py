@@ -1,0 +1,240 @@
+"""PlayedConversation: one conversation of the run, from its items to its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm import _definition
+from pytest_ltm._channel import Channel
+from pytest_ltm._clock import SimulatedClock
+from pytest_ltm._conversation import Conversation
+from pytest_ltm._errors import LtmError, LtmInternalError
+from pytest_ltm._handle import Ltm
+from pytest_ltm._journal import FORMAT, Journal, Timings
+from pytest_ltm._plan import agent_fingerprint, definition_rng
+from pytest_ltm._records import json_text
+from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
+from pytest_ltm._scoring import scenario_result
+from pytest_ltm._tokens import counter
+from pytest_ltm.agents._protocols import Configured
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.plugin import _internals as internals
+from pytest_ltm.plugin._body import SKIPS, ItemBody
+from pytest_ltm.plugin._planning import filler_for, plan_for
+from pytest_ltm.reporting._failure import failure_text
+from pytest_ltm.reporting._summary import user_properties
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm._filler import Filler
+    from pytest_ltm._lane import Ending, Lane
+    from pytest_ltm._transcript import Exchange
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin._items import LtmItem
+    from pytest_ltm.plugin._settings import Settings
+
+class PlayedConversation:
+    """The items that share one agent and one journal."""
+
+    def __init__(
+        self,
+        known: Sequence[LtmItem],
+        settings: Settings,
+        source: AgentSource,
+        *,
+        folder: Path,
+        setup_state: internals.TreeSetupState,
+        pool: internals.Pool,
+        next_up: Callable[[pytest.Item], pytest.Item | None],
+        again: str,
+        listener: Callable[[PlayedConversation, Exchange], None],
+    ) -> None:
+        self.place, self._settings, self._source, self._folder = known[0].place, settings, source, folder
+        self._again, self._listener = again, listener
+        self.span = settings.spans[self.place.span]
+        self.results: dict[str, ScenarioResult] = {}
+        self.bodies: dict[str, ItemBody] = {
+            one.key: ItemBody(one, setup_state, pool, ended=self._example_ended, next_up=next_up) for one in known
+        }
+        self._setup_state = setup_state
+        self._counter = counter(settings.tokenizer)
+        self._clock = SimulatedClock()
+        self._start = self._clock.now
+        filler = filler_for(self.config, settings, self.place.trial, self._counter)
+        self.plan, unready = plan_for(known, settings, filler)
+        for key, error in unready.items():
+            self.bodies[key].unready = error
+        self.conversation = self._conversation(filler)
+        for body in self.bodies.values():
+            setup_state.hold(body.item)
+            self._give_handle(body)
+
+    # --- how it is made
+
+    def _conversation(self, filler: Filler) -> Conversation:
+        self._write_plan()
+        gone = ""
+        try:
+            agent = self._source.make(fatal=(KeyboardInterrupt, pytest.exit.Exception))
+        except LtmError as error:
+            agent, gone = _NoAgent(), f"the agent cannot be made: {error}"
+        speaker = Speaker(
+            agent,
+            timeout=self._settings.reply_timeout,
+            fatal=(KeyboardInterrupt, pytest.exit.Exception),
+            name=self.place.agent,
+            owned=self._source.owned,
+        )
+        settings = agent.configuration() if isinstance(agent, Configured) else None
+        self._agent_fingerprint = agent_fingerprint(self._source.spec, settings)
+        journal, timings = Journal.at(self._folder / "journal.jsonl"), Timings.at(self._folder / "timings.jsonl")
+        journal.write(
+            "header",
+            format=FORMAT,
+            plan=self.plan.to_json(),
+            plan_fingerprint=self.plan.fingerprint,
+            agent_fingerprint=self._agent_fingerprint,
+        )
+        channel = Channel(
+            speaker,
+            self._counter,
+            self._clock,
+            journal,
+            timings,
+            heard=lambda exchange: self._listener(self, exchange),
+            around=self._around,
+        )
+        bodies = [self.bodies[example.key] for example in self.plan.examples]
+        conversation = Conversation(self.plan, bodies, channel=channel, filler=filler, counter=self._counter)
+        for body in bodies:
+            body.conversation, body.agent = conversation, agent
+        if gone:
+            conversation.give_up(gone)
+        return conversation
+
+    def _write_plan(self) -> None:
+        (self._folder / "plan.json").write_bytes(json_text(self.plan.to_json()).encode())
+        for example in self.plan.examples:
+            if example.definition is not None:
+                folder = self._folder / "definitions" / example.scenario
+                folder.mkdir(parents=True, exist_ok=True)
+                _definition.write(folder / f"{example.example}.def.json", example.definition)
+
+    def _give_handle(self, body: ItemBody) -> None:
+        example = next(example for example in self.plan.examples if example.key == body.known.key)
+        rng_name = f"{example.scenario}:body"
+        body.handle = Ltm(
+            body.send,
+            now=lambda: self._clock.now,
+            example=int(example.example) if example.example.isdecimal() else example.example,
+            span=None if self.span is None else example.span or self.span,
+            rng=definition_rng(self._settings.seed, self.place.trial, rng_name, example.example),
+            definition=example.definition,
+            scoring=self._settings.scoring,
+        )
+        body.sheet = body.handle.sheet
+
+    def _around(self, by: str) -> AbstractContextManager[object]:
+        body = self.bodies.get(by)
+        return body.talking() if body is not None and not body.reported else internals.unclaimed_output(self.config)
+
+    # --- what becomes of it
+
+    @property
+    def config(self) -> pytest.Config:
+        """The pytest configuration."""
+        return next(iter(self.bodies.values())).item.config
+
+    def play_until_reported(self, item: pytest.Item, interrupted: Callable[[], bool]) -> None:
+        """Carry the conversation on until this item has been reported, or something stops the pytest session."""
+        body = self.bodies_by_item[item]
+        while not body.reported and not interrupted():
+            if self.conversation.finished:
+                raise LtmInternalError(f"the conversation is over and {item.nodeid} was never reported")
+            self.conversation.step()
+        if all(body.reported for body in self.bodies.values()):
+            self.close("complete")
+
+    @property
+    def bodies_by_item(self) -> dict[pytest.Item, ItemBody]:
+        """The items' sides of the conversation."""
+        return {body.item: body for body in self.bodies.values()}
+
+    def close(self, reason: str) -> None:
+        """Finish the files; what is still in progress is unwound and not reported."""
+        if self._closed:
+            return
+        self._closed = True
+        while reason == "complete" and not self.conversation.finished:
+            self.conversation.step()
+        for body in self.bodies.values():
+            if not body.reported:
+                self._setup_state.let_go(body.item)
+        self.conversation.close(reason)
+        write_results(self._folder / "results.json", self._result(reason))
+
+    _closed = False
+
+    def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
+        channel = self.conversation.channel
+        result = scenario_result(
+            lane,
+            ending,
+            channel.transcript,
+            costs=channel.costs,
+            agent=self.place.agent,
+            span_label=self.place.span,
+            trial=self.place.conversation[2],
+            nodeid=body.item.nodeid,
+            own_wish=isinstance(ending.error, SKIPS),
+        )
+        self.results[lane.example.key] = result
+        channel.journal.write(
+            "verdict",
+            example=lane.example.key,
+            score=result.score,
+            reason=result.reason,
+            rule=result.rule,
+            evidence=result.evidence,
+            checks=[[check.label, check.ok] for check in result.checks],
+        )
+        body.item.user_properties.extend(user_properties(result))
+        text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
+        return result, text
+
+    def _result(self, reason: str) -> ConversationResult:
+        transcript, channel = self.conversation.channel.transcript, self.conversation.channel
+        filler = sum(e.message_tokens + e.reply_tokens for e in transcript if e.kind == "filler")
+        notices = list(self.conversation.notices)
+        if channel.silences:
+            notices.append(f"the agent replied with an empty text {channel.silences:,} times")
+        ended: Any = "complete" if reason == "complete" else "interrupted"
+        return ConversationResult(
+            agent=self.place.agent,
+            agent_spec=self._source.spec,
+            span_label=self.place.span,
+            span=self.span,
+            trial=self.place.conversation[2],
+            plan_fingerprint=self.plan.fingerprint,
+            agent_fingerprint=self._agent_fingerprint,
+            scenarios=tuple(self.results[e.key] for e in self.plan.examples if e.key in self.results),
+            tokens=transcript.position,
+            filler_tokens=filler,
+            exchanges=len(transcript),
+            simulated_seconds=(self._clock.now - self._start).total_seconds(),
+            cost_usd=channel.cost_usd,
+            notices=tuple(notices),
+            ended="agent gone" if self.conversation.gone else ended,
+        )
+
+
+class _NoAgent:
+    """Stands in for an agent that could not be made; is never spoken to."""
+
+    def reply(self, message: str) -> str:
+        raise LtmInternalError(f"spoke to an agent that does not exist: {message!r}")

@@ -1,0 +1,141 @@
+"""What a person and a CI job read of an LTM run: header, outcome words, summary, exit status. Controller only."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._clock import stopwatch
+from pytest_ltm._errors import LtmError
+from pytest_ltm._result import ConversationResult, RunResult, read_results
+from pytest_ltm.reporting._summary import summary_json, write_summary
+from pytest_ltm.reporting._terminal import summary_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm.plugin._run import LtmRun
+
+UNMEASURABLE = 75
+"""The exit status (EX_TEMPFAIL) of a run in which agent, judge or budget took scores away, or nothing has one."""
+
+
+class Report:
+    """The readable side of an LTM run."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._result: RunResult | None = None
+        self._began = stopwatch()
+
+    def pytest_report_header(self, config: pytest.Config) -> list[str]:
+        """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
+        settings = self._run.settings
+        agents = ", ".join(
+            agent.label if agent.label == agent.spec else f"{agent.label} ({agent.spec})" for agent in settings.agents
+        )
+        suite = f"suite {settings.suite.name}" if settings.suite else "no suite"
+        lines = [
+            f"ltm: agents: {agents}; memory spans: {', '.join(settings.spans)} tokens; {suite}",
+            f"ltm: seed {settings.seed}, trials {settings.trials}, filler {settings.filler}, "
+            f"tokenizer {settings.tokenizer}, scoring {settings.scoring}, time {settings.time}",
+        ]
+        if self._run.plays:
+            lines.append(f"ltm: run folder {self._run.folder.shown()}")
+        if settings.definitions is not None:
+            lines.append(f"ltm: definitions from {settings.definitions.path}")
+        if config.pluginmanager.hasplugin("rerunfailures") or config.pluginmanager.hasplugin("pytest_rerunfailures"):
+            lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
+        return lines
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Show a failure with some credit as PARTIAL; it stays a failure in every count."""
+        if report.when == "call" and report.failed and not hasattr(report, "wasxfail"):
+            score = dict(report.user_properties).get("ltm_score")
+            if isinstance(score, (int, float)) and score > 0:
+                return "failed", "p", f"PARTIAL {score:.2f}"
+        return None
+
+    def pytest_runtest_logstart(self) -> None:
+        """Make room for pytest's own line."""
+        self._run.progress.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
+        self._run.progress.clear()
+        if not self._run.plays or not self._run.folder.path.is_dir():
+            return
+        result = self._result = self._read()
+        if not result.conversations:
+            return
+        settings = self._run.settings
+        summary = summary_json(
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=settings.seed,
+            plan=settings.described(),
+            wall_seconds=round(stopwatch() - self._began, 3),
+        )
+        write_summary(self._run.folder.path / "summary.json", summary)
+        if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
+            session.exitstatus = UNMEASURABLE
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the tables."""
+        if self._result is None or not self._result.conversations:
+            return
+        config = self._run.config
+        if config.get_verbosity() >= 0:
+            terminalreporter.section("long-term memory")
+        for line in summary_lines(
+            self._result,
+            width=terminalreporter._tw.fullwidth,
+            verbosity=config.get_verbosity(),
+            color=terminalreporter.hasmarkup,
+        ):
+            terminalreporter.write_line(line)
+        if _unmeasurable(self._result):
+            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self._result)}", yellow=True)
+
+    def _read(self) -> RunResult:
+        notices: list[str] = []
+        found: list[ConversationResult] = []
+        for path in sorted(self._run.folder.path.glob("*/results.json")):
+            try:
+                found.append(read_results(path))
+            except LtmError as error:
+                notices.append(str(error))
+        return RunResult(
+            run_id=self._run.folder.name,
+            conversations=self._in_order(found),
+            folder=self._run.folder.shown(),
+            notices=tuple(notices + self._left_out()),
+        )
+
+    def _in_order(self, found: Sequence[ConversationResult]) -> tuple[ConversationResult, ...]:
+        agents = [agent.label for agent in self._run.settings.agents]
+        spans = list(self._run.settings.spans)
+        return tuple(sorted(found, key=lambda c: (agents.index(c.agent), spans.index(c.span_label), c.trial)))
+
+    def _left_out(self) -> list[str]:
+        definitions = self._run.settings.definitions
+        if definitions is None:
+            return []
+        unplayed = sorted(set(definitions.examples) - self._run.scenario_names)
+        return [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
+
+
+def _unmeasurable(result: RunResult) -> bool:
+    rows = result.scenarios
+    return any(row.infrastructure for row in rows) or (bool(rows) and not any(row.scored for row in rows))
+
+
+def _why(result: RunResult) -> str:
+    lost = sum(row.infrastructure for row in result.scenarios)
+    if not lost:
+        return "nothing has a score"
+    return f"{lost} of {len(result.scenarios)} examples were lost through agent, judge or budget, not through memory"

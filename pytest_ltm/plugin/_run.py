@@ -1,0 +1,184 @@
+"""LtmRun: the hooks of an LTM run; conversations are played as pytest asks for their items."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin import _collection, _internals, _settings
+from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
+from pytest_ltm.plugin._played import PlayedConversation
+from pytest_ltm.plugin._progress import Progress
+from pytest_ltm.plugin._runfolder import RunFolder, run_id
+from pytest_ltm.plugin._state import LANE
+
+if TYPE_CHECKING:
+    from pytest_ltm._transcript import Exchange
+
+ConversationKey = tuple[str, ...]
+
+
+class LtmRun:
+    """One pytest session as an LTM run, in this process."""
+
+    def __init__(self, config: pytest.Config, settings: _settings.Settings, selection: _collection.Selection) -> None:
+        self.config, self.settings, self._selection = config, settings, selection
+        option = config.option
+        self.plays = not (option.collectonly or getattr(option, "setuponly", False) or option.setupplan)
+        """Whether anything is played: else nothing is written and no agent is made."""
+        self.sources = _settings.sources(config, settings) if self.plays else {}
+        worker = getattr(config, "workerinput", {})
+        self.folder = RunFolder(settings.ltm_dir, worker.get("ltm_run") or run_id())
+        self.is_worker = bool(worker)
+        self.scenario_names: set[str] = set()
+        """Of everything collected."""
+        self.progress = Progress(config)
+        self._setup_state: _internals.TreeSetupState | None = None
+        self._pool: _internals.Pool = {}
+        self._groups: dict[ConversationKey, list[LtmItem]] = {}
+        self._playing: PlayedConversation | None = None
+        self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
+
+    # --- which items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give each scenario its places."""
+        _collection.generate(metafunc, self.settings)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Add the built-in suite to what the session collects."""
+        report: Any = yield
+        if isinstance(collector, pytest.Session) and self.settings.suite is not None:
+            suite = _collection.BuiltInSuite.from_parent(
+                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+            )
+            report.result = [*report.result, suite]
+        return report  # type: ignore[return-value]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the LTM items only, conversations in one piece each."""
+        everything = self._selection.has_paths or self._selection.names_suite
+        found = _collection.ltm_items(items)
+        self.scenario_names = {one.scenario for one in found}
+        known = list(_collection.wanted(found, self.settings, everything=everything))
+        chosen = [one for one in known if self._selection.selects(one.item)]
+        _collection.refuse_duplicates(chosen)
+        kept = [one.item for one in _collection.in_order(chosen, self.settings)]
+        dropped = set(items) - set(kept)
+        if dropped:
+            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        items[:] = kept
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
+        known = [item.stash[LTM_ITEM] for item in session.items]
+        session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
+        for one in known:
+            self._groups.setdefault(_conversation_key(one), []).append(one)
+
+    # --- playing them
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
+        """Make the run folder before workers are started; let several items be set up at once."""
+        if self.plays and not self.is_worker:
+            self.folder.create()
+        yield
+        if self.plays:
+            self._setup_state = _internals.install(session)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
+        if not self.plays:
+            return None
+        self._asked_for = item, nextitem
+        body = item.stash.get(LANE, None)
+        if body is None:
+            self._playing = self._begin(item)
+        elif body.reported:
+            return True
+        playing, session = self._playing, item.session
+        if playing is None:
+            return None
+        try:
+            playing.play_until_reported(item, lambda: bool(session.shouldfail or session.shouldstop))
+        finally:
+            if session.shouldfail or session.shouldstop or sys.exc_info()[0] is not None:
+                playing.close("interrupted")
+        return True
+
+    def _begin(self, item: pytest.Item) -> PlayedConversation:
+        if self._setup_state is None:
+            raise pytest.UsageError("pytest-ltm was not there when the session started")
+        key = _conversation_key(item.stash[LTM_ITEM])
+        known = self._groups[key]
+        labels = known[0].place.conversation + key[3:]
+        return PlayedConversation(
+            known,
+            self.settings,
+            self.sources[known[0].place.agent],
+            folder=self.folder.conversation(labels),
+            setup_state=self._setup_state,
+            pool=self._pool,
+            next_up=self._next_up,
+            again=_collection.again(self.config, self.settings, known[0].place),
+            listener=self._heard,
+        )
+
+    def _next_up(self, item: pytest.Item) -> pytest.Item | None:
+        if self._asked_for is None:
+            return None
+        asked, following = self._asked_for
+        return following if item is asked else asked
+
+    def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
+        self.progress.heard(played, exchange)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Unwind what is still in progress before pytest tears everything down."""
+        if self._playing is not None:
+            self._playing.close("interrupted")
+        if self._setup_state is not None:
+            self._setup_state.held.clear()
+
+    # --- living with others
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
+        """Show the conversation below the traceback of a failed assertion."""
+        report: Any = yield
+        body = item.stash.get(LANE, None)
+        if body is not None and report.failed and body.assertion is not None and report.when == "call":
+            report.longrepr.addsection("conversation", body.failure_text)
+        return report  # type: ignore[return-value]
+
+    def pytest_enter_pdb(self) -> None:
+        """Leave the terminal to pdb."""
+        _internals.Stretch.in_debugger = True
+
+    def pytest_leave_pdb(self) -> None:
+        """Capture again."""
+        _internals.Stretch.in_debugger = False
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:
+        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
+        return True if item.stash.get(LTM_ITEM, None) is not None else None
+
+
+def _conversation_key(known: LtmItem) -> ConversationKey:
+    """Return what names a conversation; isolated variants of one scenario have one each."""
+    place = known.place
+    variant = (known.scenario,) if place.thread and "." in known.scenario else ()
+    return (*place.conversation, *variant)
+
+

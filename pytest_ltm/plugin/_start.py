@@ -1,0 +1,29 @@
+"""The beginning of an LTM run: everything is checked here, before anything runs."""
+
+from __future__ import annotations
+
+import pytest  # noqa: TC002
+
+from pytest_ltm.plugin import _collection, _settings
+from pytest_ltm.plugin._report import Report
+from pytest_ltm.plugin._run import LtmRun
+from pytest_ltm.plugin._state import RUN
+from pytest_ltm.plugin._xdist import Xdist
+
+
+def start(config: pytest.Config) -> None:
+    """Parse and check the options, and register the plugins of an LTM run."""
+    if config.option.help or getattr(config.option, "version", 0):
+        return
+    selection = _collection.Selection(config)
+    settings = _settings.parse(config, has_paths=selection.has_paths)
+    run = config.stash[RUN] = LtmRun(config, settings, selection)
+    manager = config.pluginmanager
+    if not manager.hasplugin("ltm-run"):
+        manager.register(run, "ltm-run")
+    if not run.is_worker:
+        manager.register(Report(run), "ltm-report")
+    if manager.hasplugin("xdist"):
+        manager.register(Xdist(run), "ltm-xdist")
+
+

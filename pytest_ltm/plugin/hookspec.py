@@ -1,0 +1,37 @@
+"""The hooks that pytest-ltm calls. Implement them with `@pytest.hookimpl(optionalhook=True)`.
+
+Without `optionalhook` pytest refuses to start where this plugin is absent or switched off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import random
+
+    from pytest_ltm._filler import Filler
+    from pytest_ltm._tokens import TokenCounter
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ltm_make_agent(config: pytest.Config, spec: str) -> object | None:
+    """Return the agent for a spec of `--ltm-agent`, or None if it is not yours.
+
+    Return what a dotted path may name: a class or a factory without arguments (called once for each
+    conversation), an instance with `reply(message) -> str`, or a function `str -> str`; also async.
+    Called once for each spec in every process, before anything runs. The first that is not None counts.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ltm_make_filler(
+    config: pytest.Config, spec: str, rng: random.Random, counter: TokenCounter
+) -> Filler | None:
+    """Return the filler for a spec of `--ltm-filler`, or None if it is not yours.
+
+    Called once for each conversation. `rng` is the conversation's own generator, `counter` counts tokens
+    as the plan does.
+    """
