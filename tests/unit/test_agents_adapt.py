@@ -1,0 +1,383 @@
+# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import sys
+from types import ModuleType
+
+import pytest
+
+from pytest_ltm._errors import AgentError
+from pytest_ltm.agents import POWERS, Echo, Silent
+from pytest_ltm.agents._adapt import powers, source
+
+
+class Parrot:
+    """Remembers, and can neither be reset nor promise anything."""
+
+    def __init__(self):
+        self.heard = []
+
+    def reply(self, message):
+        self.heard.append(message)
+        return message
+
+
+class Tidy(Parrot):
+    def __init__(self):
+        super().__init__()
+        self.resets = 0
+
+    def reset(self):
+        self.resets += 1
+        self.heard.clear()
+
+
+def shout(message):
+    return message.upper()
+
+
+async def shout_later(message):
+    return message.upper()
+
+
+def reply_of(given, message="a"):
+    return source(given, spec="x:y").make().reply(message)
+
+
+def refused(given):
+    with pytest.raises(AgentError) as caught:
+        source(given, spec="pkg.mod:it").make()
+    assert "'pkg.mod:it'" in str(caught.value)
+    return str(caught.value)
+
+
+def test_echo_repeats_and_silent_says_nothing():
+    assert (Echo().reply("one, two"), Silent().reply("one, two")) == ("one, two", "")
+
+
+@pytest.mark.parametrize("agent", [Echo(), Silent()])
+def test_the_simple_agents_are_resettable_stateless_and_configured(agent):
+    agent.reset()
+    assert powers(agent) == {"Resettable", "Stateless", "Configured"}
+    assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
+
+
+def test_a_class_is_made_once_for_each_conversation():
+    parrots = source(Parrot, spec="x:Parrot")
+    first, second = parrots.make(), parrots.make()
+    assert first is not second
+    assert parrots.serves_many
+    assert parrots.owned
+    assert parrots.refusal == ""
+
+
+def test_a_factory_is_called_once_for_each_conversation():
+    made = []
+
+    def factory():
+        made.append(Parrot())
+        return made[-1]
+
+    parrots = source(factory, spec="x:factory")
+    assert made == []
+    assert [parrots.make(), parrots.make()] == made
+    assert parrots.serves_many
+
+
+def test_a_partial_with_nothing_left_to_give_is_a_factory():
+    def factory(text):
+        return lambda message: text + message
+
+    assert reply_of(functools.partial(factory, "> ")) == "> a"
+
+
+def test_a_factory_may_return_a_function():
+    assert reply_of(lambda: shout) == "A"
+
+
+def test_an_instance_serves_one_conversation_and_says_how_to_serve_more():
+    parrot = Parrot()
+    one = source(parrot, spec="pkg.mod:parrot")
+    assert not one.serves_many
+    assert not one.owned
+    assert one.make() is parrot
+    for cure in ("'pkg.mod:parrot'", "factory", "reset()", "stateless"):
+        assert cure in one.refusal
+    with pytest.raises(AgentError) as caught:
+        one.make()
+    assert str(caught.value) == one.refusal
+
+
+def test_a_plain_function_serves_one_conversation():
+    one = source(shout, spec="x:shout")
+    assert one.make().reply("a") == "A"
+    assert not one.serves_many
+    with pytest.raises(AgentError, match="one function"):
+        one.make()
+
+
+def test_a_resettable_instance_serves_many_and_is_reset_before_reuse_only():
+    tidy = Tidy()
+    many = source(tidy, spec="x:tidy")
+    assert many.serves_many
+    many.make().reply("a")
+    assert (tidy.resets, tidy.heard) == (0, ["a"])
+    assert many.make() is tidy
+    assert (tidy.resets, tidy.heard) == (1, [])
+
+
+def test_an_async_reset_comes_to_its_end():
+    class Slow(Parrot):
+        async def reset(self):
+            self.heard.clear()
+
+    slow = Slow()
+    many = source(slow, spec="x:slow")
+    many.make().reply("a")
+    many.make()
+    assert slow.heard == []
+
+
+def test_a_failing_reset_is_an_error_with_its_cause():
+    class Stuck(Parrot):
+        def reset(self):
+            raise OSError("the store is locked")
+
+    stuck = source(Stuck(), spec="x:stuck")
+    stuck.make()
+    with pytest.raises(AgentError, match="could not be reset: OSError: the store is locked") as caught:
+        stuck.make()
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_stateless_instance_serves_many():
+    class Pure(Parrot):
+        stateless = True
+
+    pure = source(Pure(), spec="x:pure")
+    assert pure.serves_many
+    assert pure.make() is pure.make()
+
+
+def test_stateless_that_is_not_true_is_no_promise():
+    class Unsure(Parrot):
+        stateless = "mostly"
+
+    assert not source(Unsure(), spec="x:unsure").serves_many
+    assert powers(Unsure()) == set()
+
+
+def test_a_factory_that_returns_one_object_again_is_found_out():
+    parrot = Parrot()
+    caching = source(lambda: parrot, spec="x:cached")
+    caching.make()
+    with pytest.raises(AgentError, match="the same object from each call"):
+        caching.make()
+
+
+def test_a_resettable_object_from_a_caching_factory_is_reset():
+    tidy = Tidy()
+    caching = source(lambda: tidy, spec="x:cached")
+    caching.make()
+    caching.make()
+    assert tidy.resets == 1
+
+
+def test_a_function_gains_no_powers_by_being_wrapped():
+    assert powers(source(shout, spec="x:shout").make()) == set()
+
+
+def test_a_function_keeps_the_powers_it_carries():
+    def pure(message):
+        return message
+
+    pure.stateless = True
+    pure.max_message_tokens = 100
+    many = source(pure, spec="x:pure")
+    assert many.serves_many
+    assert powers(many.make()) == {"Stateless", "LimitsMessages"}
+
+
+def test_a_callable_object_keeps_its_powers():
+    class Answering:
+        def __call__(self, message):
+            return message
+
+        def reset(self): ...
+
+    many = source(Answering(), spec="x:answering")
+    assert many.serves_many
+    assert powers(many.make()) == {"Resettable"}
+
+
+def test_a_method_of_an_instance_is_a_function():
+    parrot = Parrot()
+    assert reply_of(parrot.reply) == "a"
+
+
+def test_an_async_function_is_a_function():
+    source(shout_later, spec="x:later").make()
+    assert not source(shout_later, spec="x:later").serves_many
+
+
+def test_powers_are_found_by_name():
+    class Able(Parrot):
+        max_message_tokens = 10
+
+        def save(self):
+            return b""
+
+        def load(self, state): ...
+
+        def tell_time(self, now): ...
+
+        def accept(self, message, reply): ...
+
+    assert powers(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
+    assert powers(Able()) < set(POWERS)
+
+
+def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_power():
+    class Other(Parrot):
+        usage = {"tokens": 3}
+
+        def save(self, path): ...
+
+        def load(self, path): ...
+
+        def reset(self, how): ...
+
+    assert powers(Other()) == set()
+
+
+def test_powers_that_cannot_be_read_are_an_error():
+    class Odd(Parrot):
+        stateless = property(lambda self: self.connection.stateless)
+
+        @property
+        def connection(self):
+            raise RuntimeError("not connected")
+
+    with pytest.raises(AgentError, match="Odd cannot be read: RuntimeError: not connected"):
+        powers(Odd())
+
+
+def test_none_is_no_agent():
+    assert "is None" in refused(None)
+
+
+def test_a_module_is_no_agent_and_the_way_in_is_shown():
+    assert "'test_agents_adapt:Parrot'" in refused(sys.modules[Parrot.__module__]).replace("tests.unit.", "")
+
+
+def test_an_empty_module_is_no_agent():
+    assert "'bare:NAME'" in refused(ModuleType("bare"))
+
+
+@pytest.mark.parametrize("given", [7, "hello", {"reply": 1}, object()])
+def test_what_cannot_be_called_is_no_agent(given):
+    text = refused(given)
+    assert "cannot reply" in text
+    assert type(given).__name__ in text
+
+
+def test_a_function_of_two_arguments_is_no_agent():
+    assert "needs 'history', 'message'" in refused(lambda history, message: message)
+
+
+def test_a_function_with_a_keyword_that_must_be_given_is_no_agent():
+    def answer(message, *, model):
+        return message + model
+
+    assert "'model'" in refused(answer)
+
+
+def test_a_method_named_on_its_class_is_no_agent():
+    assert "on an instance" in refused(Parrot.reply)
+
+
+def test_a_function_without_a_signature_is_asked_to_be_wrapped():
+    no_signature = next(f for f in (getattr, math.hypot, min, max) if _unreadable(f))
+    assert "Wrap it" in refused(no_signature)
+
+
+def _unreadable(function):
+    try:
+        inspect.signature(function)
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_class_that_needs_arguments_names_them():
+    class Bot:
+        def __init__(self, model, *, key, temperature=0):
+            self.reply = (model, key, temperature)
+
+    text = refused(Bot)
+    assert "'model', 'key'" in text
+    assert "temperature" not in text
+    assert "return Bot(...)" in text
+
+
+def test_an_exception_in_the_constructor_is_chained():
+    class Broken:
+        def __init__(self):
+            raise KeyError("API_KEY")
+
+    with pytest.raises(AgentError, match="could not be made: KeyError: 'API_KEY'") as caught:
+        source(Broken, spec="x:Broken").make()
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_factory_that_exits_is_an_error_and_does_not_end_the_run():
+    assert "SystemExit" in refused(lambda: sys.exit("no key"))
+
+
+def test_fatal_exceptions_of_a_factory_pass():
+    class Stop(BaseException): ...
+
+    def factory():
+        raise Stop
+
+    with pytest.raises(Stop):
+        source(factory, spec="x:factory").make(fatal=(Stop,))
+
+
+@pytest.mark.parametrize("made", [None, "hello", 3])
+def test_a_factory_that_returns_no_agent_is_an_error(made):
+    assert "cannot reply" in refused(lambda: made)
+
+
+def test_a_factory_that_returns_a_class_is_told_to_call_it():
+    assert "Return Parrot()" in refused(lambda: Parrot)
+
+
+def test_an_async_factory_is_refused_before_it_is_called():
+    async def factory():
+        return Parrot()
+
+    with pytest.raises(AgentError, match="async factory"):
+        source(factory, spec="x:factory")
+
+
+def test_a_factory_that_returns_a_coroutine_is_refused_without_a_warning():
+    assert "awaitable" in refused(lambda: shout_later("a"))
+
+
+def test_a_reply_that_takes_no_message_is_refused():
+    class Mute:
+        def reply(self):
+            return ""
+
+    assert "def reply(self, message)" in refused(Mute)
+    assert "def reply(self, message)" in refused(Mute())
+
+
+def test_a_class_without_reply_is_refused():
+    class Blank: ...
+
+    assert "cannot reply" in refused(Blank)

@@ -1,0 +1,157 @@
+# ruff: noqa: ARG001, ARG005, BLE001 - handlers have the signature of signals, and hostile calls swallow what they can
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from pytest_ltm.agents._deadline import OutOfTime, call_within, can_interrupt
+
+pytestmark = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
+
+
+def block(seconds=30.0):
+    """Wait far longer than any limit here, without the banned sleep."""
+    threading.Event().wait(seconds)
+
+
+@pytest.fixture(autouse=True)
+def undisturbed():
+    """The process's timer and handler are as they were, whatever a test does."""
+    before = signal.getsignal(signal.SIGALRM)
+    yield
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.setitimer(signal.ITIMER_REAL, 0)[0] == 0
+
+
+def test_a_call_in_time_returns_its_value():
+    assert call_within(30, lambda: "done") == "done"
+
+
+def test_a_call_that_blocks_is_interrupted():
+    with pytest.raises(OutOfTime):
+        call_within(0.1, block)
+
+
+def test_a_call_that_computes_for_ever_is_interrupted():
+    def spin():
+        while True:
+            pass
+
+    with pytest.raises(OutOfTime):
+        call_within(0.1, spin)
+
+
+def test_an_exception_of_the_call_passes():
+    with pytest.raises(ZeroDivisionError):
+        call_within(30, lambda: 1 // 0)
+
+
+def test_catching_exception_in_a_loop_does_not_swallow_the_interruption():
+    def stubborn():
+        while True:
+            try:
+                block()
+            except Exception:
+                continue
+
+    with pytest.raises(OutOfTime):
+        call_within(0.1, stubborn)
+
+
+def test_what_swallows_the_first_interruptions_is_interrupted_again():
+    swallowed = []
+
+    def stubborn():
+        for _ in range(2):
+            try:
+                block()
+            except BaseException as error:
+                swallowed.append(type(error))
+        block()
+
+    with pytest.raises(OutOfTime):
+        call_within(0.1, stubborn)
+    assert swallowed == [OutOfTime, OutOfTime]
+
+
+def test_no_limit_sets_no_timer():
+    assert call_within(None, lambda: signal.getitimer(signal.ITIMER_REAL)) == (0, 0)
+
+
+def test_an_earlier_timer_goes_on_with_the_time_that_is_left(restored):
+    signal.setitimer(signal.ITIMER_REAL, 1000, 7)
+    call_within(30, lambda: None)
+    left, repeat = signal.getitimer(signal.ITIMER_REAL)
+    assert 0 < left <= 1000
+    assert repeat == 7
+
+
+def test_an_earlier_timer_that_is_due_inside_rings_inside(restored):
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with pytest.raises(Rang):
+        call_within(30, block)
+
+
+def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet):
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(OutOfTime):
+        call_within(0.2, block)
+    assert quiet == ["rang"]
+
+
+def test_limits_nest_and_the_inner_one_leaves_the_outer_one():
+    reached = []
+
+    def outer():
+        with pytest.raises(OutOfTime):
+            call_within(0.1, block)
+        reached.append("after the inner limit")
+        block()
+
+    with pytest.raises(OutOfTime):
+        call_within(0.3, outer)
+    assert reached == ["after the inner limit"]
+
+
+def test_an_outer_limit_holds_inside_a_longer_inner_one():
+    with pytest.raises(OutOfTime):
+        call_within(0.1, lambda: call_within(30, block))
+
+
+def test_another_thread_has_no_limit_and_does_no_harm():
+    outcome = []
+
+    def elsewhere():
+        outcome.append((can_interrupt(), call_within(0.05, lambda: block(0.2))))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert outcome == [(False, None)]
+
+
+class Rang(Exception):
+    pass
+
+
+@pytest.fixture
+def restored():
+    def ring(number, frame):
+        raise Rang
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert signal.getsignal(signal.SIGALRM) is ring
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def quiet():
+    rings: list[str] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rings.append("rang"))
+    yield rings
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pytest_ltm._errors import AgentError, ConfigurationError
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._specs import EMBEDDED, describe_embedded, find, label_for, split_specs
+
+BOT = """
+class Bot:
+    def reply(self, message):
+        return "bot: " + message
+
+class Nest:
+    Inner = Bot
+
+def answer(message):
+    return message
+
+def make():
+    import ltm_probe_extra
+    return Bot()
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a package of agents, not on sys.path, which is put back afterwards."""
+    package = tmp_path / "ltm_probe"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "bots.py").write_text(BOT)
+    (package / "broken.py").write_text("1 / 0\n")
+    (package / "lacking.py").write_text("import ltm_probe_not_installed\n")
+    (package / "leaving.py").write_text("import sys\nsys.exit('bye')\n")
+    (tmp_path / "ltm_probe_extra.py").write_text("")
+    (tmp_path / "ltm_probe_bad.py").write_text("raise OSError('no disk')\n")
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("ltm_probe")]:
+        del sys.modules[name]
+
+
+def unknown(spec, **settings):
+    with pytest.raises(AgentError) as caught:
+        find(spec, **settings)
+    assert spec in str(caught.value)
+    return str(caught.value)
+
+
+# --- embedded
+
+
+@pytest.mark.parametrize(("spec", "kind"), [("echo", Echo), ("silent", Silent)])
+def test_the_simple_agents_are_found_by_name(spec, kind):
+    found = find(spec)
+    assert isinstance(found.make(), kind)
+    assert found.spec == spec
+
+
+@pytest.mark.parametrize("spec", ["full", "window:8k"])
+def test_the_reader_is_found_with_its_memory_policy(spec):
+    found = find(spec)
+    assert found.spec == spec
+    assert found.serves_many
+    assert found.make().configuration()["memory"] == spec
+    assert found.make() is not found.make()
+
+
+def test_an_argument_that_nobody_takes_is_an_error():
+    assert "Write 'echo'" in unknown("echo:3")
+
+
+@pytest.mark.parametrize("spec", ["window:abc", "window", "window:0", "full:8k"])
+def test_an_argument_that_cannot_be_used_is_an_error_with_an_example(spec):
+    assert unknown(spec).endswith(("'window:8k'", "Write 'full'"))
+
+
+def test_every_described_agent_can_be_made_as_described():
+    described = describe_embedded()
+    assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
+    for spec, sentence in described:
+        assert isinstance(find(spec).make().reply("Hello."), str)
+        assert sentence.endswith(".")
+
+
+def test_a_misspelt_name_is_corrected():
+    text = unknown("fulll")
+    assert "Did you mean 'full'?" in text
+    assert "There are echo, full, silent, window" in text
+    assert "mypkg.bot:Bot" in text
+
+
+def test_a_misspelt_name_with_an_argument_is_corrected():
+    assert "Did you mean 'window'?" in unknown("windwo:8k")
+    assert "Did you mean 'window'?" in unknown("windwo:abc")
+
+
+def test_names_of_the_caller_are_known_too():
+    assert "Did you mean 'support-bot'?" in unknown("suport-bot", known=["support-bot"])
+
+
+def test_an_agent_named_as_a_file_is_told_the_dotted_form():
+    assert "'bots.mine:Bot'" in unknown("bots/mine.py:Bot")
+    assert "'mine:Bot'" in unknown("mine.py")
+
+
+@pytest.mark.parametrize("spec", ["cmd:python bot.py", "cmd:Cmd", "http://localhost:1/", "", "a b", ":Bot", "mod:"])
+def test_what_has_no_form_of_a_spec_is_unknown(spec):
+    assert "unknown agent" in unknown(spec)
+
+
+# --- dotted paths
+
+
+@pytest.mark.parametrize("spec", ["ltm_probe.bots:Bot", "ltm_probe.bots.Bot", "ltm_probe.bots:Nest.Inner"])
+def test_a_dotted_path_names_a_class(project, spec):
+    assert find(spec, base=project).make().reply("a") == "bot: a"
+
+
+def test_a_dotted_path_names_a_function(project):
+    assert find("ltm_probe.bots.answer", base=project).make().reply("a") == "a"
+
+
+def test_the_working_directory_is_the_default_base(project, monkeypatch):
+    monkeypatch.chdir(project)
+    assert find("ltm_probe.bots:Bot").make().reply("a") == "bot: a"
+
+
+def test_the_base_stays_importable_for_the_agents_own_imports(project):
+    assert find("ltm_probe.bots:make", base=project).make().reply("a") == "bot: a"
+    assert sys.path.count(str(project)) == 1
+
+
+def test_a_module_that_is_found_anyway_leaves_the_path_alone(project):
+    before = list(sys.path)
+    with pytest.raises(AgentError):
+        find("json:dumps.nothing", base=project)
+    assert sys.path == before
+
+
+def test_a_missing_module_leaves_the_path_alone(project):
+    before = list(sys.path)
+    text = unknown("ltm_prob.bots:Bot", base=project)
+    assert "there is no module 'ltm_prob'" in text
+    assert str(project) in text
+    assert sys.path == before
+
+
+def test_a_missing_submodule_is_told_with_the_file_of_its_package(project):
+    text = unknown("ltm_probe.bot:Bot", base=project)
+    assert "module 'ltm_probe'" in text
+    assert "__init__.py" in text
+    assert "no module 'bot'" in text
+
+
+def test_a_missing_attribute_is_corrected(project):
+    assert "has no 'Bott'. Did you mean 'Bot'?" in unknown("ltm_probe.bots:Bott", base=project)
+    assert "has no 'Iner'. Did you mean 'Inner'?" in unknown("ltm_probe.bots.Nest.Iner", base=project)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told", "cause"),
+    [
+        ("ltm_probe.broken:Bot", "importing 'ltm_probe.broken' failed with ZeroDivisionError", ZeroDivisionError),
+        ("ltm_probe.broken.Bot", "failed with ZeroDivisionError", ZeroDivisionError),
+        ("ltm_probe.lacking:Bot", "No module named 'ltm_probe_not_installed'", ModuleNotFoundError),
+        ("ltm_probe.leaving:Bot", "failed with SystemExit: bye", SystemExit),
+        ("ltm_probe_bad:Bot", "importing 'ltm_probe_bad' failed with OSError: no disk", OSError),
+    ],
+)
+def test_a_module_that_raises_is_told_from_one_that_is_missing(project, spec, told, cause):
+    with pytest.raises(AgentError) as caught:
+        find(spec, base=project)
+    assert told in str(caught.value)
+    assert isinstance(caught.value.__cause__, cause)
+
+
+def test_a_module_is_no_agent(project):
+    assert "is a module. Name what is in it, as in 'ltm_probe.bots:Bot'" in unknown("ltm_probe.bots", base=project)
+
+
+# --- the option's values
+
+
+def test_values_are_split_at_commas_and_labelled():
+    assert split_specs(["full, window:8k", "mine=pkg.mod:Bot,echo"]) == [
+        (None, "full"),
+        (None, "window:8k"),
+        ("mine", "pkg.mod:Bot"),
+        (None, "echo"),
+    ]
+
+
+@pytest.mark.parametrize("spec", ["cmd:bot --opt a,b=c", "http://h/?q=a,b", "https://h/a,b", "replay:a,b.jsonl"])
+def test_a_spec_that_may_hold_commas_is_not_split(spec):
+    assert split_specs([spec]) == [(None, spec)]
+    assert split_specs([f"mine={spec}"]) == [("mine", spec)]
+
+
+def test_a_spec_that_may_hold_commas_stands_alone():
+    with pytest.raises(ConfigurationError, match=r"'cmd:' spec.*of its own"):
+        split_specs(["full,bot=cmd:bot a,b"])
+
+
+def test_a_module_called_replay_is_an_ordinary_one():
+    assert split_specs(["my.replay:Bot,echo"]) == [(None, "my.replay:Bot"), (None, "echo")]
+
+
+@pytest.mark.parametrize("value", ["", "full,", ",full", "full,,echo", "mine=", " "])
+def test_an_empty_part_is_an_error(value):
+    with pytest.raises(ConfigurationError, match="empty agent"):
+        split_specs([value])
+
+
+@pytest.mark.parametrize("values", [["full,full"], ["a=full", "a=echo"], ["window:8k", "window_8k=echo"]])
+def test_equal_labels_are_an_error_that_names_both(values):
+    with pytest.raises(ConfigurationError, match="two agents have the label") as caught:
+        split_specs(values)
+    parts = ",".join(values).split(",")
+    for spec in (part.partition("=")[2] or part for part in parts):
+        assert repr(spec) in str(caught.value)
+
+
+def test_a_given_label_holds_what_a_node_id_can():
+    assert split_specs(["my-bot=full"]) == [("my_bot", "full")]
+
+
+def test_what_is_before_an_equals_sign_is_a_label_only_if_it_is_a_name():
+    assert split_specs(["8k=full"]) == [(None, "8k=full")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "label"), [("window:8k", "window_8k"), ("a.b:C", "a.b_C"), ("cmd:x -y é", "cmd_x__y__"), ("full", "full")]
+)
+def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec, label):
+    assert label_for(spec) == label
