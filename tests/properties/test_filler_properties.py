@@ -1,0 +1,82 @@
+"""Whatever is asked for, filler just reaches it, and what was counted line by line is the count of the whole."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ltm._tokens import counter
+from pytest_ltm.fillers import Fact, TriviaFiller, answers_of, reply_of
+from pytest_ltm.fillers._pool import Pool
+from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
+
+NAMES = ("cl100k_base", "o200k_base", "approx")
+LIMIT = 4096
+texts = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: " ".join(text.split()))
+answers = texts.filter(lambda text: text and " A: " not in f" {text}")
+facts = st.lists(st.builds(Fact, texts, answers), min_size=1, max_size=12)
+
+
+def both(made, counts):
+    return counts.count(made.message) + counts.count(made.expected_reply)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(facts=facts)
+def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name, facts):
+    counts = counter(name)
+    frame = counts.count(f"{INSTRUCTION}\n{CLOSING}")
+    assert counts.count(message_of(facts)) == frame + sum(cost_of(fact, counts).message for fact in facts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(facts=facts)
+def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(name, facts):
+    counts = counter(name)
+    frame = counts.count(reply_of(["x"])) - counts.count(item("x"))
+    added = frame + sum(cost_of(fact, counts).reply for fact in facts)
+    first, last = facts[0].answer[0], facts[-1].answer[-1]
+    slack = 2 * (not first.isalnum()) + 2 * (not last.isalnum())
+    assert abs(counts.count(reply_of([fact.answer for fact in facts])) - added) <= slack
+
+
+@given(facts=facts)
+def test_the_answers_are_read_back(facts):
+    assert answers_of(message_of(facts)) == [fact.answer for fact in facts]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32),
+    wanted=st.lists(st.integers(0, 3_000), min_size=1, max_size=6),
+    limit=st.sampled_from([100, 600, LIMIT]),
+)
+def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(name, seed, wanted, limit):
+    counts = counter(name)
+    filler = TriviaFiller(Random(seed), counts)
+    asked: list[str] = []
+    for tokens in wanted:
+        made = filler.make(tokens, limit)
+        lines = made.message.split("\n")[1:-1]
+        asked += lines
+        assert counts.count(made.message) <= limit
+        if counts.count(made.message) <= limit - 60:  # else the limit may have kept it from the target
+            assert both(made, counts) >= tokens
+        if len(lines) > 1:
+            least = min(counts.count(line + "\n") + counts.count(item(line.rpartition(" A: ")[2])) for line in lines)
+            assert both(made, counts) - least < tokens
+    assert len(set(asked)) == len(asked)
+
+
+@given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))
+def test_any_facts_fill(facts, seed, tokens):
+    counts = counter("cl100k_base")
+    made = TriviaFiller(Random(seed), counts, Pool(facts, "test")).make(tokens, LIMIT)
+    assert answers_of(made.message) == json.loads(made.expected_reply)
+    assert both(made, counts) >= tokens - 4
+    assert counts.count(made.message) <= LIMIT
