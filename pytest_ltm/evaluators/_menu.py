@@ -93,13 +93,17 @@ class Menu:
         whole = f" {' '.join(words(text))} "
         return tuple(name for name in self.dishes if f" {' '.join(words(name))} " in whole)
 
-    def called(self, name_words: frozenset[str]) -> str | None:
-        """Return the dish whose short name has all those words, one of them rare on the menu; None if none has."""
+    def called(self, before: frozenset[str], after: frozenset[str]) -> str | None:
+        """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
+
+        The words after "with" are of its full name. None if no dish fits.
+        """
         section_words = {stem(word) for section in self.sections for word in words(section)}
-        stems = frozenset(map(stem, name_words))
+        stems = frozenset(map(stem, before))
         for item in self.items:
             short = frozenset(map(stem, item.names[0]))
-            if stems and stems <= short and any(self._rare(word) for word in stems - section_words):
+            fits = bool(stems) and stems <= short and {stem(word) for word in after} <= item.stems
+            if fits and any(self._rare(word) for word in stems - section_words):
                 return item.name
         return None
 

@@ -20,18 +20,19 @@ _CUE = re.compile(
     rf"|(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)"
     rf"|(?:{_MAY}) (?:i|we|you)(?: also| please| just| still| then| maybe)* (?:have|get|order|start|bring|change|try|do)"
     r"|lets (?:go|have|start|try)|give me|get me|bring me|let me (?:have|try|get|order)|decided (?:to|on)"
-    r"|want (?:to (?:order|have|try)|the|a|an|some)|how about|make (?:it|that)|go with|followed by|change .{0,40}order to)\b"
+    r"|want (?:to (?:order|have|try)|the|a|an|some)|how about|make (?:it|that)|go with|followed by|(?:change|switch) .{0,40}to)\b"
 )
 _ASIDE = re.compile(
     r"\b(?:tell me|tell us|recommend\w*|suggest\w*|torn|between|which|what|is there|are there|do you have|would you say|"
-    r"looking forward|look forward|maybe|perhaps|if|comes with|still available|debating|deciding|leaning|tempting|"
+    r"looking forward|look forward|maybe|perhaps|if (?:the|it|theres|there is|you)|comes with|still available|debating|deciding|leaning|tempting|"
     r"tempted|considering|not sure|just to confirm)\b"
 )
 _GONE = re.compile(r"\b(?:unavailable|isnt available|not available|not being available|being out|sold out|too bad|disappoint\w*|shame|sorry to hear)\b")
-_FANCIED = re.compile(
-    r"\b(?:sounds|calling my name|(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|"
-    r"for dessert|to start|for me|my choice|my order)\b"
-)
+_COURSE = r"\b(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|for dessert|to start"
+_FANCIED = re.compile(rf"{_COURSE}|\b(?:sounds|calling my name|for me|my choice|my order)\b")
+_CHOSEN = re.compile(rf"(?:{_COURSE})\b.*\bsounds\b")
+_THAT = frozenset(("that", "it", "those", "this"))
+_SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
 _NOT = ("instead of", "not", "without", "than", "no", "rather than", "instead of the", "not the", "about the", "out of the")
 _ENOUGH_STRANGE = 2
 
@@ -56,20 +57,26 @@ def read_order(reply: str, menu: Menu) -> Order:
     strange: list[str] = []
     drinks: list[str] = []
     asked: list[str] = []
-    for sentence, cued in _ordering(_ACTION.sub(" ", reply)):
+    fancied: list[str] = []
+    for sentence, cued, asks in _ordering(_ACTION.sub(" ", reply)):
         found = _Reading(sentence, menu, dishes)
-        if not (cued or (found.dishes and (found.bare or _FANCIED.search(" ".join(sentence))))):
+        text = " ".join(sentence)
+        if cued and not found.dishes and not found.drinks and _THAT & set(sentence):
+            found.dishes, fancied = fancied[:1], []
+            found.strange = _Reading(sentence, menu, found.dishes).strange
+        if not (cued or (found.dishes and not asks and (found.bare or _FANCIED.search(text)))):
+            fancied = found.dishes or fancied
             continue
+        fancied = found.dishes
         dishes += found.dishes
         strange += found.strange
-        if cued:
-            asked += found.dishes
-            drinks += found.drinks
+        drinks += found.drinks if cued else []
+        asked += found.dishes if cued or found.bare or _CHOSEN.search(text) else []
     return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
 
 
-def _ordering(reply: str) -> Iterator[tuple[list[str], bool]]:
-    """Yield the words of the sentences that may order something, and whether they say so."""
+def _ordering(reply: str) -> Iterator[tuple[list[str], bool, bool]]:
+    """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
     for sentence in _SENTENCE.findall(reply):
         text = " ".join(words(sentence))
         if gone := _GONE.search(text):
@@ -79,8 +86,8 @@ def _ordering(reply: str) -> Iterator[tuple[list[str], bool]]:
             text = text[: aside.start()]
         cue = _CUE.search(text)
         polite = text.endswith((" please", " thank you", " thanks"))
-        if text and (cue or polite or not (aside or sentence.endswith("?"))):
-            yield text.split(), cue is not None or polite
+        if text:
+            yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
 
 
 class _Reading:
@@ -150,11 +157,17 @@ class _Reading:
             *(item.stems for item in self.menu.items if item.name in self.dishes or item.name in self.before)
         )
         foods = [w for w in rest if stem(w) in self.menu.vocabulary and w not in drinking and stem(w) not in known]
-        called = None if self.dishes else self.menu.called(frozenset(foods))
+        called = None if self.dishes else self._called(rest, foods)
         if called:
             self.dishes.append(called)
-        elif foods and (not known or " side of " in " ".join(rest) or len(set(foods)) >= _ENOUGH_STRANGE):
+        elif foods and (not known or _SIDES.search(" ".join(rest)) or len(set(foods)) >= _ENOUGH_STRANGE):
             self.strange.append(" ".join(foods))
+
+
+    def _called(self, rest: Sequence[str], foods: Sequence[str]) -> str | None:
+        cut = rest.index("with") if "with" in rest else len(rest)
+        before = frozenset(word for word in rest[:cut] if word in foods)
+        return self.menu.called(before, frozenset(foods) - before)
 
 
 _LINKS = frozenset("with and the served a side of on in over its some entree appetizer starter dish plate sandwich".split())
