@@ -6,13 +6,17 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm.scenarios.jokes import spoken
+
+from pytest_ltm._scenario import Definition, Say, Wait
 from pytest_ltm._score import Score, Unscored
-from pytest_ltm.agents._reader import Reader
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
 from pytest_ltm.fillers._quiz import Fact, message_of, reply_of
-from pytest_ltm.scenarios.jokes import spoken
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents._reader import Reader
 
 RESETS = {
     "colours": "Please forget everything that I told you about my favourite colour.",
@@ -112,7 +116,9 @@ def _jokes(definition: Definition, talk: Talk, scores: list[float]) -> Step:
         talk.send(step.text)
     question = definition.parameters.get("question", "Which joke did I tell you about {elapsed} ago?")
     answer = talk.send(question.format(elapsed=spoken(talk.now - told_at)))
-    others = tuple(step.text for step in definition.steps if isinstance(step, Say) and definition.expected not in step.text)
+    others = tuple(
+        step.text for step in definition.steps if isinstance(step, Say) and definition.expected not in step.text
+    )
     _note(scores, RecallsJoke(definition.expected, others)([answer]))
 
 
@@ -124,7 +130,6 @@ def _prospective(definition: Definition, talk: Talk, scores: list[float]) -> Ste
         else:
             since = len(talk.replies)
             talk.send(step.text)
-    assert isinstance(definition.steps[-1], Ask)
     watcher = QuoteAtReply(definition.expected["quote"], definition.expected["nth"])
     talk.watching += 1
     while len(talk.replies) < since + definition.expected["nth"]:

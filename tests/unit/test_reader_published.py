@@ -10,37 +10,36 @@ from typing import Any
 import pytest
 from _interleaving import play
 
+from pytest_ltm._fields import Field
 from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.datasets._published import from_published
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
 FOLDERS = {"Colours": "colours", "Jokes": "jokes", "Prospective Memory": "prospective_memory"}
+SCRIPT = ("script", "is_question", "waits", "expected_responses")
 RESETS = {"prospective_memory": "Forget my instruction to append a quote to one of your replies."}
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
 
 
 def definition(row: dict[str, Any], name: str) -> Definition:
-    waits = row.get("waits") or [{"time": seconds} for seconds in row["time_jumps"]]
-    steps: list[Step] = []
-    for text, asked, wait in zip(row["script"], row["is_question"], waits):  # noqa: B905 - Jokes have one wait more
-        steps.append(Ask(text) if asked else Say(text))
-        steps.append(Wait(time=timedelta(seconds=wait.get("time") or 0)))
-    expected = row["expected_responses"][0]
-    if name == "prospective_memory":
-        expected = dict(zip(("quote", "author", "nth"), expected, strict=True))
-        steps = steps[:-1]
-    return Definition(steps=tuple(steps), expected=expected)
+    if "waits" in row:
+        return from_published(Field({key: row[key] for key in SCRIPT}, row["path"]), name)
+    steps: list[Step] = []  # version 1: waits of time only matter here
+    for text, asked, seconds in zip(row["script"], row["is_question"], row["time_jumps"]):  # noqa: B905 - see Jokes
+        steps += [Ask(text) if asked else Say(text), Wait(time=timedelta(seconds=seconds))]
+    return Definition(steps=tuple(steps), expected=row["expected_responses"][0])
 
 
 def published() -> dict[str, dict[str, list[Definition]]]:
-    """Return the definitions of each benchmark by scenario; Prospective Memory of v1 and v2 does not tell its expected values."""
+    """Return the definitions of each benchmark by scenario; Prospective Memory of version 1 expects prose."""
     found: dict[str, dict[str, list[Definition]]] = {}
     with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
             *_, benchmark, _, folder, _ = row["path"].split("/")
             name = FOLDERS.get(folder)
-            if name is None or (name == "prospective_memory" and isinstance(row["expected_responses"][0], str)):
+            if name is None or (name == "prospective_memory" and "waits" not in row):
                 continue
             if name == "jokes" and not row["is_temporal"]:
                 continue
@@ -62,9 +61,8 @@ def test_full_earns_full_marks_on_all_published_definitions_of_its_scenarios() -
 
 def messages(name: str) -> list[dict[str, Any]]:
     path = DATA / name
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as lines:
-        return [json.loads(line) for line in lines]
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in data.splitlines()]
 
 
 @pytest.mark.parametrize("log", ["master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz"])

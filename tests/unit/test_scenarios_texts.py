@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_ltm.scenarios import colours, jokes, prospective_memory
+from pytest_ltm.scenarios.jokes import spoken
+
+from pytest_ltm._definition import from_json, to_json
+from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._score import Score, Unscored
+from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
+from pytest_ltm.evaluators._words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def colour_texts() -> list[str]:
+    return [*colours.STATEMENTS, *colours.QUESTIONS]
+
+
+def value(verdict: Score | Unscored | None) -> float:
+    assert isinstance(verdict, Score)
+    return verdict.value
+
+
+def test_no_colour_is_a_word_of_another_text() -> None:
+    texts = [*colour_texts(), *jokes.JOKES, *jokes.INTRODUCTIONS, *jokes.QUESTIONS, *prospective_memory.QUOTES]
+    found = {word for text in texts for word in words(text)} & set(colours.COLOURS)
+    assert found == set()
+
+
+def test_no_colour_is_a_part_of_another_so_that_also_the_published_rule_can_tell_them_apart() -> None:
+    inside = [(a, b) for a in colours.COLOURS for b in colours.COLOURS if a != b and a in b]
+    assert inside == []
+
+
+def test_there_are_at_least_forty_jokes_and_all_differ() -> None:
+    assert len(set(jokes.JOKES)) == len(jokes.JOKES) >= 40
+
+
+@pytest.mark.parametrize("joke", jokes.JOKES)
+def test_a_joke_told_again_is_recalled_and_taken_for_no_other(joke: str) -> None:
+    others = tuple(other for other in jokes.JOKES if other != joke)
+    assert value(RecallsJoke(joke, others)([joke])) == 1.0
+    assert value(RecallsJoke(others[0], (joke,))([joke])) == 0.0
+
+
+@pytest.mark.parametrize("question", jokes.QUESTIONS)
+def test_the_question_gives_no_joke_away(question: str) -> None:
+    asked = question.format(elapsed="3 hours and 25 minutes")
+    assert [joke for joke in jokes.JOKES if value(RecallsJoke(joke)([asked]))] == []
+
+
+def test_the_instruction_and_the_reset_message_do_not_contain_the_quote() -> None:
+    for seed in range(100):
+        definition = prospective_memory.prospective_memory(random.Random(seed), {})
+        instruction = definition.steps[-1]
+        assert isinstance(instruction, Ask)
+        watcher = QuoteAtReply(definition.expected["quote"], 1)
+        reset = prospective_memory.test_prospective_memory.pytestmark[0].kwargs["reset"]
+        assert value(watcher.judge([instruction.text])) == 0
+        assert value(watcher.judge([reset])) == 0
+
+
+@pytest.mark.parametrize("question", colours.QUESTIONS)
+def test_the_question_names_no_colour(question: str) -> None:
+    assert [colour for colour in colours.COLOURS if NamesColour(colour, scoring="v3.5")([question]).value] == []
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "words"),
+    [
+        (timedelta(hours=3, minutes=25), "3 hours and 25 minutes"),
+        (timedelta(hours=1, minutes=1), "1 hour and 1 minute"),
+        (timedelta(hours=2), "2 hours"),
+        (timedelta(minutes=59, seconds=31), "1 hour"),
+        (timedelta(minutes=30, seconds=29), "30 minutes"),
+        (timedelta(days=2, minutes=5), "48 hours and 5 minutes"),
+        (timedelta(seconds=20), "less than a minute"),
+    ],
+)
+def test_elapsed_time_is_said_to_the_minute_and_days_are_not_lost(elapsed: timedelta, words: str) -> None:
+    assert spoken(elapsed) == words
+
+
+def test_colours_changes_as_often_as_asked_for_over_90_percent_of_the_span() -> None:
+    definition = colours.colours(random.Random(1), {"colour_changes": 5})
+    assert [type(step) for step in definition.steps] == [Say, Wait] * 5 + [Ask]
+    waits = [step.span for step in definition.steps if isinstance(step, Wait)]
+    assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
+
+
+def test_jokes_tells_as_many_as_asked_for_each_with_its_waits() -> None:
+    definition = jokes.jokes(random.Random(1), {"jokes_told": 3})
+    assert [type(step) for step in definition.steps] == [Say, Wait] * 3
+    waits = [step for step in definition.steps if isinstance(step, Wait)]
+    assert [wait.span for wait in waits] == pytest.approx([0.3, 0.6, 0.9])
+    assert all(timedelta(minutes=30) <= wait.time <= timedelta(minutes=240) for wait in waits)
+    assert all(wait.time % timedelta(minutes=1) == timedelta(0) for wait in waits)
+
+
+@pytest.mark.parametrize(("authors", "known"), [("known", True), ("invented", False)])
+def test_prospective_memory_quotes_the_authors_asked_for_and_says_that_it_is_made_up(
+    authors: str, *, known: bool
+) -> None:
+    for seed in range(20):
+        definition = prospective_memory.prospective_memory(random.Random(seed), {"authors": authors})
+        author = definition.expected["author"]
+        assert (author in prospective_memory.KNOWN) is known
+        assert all(author in step.text for step in definition.steps if not isinstance(step, Wait))
+        assert "imagine" in to_json(definition)["steps"][0]["say"]
+        assert [type(step) for step in definition.steps] == [Say, Wait, Ask]
+        assert definition.steps[1] == Wait(span=0.9)
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters", "message"),
+    [
+        (colours.colours, {"colour_changes": 0}, "colour_changes is a whole number of at least 1, not 0"),
+        (colours.colours, {"colour_changes": "3"}, "colour_changes is a whole number of at least 1, not '3'"),
+        (jokes.jokes, {"jokes_told": 1000}, "jokes_told is a whole number from 1 to .*, not 1000"),
+        (jokes.jokes, {"jokes_told": 2.5}, "jokes_told is a whole number from 1 to .*, not 2.5"),
+        (prospective_memory.prospective_memory, {"authors": "real"}, "'known' or 'invented', not 'real'"),
+    ],
+)
+def test_a_wrong_parameter_is_named(make: Any, parameters: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(random.Random(0), parameters)
+
+
+@pytest.mark.parametrize("make", [colours.colours, jokes.jokes, prospective_memory.prospective_memory])
+def test_a_definition_survives_being_written_and_read(make: Any) -> None:
+    definition: Definition = make(random.Random(3), {"note": "mine"})
+    again = from_json(json.loads(json.dumps(to_json(definition))), where="here")
+    assert again == definition
+    assert again.parameters["note"] == "mine"
