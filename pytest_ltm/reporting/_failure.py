@@ -129,7 +129,7 @@ def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchang
     passed = counted(gap(before, after), "token")
     if after.now > before.now:
         passed += f" and {describe(after.now - before.now)}"
-    others = {each.by for each in between if each.by and each.by != result.id}
+    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != result.id}
     counts = {
         "other scenario": len(others),
         "own exchange": sum(each.by == result.id for each in between),

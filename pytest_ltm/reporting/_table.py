@@ -71,8 +71,11 @@ def render(table: Table, width: int, *, color: bool) -> list[str]:
 
 
 def paint(text: str, style: Style, *, color: bool) -> str:
-    """Return the text in the colours of its style, where colours are wanted."""
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and style else text
+    """Return the text in the colours of its style, where colours are wanted; blanks around it stay plain."""
+    inner = text.strip(" ")
+    if not (color and style and inner):
+        return text
+    return text.replace(inner, f"\x1b[{_CODES[style]}m{inner}\x1b[0m", 1)
 
 
 def _layout(table: Table, width: int) -> _Layout:

@@ -59,7 +59,7 @@ def _caption(found: Sequence[Column], width: int) -> list[str]:
     if any(column.span is not None for column in found):
         sentences.append("Memory span: the tokens over which each scenario is stretched.")
     if any(column.span is None for column in found):
-        sentences.append("isolated: each example with a fresh agent.")
+        sentences.append("Isolated: each example with a fresh agent.")
     if any(column.missing for column in found):
         sentences.append("*: some examples have no score, see below.")
     return wrap(" ".join(sentences), width)

@@ -1,0 +1,89 @@
+"""summary.json and the properties of items."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sample_runs
+from sample_runs import row
+
+from pytest_ltm.reporting._summary import METRICS, summary_json, user_properties, write_summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm._result import RunResult
+
+ALL = (
+    "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_tokens",
+    "ltm_cost_usd",
+)  # fmt: skip
+
+
+def summary(run: RunResult) -> dict[str, Any]:
+    return summary_json(run, pytest_ltm_version="0.1.0", seed=7, plan={"suite": "standard"}, wall_seconds=1.5)
+
+
+def test_properties_are_the_contract_in_builtin_types() -> None:
+    properties = user_properties(row("colours", 0.5, gap=812, cost_usd=0.25))
+
+    assert tuple(name for name, _ in properties) == ALL
+    assert {type(value) for _, value in properties} <= {str, int, float}
+    assert dict(properties)["ltm_span"] == "2k"
+
+
+def test_what_there_is_not_is_absent_and_zero_is_there() -> None:
+    absent = {name for name, _ in user_properties(row("colours", None))}
+
+    assert not absent & {"ltm_score", "ltm_gap", "ltm_cost_usd"}
+    assert dict(user_properties(row("colours", 0.0)))["ltm_score"] == 0.0
+
+
+def test_results_hold_totals_with_spread_for_each_agent_and_span() -> None:
+    results = summary(sample_runs.grid())["results"]
+
+    assert [(one["agent"], one["span_label"]) for one in results] == [
+        (agent, span) for agent in ("full", "window_8k") for span in ("2k", "32k", "120k")
+    ]
+    middle = results[4]
+    assert middle["total"] == pytest.approx(3 * (1 / 3 + 0 + 0.5) / 3)
+    assert middle["spread"]["sd"] == pytest.approx((3 * 0.0432) ** 0.5, rel=0.1)
+    assert middle["spread"]["low"] < middle["total"] < middle["spread"]["high"]
+    assert middle["scenarios"]["jokes"] == {"mean": pytest.approx(5 / 18), "scored": 3, "examples": 3}
+
+
+def test_without_any_score_there_is_no_total() -> None:
+    lost = summary(sample_runs.gaps())["results"][1]
+
+    assert (lost["total"], lost["accuracy"], lost["out_of"], lost["unscored"]) == (None, None, 0, 3)
+
+
+def test_every_example_has_its_properties_outcome_and_reason() -> None:
+    examples = summary(sample_runs.gaps())["conversations"][1]["examples"]
+
+    assert [(one["outcome"], one["cause"], "ltm_score" in one) for one in examples] == [
+        ("error", "agent", False),
+        ("error", "agent", False),
+        ("skipped", "not reached", False),
+    ]
+    assert examples[0]["ltm_scenario"] == "colours"
+    assert examples[0]["reason"] == "no reply within 300 s to #12"
+
+
+def test_every_metric_named_is_in_the_summary() -> None:
+    text = json.dumps({**summary(sample_runs.grid()), "metrics": {}}) + json.dumps(
+        user_properties(row("a", 1.0, gap=1))
+    )
+
+    assert [name for name in METRICS if f'"{name}"' not in text] == []
+
+
+def test_a_written_summary_reads_back_and_says_how_it_was_made(tmp_path: Path) -> None:
+    write_summary(tmp_path / "summary.json", summary(sample_runs.gaps()))
+
+    read = json.loads((tmp_path / "summary.json").read_bytes())
+
+    assert read == summary(sample_runs.gaps())
+    assert (read["seed"], read["plan"], read["wall_seconds"]) == (7, {"suite": "standard"}, 1.5)

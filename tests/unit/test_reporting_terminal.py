@@ -1,0 +1,168 @@
+"""The summary of a run, compared whole with `snapshots/`; LTM_WRITE_SNAPSHOTS=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sample_runs
+from sample_runs import conversation, row, run
+
+from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm.reporting._text import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._result import RunResult
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+RUNS: dict[str, Callable[[], RunResult]] = {
+    "one": sample_runs.one,
+    "grid": sample_runs.grid,
+    "gaps": sample_runs.gaps,
+    "crowd": sample_runs.crowd,
+}
+
+
+def summary(shown: RunResult, *, width: int = 80, verbosity: int = 0, color: bool = False) -> str:
+    return "\n".join(summary_lines(shown, width=width, verbosity=verbosity, color=color))
+
+
+def same_as_snapshot(text: str, name: str) -> bool:
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("LTM_WRITE_SNAPSHOTS"):
+        path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return text + "\n" == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_summary_looks_as_it_did(name: str, width: int) -> None:
+    assert same_as_snapshot(summary(RUNS[name](), width=width), f"terminal_{name}_{width}")
+
+
+@pytest.mark.parametrize("name", ["grid", "gaps"])
+def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
+    text = summary(RUNS[name](), verbosity=-1)
+
+    assert same_as_snapshot(text, f"terminal_{name}_quiet")
+    assert len(text.splitlines()) == len(RUNS[name]().conversations)
+
+
+def test_a_verbose_summary_has_the_score_of_the_paper() -> None:
+    assert "LTM score (paper)" not in summary(sample_runs.grid())
+    assert re.search(r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0", summary(sample_runs.grid(), verbosity=1))
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+@pytest.mark.parametrize("width", [40, 53, 80, 100, 133, 200])
+@pytest.mark.parametrize("name", RUNS)
+def test_no_line_is_wider_than_the_terminal(name: str, width: int, verbosity: int) -> None:
+    lines = summary(RUNS[name](), width=width, verbosity=verbosity).splitlines()
+
+    assert max(map(columns_of, lines)) <= width
+
+
+def test_colours_change_nothing_but_colours() -> None:
+    painted = summary(sample_runs.gaps(), color=True)
+
+    assert "\x1b[32m" in painted
+    assert re.sub(r"\x1b\[\d+m", "", painted) == summary(sample_runs.gaps())
+
+
+def test_without_colours_there_is_no_escape_at_all() -> None:
+    assert "\x1b" not in summary(sample_runs.gaps())
+
+
+def test_wide_characters_keep_the_columns_aligned() -> None:
+    shown = run(conversation("記憶エージェント", "2k", {"色": (1.0,), "colours": (0.5,)}))
+    lines = summary(shown).splitlines()
+
+    ends = {columns_of(line) for line in lines if line.endswith(("1.00", "0.50", " 2k"))}
+
+    assert len(ends) == 1
+    assert any("記憶エージェント" in line for line in lines)
+
+
+HOSTILE = "a\x1b]0;own\x07\r\u202eb\u2066\ud800\x9b2J"
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0])
+def test_no_name_reason_or_notice_can_drive_the_terminal(verbosity: int) -> None:
+    base = conversation(HOSTILE, "2k", {HOSTILE: (1.0,)}, notices=(HOSTILE,))
+    lost = row(HOSTILE, None, agent=HOSTILE, reason=HOSTILE + "\nsecond line")
+    shown = run(replace(base, scenarios=(*base.scenarios, lost)), notices=(HOSTILE,), folder=HOSTILE)
+
+    text = summary(shown, width=300, verbosity=verbosity)
+
+    assert not set("\x1b\x07\r\u202e\u2066\ud800\x9b") & set(text)
+    assert r"\x1b]0;own\x07" in text
+
+
+def test_examples_without_a_score_change_no_mean_and_are_explained() -> None:
+    text = summary(run(conversation("bot", "2k", {"colours": (1.0, None), "jokes": (None,)})))
+
+    assert re.search(r"colours +1\.00\*", text)
+    assert re.search(r"jokes +-\*", text)
+    assert re.search(r"total of 1 +1\.00", text)
+    assert "* 2 of 3 examples have no score and count in no mean:" in text
+    assert "  2 unscored: no judge was given (bot at 2k: colours, jokes)" in text
+
+
+def test_many_reasons_are_cut_and_counted() -> None:
+    base = conversation("bot", "2k", {})
+    rows = tuple(row(f"s{i}", None, agent="bot", reason=f"reason {i}") for i in range(11))
+
+    text = summary(run(replace(base, scenarios=rows)))
+
+    assert "reason 7" in text
+    assert "reason 8" not in text
+    assert "… and 3 more reasons" in text
+
+
+def test_many_notices_are_cut_and_counted() -> None:
+    text = summary(run(conversation("bot", "2k", {"a": (1.0,)}, notices=tuple(f"notice {i}" for i in range(30)))))
+
+    assert text.count("note: ") == 12
+    assert "… and 18 more notes" in text
+
+
+def test_trials_are_one_column_and_their_notes_name_them() -> None:
+    trials = [
+        conversation("bot", "2k", {"a": (score,)}, trial=str(i), notices=("said",))
+        for i, score in enumerate((1.0, 0.0))
+    ]
+
+    text = summary(run(*trials))
+
+    assert re.search(r"\na +0\.50\n", text)
+    assert "note: bot at 2k, trial 1: said" in text
+
+
+def test_isolated_examples_are_explained_and_no_span_is() -> None:
+    text = summary(run(conversation("bot", "isolated", {"a": (1.0,)})), width=120)
+
+    assert "Isolated: each example with a fresh agent." in text
+    assert "Memory span:" not in text
+
+
+@pytest.mark.parametrize(("score", "shown"), [(0.999, "0.99"), (0.001, "0.01"), (1 - 1e-12, "1.00"), (0.0, "0.00")])
+def test_only_full_marks_read_one_and_only_nothing_reads_zero(score: float, shown: str) -> None:
+    text = summary(run(conversation("bot", "2k", {"a": (score,)})))
+
+    assert re.search(rf"\na +{shown}\n", text)
+
+
+def test_a_run_without_conversations_says_so() -> None:
+    assert summary(run()) == "no conversation was held"
+
+
+def test_equal_runs_have_equal_summaries() -> None:
+    shown: Any = sample_runs.grid
+
+    assert summary(shown()) == summary(shown())
