@@ -6,6 +6,7 @@ import inspect
 import math
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,55 +18,55 @@ from pytest_ltm.agents._adapt import powers, source
 class Parrot:
     """Remembers, and can neither be reset nor promise anything."""
 
-    def __init__(self):
-        self.heard = []
+    def __init__(self) -> None:
+        self.heard: list[str] = []
 
-    def reply(self, message):
+    def reply(self, message: str) -> Any:
         self.heard.append(message)
         return message
 
 
 class Tidy(Parrot):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.resets = 0
 
-    def reset(self):
+    def reset(self) -> None:
         self.resets += 1
         self.heard.clear()
 
 
-def shout(message):
+def shout(message: str) -> Any:
     return message.upper()
 
 
-async def shout_later(message):
+async def shout_later(message: str) -> Any:
     return message.upper()
 
 
-def reply_of(given, message="a"):
+def reply_of(given: Any, message: str = "a") -> Any:
     return source(given, spec="x:y").make().reply(message)
 
 
-def refused(given):
+def refused(given: Any) -> Any:
     with pytest.raises(AgentError) as caught:
         source(given, spec="pkg.mod:it").make()
     assert "'pkg.mod:it'" in str(caught.value)
     return str(caught.value)
 
 
-def test_echo_repeats_and_silent_says_nothing():
+def test_echo_repeats_and_silent_says_nothing() -> None:
     assert (Echo().reply("one, two"), Silent().reply("one, two")) == ("one, two", "")
 
 
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
-def test_the_simple_agents_are_resettable_stateless_and_configured(agent):
+def test_the_simple_agents_are_resettable_stateless_and_configured(agent: Any) -> None:
     agent.reset()
     assert powers(agent) == {"Resettable", "Stateless", "Configured"}
     assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
 
 
-def test_a_class_is_made_once_for_each_conversation():
+def test_a_class_is_made_once_for_each_conversation() -> None:
     parrots = source(Parrot, spec="x:Parrot")
     first, second = parrots.make(), parrots.make()
     assert first is not second
@@ -74,10 +75,10 @@ def test_a_class_is_made_once_for_each_conversation():
     assert parrots.refusal == ""
 
 
-def test_a_factory_is_called_once_for_each_conversation():
+def test_a_factory_is_called_once_for_each_conversation() -> None:
     made = []
 
-    def factory():
+    def factory() -> Any:
         made.append(Parrot())
         return made[-1]
 
@@ -87,18 +88,18 @@ def test_a_factory_is_called_once_for_each_conversation():
     assert parrots.serves_many
 
 
-def test_a_partial_with_nothing_left_to_give_is_a_factory():
-    def factory(text):
+def test_a_partial_with_nothing_left_to_give_is_a_factory() -> None:
+    def factory(text: Any) -> Any:
         return lambda message: text + message
 
     assert reply_of(functools.partial(factory, "> ")) == "> a"
 
 
-def test_a_factory_may_return_a_function():
+def test_a_factory_may_return_a_function() -> None:
     assert reply_of(lambda: shout) == "A"
 
 
-def test_an_instance_serves_one_conversation_and_says_how_to_serve_more():
+def test_an_instance_serves_one_conversation_and_says_how_to_serve_more() -> None:
     parrot = Parrot()
     one = source(parrot, spec="pkg.mod:parrot")
     assert not one.serves_many
@@ -111,7 +112,7 @@ def test_an_instance_serves_one_conversation_and_says_how_to_serve_more():
     assert str(caught.value) == one.refusal
 
 
-def test_a_plain_function_serves_one_conversation():
+def test_a_plain_function_serves_one_conversation() -> None:
     one = source(shout, spec="x:shout")
     assert one.make().reply("a") == "A"
     assert not one.serves_many
@@ -119,7 +120,7 @@ def test_a_plain_function_serves_one_conversation():
         one.make()
 
 
-def test_a_resettable_instance_serves_many_and_is_reset_before_reuse_only():
+def test_a_resettable_instance_serves_many_and_is_reset_before_reuse_only() -> None:
     tidy = Tidy()
     many = source(tidy, spec="x:tidy")
     assert many.serves_many
@@ -129,9 +130,9 @@ def test_a_resettable_instance_serves_many_and_is_reset_before_reuse_only():
     assert (tidy.resets, tidy.heard) == (1, [])
 
 
-def test_an_async_reset_comes_to_its_end():
+def test_an_async_reset_comes_to_its_end() -> None:
     class Slow(Parrot):
-        async def reset(self):
+        async def reset(self) -> None:
             self.heard.clear()
 
     slow = Slow()
@@ -141,9 +142,9 @@ def test_an_async_reset_comes_to_its_end():
     assert slow.heard == []
 
 
-def test_a_failing_reset_is_an_error_with_its_cause():
+def test_a_failing_reset_is_an_error_with_its_cause() -> None:
     class Stuck(Parrot):
-        def reset(self):
+        def reset(self) -> None:
             raise OSError("the store is locked")
 
     stuck = source(Stuck(), spec="x:stuck")
@@ -153,7 +154,7 @@ def test_a_failing_reset_is_an_error_with_its_cause():
     assert isinstance(caught.value.__cause__, OSError)
 
 
-def test_a_stateless_instance_serves_many():
+def test_a_stateless_instance_serves_many() -> None:
     class Pure(Parrot):
         stateless = True
 
@@ -162,7 +163,7 @@ def test_a_stateless_instance_serves_many():
     assert pure.make() is pure.make()
 
 
-def test_stateless_that_is_not_true_is_no_promise():
+def test_stateless_that_is_not_true_is_no_promise() -> None:
     class Unsure(Parrot):
         stateless = "mostly"
 
@@ -170,7 +171,7 @@ def test_stateless_that_is_not_true_is_no_promise():
     assert powers(Unsure()) == set()
 
 
-def test_a_factory_that_returns_one_object_again_is_found_out():
+def test_a_factory_that_returns_one_object_again_is_found_out() -> None:
     parrot = Parrot()
     caching = source(lambda: parrot, spec="x:cached")
     caching.make()
@@ -178,7 +179,7 @@ def test_a_factory_that_returns_one_object_again_is_found_out():
         caching.make()
 
 
-def test_a_resettable_object_from_a_caching_factory_is_reset():
+def test_a_resettable_object_from_a_caching_factory_is_reset() -> None:
     tidy = Tidy()
     caching = source(lambda: tidy, spec="x:cached")
     caching.make()
@@ -186,125 +187,124 @@ def test_a_resettable_object_from_a_caching_factory_is_reset():
     assert tidy.resets == 1
 
 
-def test_a_function_gains_no_powers_by_being_wrapped():
+def test_a_function_gains_no_powers_by_being_wrapped() -> None:
     assert powers(source(shout, spec="x:shout").make()) == set()
 
 
-def test_a_function_keeps_the_powers_it_carries():
-    def pure(message):
+def test_a_function_keeps_the_powers_it_carries() -> None:
+    def pure(message: str) -> Any:
         return message
 
-    pure.stateless = True
-    pure.max_message_tokens = 100
+    vars(pure).update(stateless=True, max_message_tokens=100)
     many = source(pure, spec="x:pure")
     assert many.serves_many
     assert powers(many.make()) == {"Stateless", "LimitsMessages"}
 
 
-def test_a_callable_object_keeps_its_powers():
+def test_a_callable_object_keeps_its_powers() -> None:
     class Answering:
-        def __call__(self, message):
+        def __call__(self, message: str) -> Any:
             return message
 
-        def reset(self): ...
+        def reset(self) -> None: ...
 
     many = source(Answering(), spec="x:answering")
     assert many.serves_many
     assert powers(many.make()) == {"Resettable"}
 
 
-def test_a_method_of_an_instance_is_a_function():
+def test_a_method_of_an_instance_is_a_function() -> None:
     parrot = Parrot()
     assert reply_of(parrot.reply) == "a"
 
 
-def test_an_async_function_is_a_function():
+def test_an_async_function_is_a_function() -> None:
     source(shout_later, spec="x:later").make()
     assert not source(shout_later, spec="x:later").serves_many
 
 
-def test_powers_are_found_by_name():
+def test_powers_are_found_by_name() -> None:
     class Able(Parrot):
         max_message_tokens = 10
 
-        def save(self):
+        def save(self) -> Any:
             return b""
 
-        def load(self, state): ...
+        def load(self, state: bytes) -> None: ...
 
-        def tell_time(self, now): ...
+        def tell_time(self, now: Any) -> None: ...
 
-        def accept(self, message, reply): ...
+        def accept(self, message: str, reply: str) -> None: ...
 
     assert powers(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
     assert powers(Able()) < set(POWERS)
 
 
-def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_power():
+def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_power() -> None:
     class Other(Parrot):
         usage = {"tokens": 3}
 
-        def save(self, path): ...
+        def save(self, path: str) -> None: ...
 
-        def load(self, path): ...
+        def load(self, path: str) -> None: ...
 
-        def reset(self, how): ...
+        def reset(self, how: Any) -> None: ...
 
     assert powers(Other()) == set()
 
 
-def test_powers_that_cannot_be_read_are_an_error():
+def test_powers_that_cannot_be_read_are_an_error() -> None:
     class Odd(Parrot):
         stateless = property(lambda self: self.connection.stateless)
 
         @property
-        def connection(self):
+        def connection(self) -> None:
             raise RuntimeError("not connected")
 
     with pytest.raises(AgentError, match="Odd cannot be read: RuntimeError: not connected"):
         powers(Odd())
 
 
-def test_none_is_no_agent():
+def test_none_is_no_agent() -> None:
     assert "is None" in refused(None)
 
 
-def test_a_module_is_no_agent_and_the_way_in_is_shown():
+def test_a_module_is_no_agent_and_the_way_in_is_shown() -> None:
     assert "'test_agents_adapt:Parrot'" in refused(sys.modules[Parrot.__module__]).replace("tests.unit.", "")
 
 
-def test_an_empty_module_is_no_agent():
+def test_an_empty_module_is_no_agent() -> None:
     assert "'bare:NAME'" in refused(ModuleType("bare"))
 
 
 @pytest.mark.parametrize("given", [7, "hello", {"reply": 1}, object()])
-def test_what_cannot_be_called_is_no_agent(given):
+def test_what_cannot_be_called_is_no_agent(given: Any) -> None:
     text = refused(given)
     assert "cannot reply" in text
     assert type(given).__name__ in text
 
 
-def test_a_function_of_two_arguments_is_no_agent():
+def test_a_function_of_two_arguments_is_no_agent() -> None:
     assert "needs 'history', 'message'" in refused(lambda history, message: message)
 
 
-def test_a_function_with_a_keyword_that_must_be_given_is_no_agent():
-    def answer(message, *, model):
+def test_a_function_with_a_keyword_that_must_be_given_is_no_agent() -> None:
+    def answer(message: str, *, model: Any) -> Any:
         return message + model
 
     assert "'model'" in refused(answer)
 
 
-def test_a_method_named_on_its_class_is_no_agent():
+def test_a_method_named_on_its_class_is_no_agent() -> None:
     assert "on an instance" in refused(Parrot.reply)
 
 
-def test_a_function_without_a_signature_is_asked_to_be_wrapped():
+def test_a_function_without_a_signature_is_asked_to_be_wrapped() -> None:
     no_signature = next(f for f in (getattr, math.hypot, min, max) if _unreadable(f))
     assert "Wrap it" in refused(no_signature)
 
 
-def _unreadable(function):
+def _unreadable(function: Any) -> Any:
     try:
         inspect.signature(function)
     except ValueError:
@@ -312,9 +312,9 @@ def _unreadable(function):
     return False
 
 
-def test_a_class_that_needs_arguments_names_them():
+def test_a_class_that_needs_arguments_names_them() -> None:
     class Bot:
-        def __init__(self, model, *, key, temperature=0):
+        def __init__(self, model: Any, *, key: Any, temperature: Any = 0) -> None:
             self.reply = (model, key, temperature)
 
     text = refused(Bot)
@@ -323,9 +323,9 @@ def test_a_class_that_needs_arguments_names_them():
     assert "return Bot(...)" in text
 
 
-def test_an_exception_in_the_constructor_is_chained():
+def test_an_exception_in_the_constructor_is_chained() -> None:
     class Broken:
-        def __init__(self):
+        def __init__(self) -> None:
             raise KeyError("API_KEY")
 
     with pytest.raises(AgentError, match="could not be made: KeyError: 'API_KEY'") as caught:
@@ -333,14 +333,14 @@ def test_an_exception_in_the_constructor_is_chained():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_factory_that_exits_is_an_error_and_does_not_end_the_run():
+def test_a_factory_that_exits_is_an_error_and_does_not_end_the_run() -> None:
     assert "SystemExit" in refused(lambda: sys.exit("no key"))
 
 
-def test_fatal_exceptions_of_a_factory_pass():
+def test_fatal_exceptions_of_a_factory_pass() -> None:
     class Stop(BaseException): ...
 
-    def factory():
+    def factory() -> None:
         raise Stop
 
     with pytest.raises(Stop):
@@ -348,36 +348,36 @@ def test_fatal_exceptions_of_a_factory_pass():
 
 
 @pytest.mark.parametrize("made", [None, "hello", 3])
-def test_a_factory_that_returns_no_agent_is_an_error(made):
+def test_a_factory_that_returns_no_agent_is_an_error(made: Any) -> None:
     assert "cannot reply" in refused(lambda: made)
 
 
-def test_a_factory_that_returns_a_class_is_told_to_call_it():
+def test_a_factory_that_returns_a_class_is_told_to_call_it() -> None:
     assert "Return Parrot()" in refused(lambda: Parrot)
 
 
-def test_an_async_factory_is_refused_before_it_is_called():
-    async def factory():
+def test_an_async_factory_is_refused_before_it_is_called() -> None:
+    async def factory() -> Any:
         return Parrot()
 
     with pytest.raises(AgentError, match="async factory"):
         source(factory, spec="x:factory")
 
 
-def test_a_factory_that_returns_a_coroutine_is_refused_without_a_warning():
+def test_a_factory_that_returns_a_coroutine_is_refused_without_a_warning() -> None:
     assert "awaitable" in refused(lambda: shout_later("a"))
 
 
-def test_a_reply_that_takes_no_message_is_refused():
+def test_a_reply_that_takes_no_message_is_refused() -> None:
     class Mute:
-        def reply(self):
+        def reply(self) -> Any:
             return ""
 
     assert "def reply(self, message)" in refused(Mute)
     assert "def reply(self, message)" in refused(Mute())
 
 
-def test_a_class_without_reply_is_refused():
+def test_a_class_without_reply_is_refused() -> None:
     class Blank: ...
 
     assert "cannot reply" in refused(Blank)

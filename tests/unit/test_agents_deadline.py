@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,13 @@ from pytest_ltm.agents._deadline import OutOfTime, call_within, can_interrupt
 pytestmark = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 
 
-def block(seconds=30.0):
+def block(seconds: Any = 30.0) -> None:
     """Wait far longer than any limit here, without the banned sleep."""
     threading.Event().wait(seconds)
 
 
 @pytest.fixture(autouse=True)
-def undisturbed():
+def undisturbed() -> Any:
     """The process's timer and handler are as they were, whatever a test does."""
     before = signal.getsignal(signal.SIGALRM)
     yield
@@ -25,17 +26,17 @@ def undisturbed():
     assert signal.setitimer(signal.ITIMER_REAL, 0)[0] == 0
 
 
-def test_a_call_in_time_returns_its_value():
+def test_a_call_in_time_returns_its_value() -> None:
     assert call_within(30, lambda: "done") == "done"
 
 
-def test_a_call_that_blocks_is_interrupted():
+def test_a_call_that_blocks_is_interrupted() -> None:
     with pytest.raises(OutOfTime):
         call_within(0.1, block)
 
 
-def test_a_call_that_computes_for_ever_is_interrupted():
-    def spin():
+def test_a_call_that_computes_for_ever_is_interrupted() -> None:
+    def spin() -> None:
         while True:
             pass
 
@@ -43,13 +44,13 @@ def test_a_call_that_computes_for_ever_is_interrupted():
         call_within(0.1, spin)
 
 
-def test_an_exception_of_the_call_passes():
+def test_an_exception_of_the_call_passes() -> None:
     with pytest.raises(ZeroDivisionError):
         call_within(30, lambda: 1 // 0)
 
 
-def test_catching_exception_in_a_loop_does_not_swallow_the_interruption():
-    def stubborn():
+def test_catching_exception_in_a_loop_does_not_swallow_the_interruption() -> None:
+    def stubborn() -> None:
         while True:
             try:
                 block()
@@ -60,10 +61,10 @@ def test_catching_exception_in_a_loop_does_not_swallow_the_interruption():
         call_within(0.1, stubborn)
 
 
-def test_what_swallows_the_first_interruptions_is_interrupted_again():
+def test_what_swallows_the_first_interruptions_is_interrupted_again() -> None:
     swallowed = []
 
-    def stubborn():
+    def stubborn() -> None:
         for _ in range(2):
             try:
                 block()
@@ -76,11 +77,11 @@ def test_what_swallows_the_first_interruptions_is_interrupted_again():
     assert swallowed == [OutOfTime, OutOfTime]
 
 
-def test_no_limit_sets_no_timer():
+def test_no_limit_sets_no_timer() -> None:
     assert call_within(None, lambda: signal.getitimer(signal.ITIMER_REAL)) == (0, 0)
 
 
-def test_an_earlier_timer_goes_on_with_the_time_that_is_left(restored):
+def test_an_earlier_timer_goes_on_with_the_time_that_is_left(restored: Any) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1000, 7)
     call_within(30, lambda: None)
     left, repeat = signal.getitimer(signal.ITIMER_REAL)
@@ -88,23 +89,23 @@ def test_an_earlier_timer_goes_on_with_the_time_that_is_left(restored):
     assert repeat == 7
 
 
-def test_an_earlier_timer_that_is_due_inside_rings_inside(restored):
+def test_an_earlier_timer_that_is_due_inside_rings_inside(restored: Any) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     with pytest.raises(Rang):
         call_within(30, block)
 
 
-def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet):
+def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet: list[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(OutOfTime):
         call_within(0.2, block)
     assert quiet == ["rang"]
 
 
-def test_limits_nest_and_the_inner_one_leaves_the_outer_one():
+def test_limits_nest_and_the_inner_one_leaves_the_outer_one() -> None:
     reached = []
 
-    def outer():
+    def outer() -> None:
         with pytest.raises(OutOfTime):
             call_within(0.1, block)
         reached.append("after the inner limit")
@@ -115,15 +116,15 @@ def test_limits_nest_and_the_inner_one_leaves_the_outer_one():
     assert reached == ["after the inner limit"]
 
 
-def test_an_outer_limit_holds_inside_a_longer_inner_one():
+def test_an_outer_limit_holds_inside_a_longer_inner_one() -> None:
     with pytest.raises(OutOfTime):
         call_within(0.1, lambda: call_within(30, block))
 
 
-def test_another_thread_has_no_limit_and_does_no_harm():
+def test_another_thread_has_no_limit_and_does_no_harm() -> None:
     outcome = []
 
-    def elsewhere():
+    def elsewhere() -> None:
         outcome.append((can_interrupt(), call_within(0.05, lambda: block(0.2))))
 
     thread = threading.Thread(target=elsewhere)
@@ -137,8 +138,8 @@ class Rang(Exception):
 
 
 @pytest.fixture
-def restored():
-    def ring(number, frame):
+def restored() -> Any:
+    def ring(number: int, frame: object) -> None:
         raise Rang
 
     before = signal.signal(signal.SIGALRM, ring)
@@ -149,7 +150,7 @@ def restored():
 
 
 @pytest.fixture
-def quiet():
+def quiet() -> Any:
     rings: list[str] = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rings.append("rang"))
     yield rings

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._specs import EMBEDDED, describe_embedded, find, label_for, split_specs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BOT = """
 class Bot:
@@ -26,7 +30,7 @@ def make():
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A folder with a package of agents, not on sys.path, which is put back afterwards."""
     package = tmp_path / "ltm_probe"
     package.mkdir()
@@ -43,7 +47,7 @@ def project(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def unknown(spec, **settings):
+def unknown(spec: str, **settings: Any) -> Any:
     with pytest.raises(AgentError) as caught:
         find(spec, **settings)
     assert spec in str(caught.value)
@@ -54,31 +58,32 @@ def unknown(spec, **settings):
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("echo", Echo), ("silent", Silent)])
-def test_the_simple_agents_are_found_by_name(spec, kind):
+def test_the_simple_agents_are_found_by_name(spec: str, kind: Any) -> None:
     found = find(spec)
     assert isinstance(found.make(), kind)
     assert found.spec == spec
 
 
 @pytest.mark.parametrize("spec", ["full", "window:8k"])
-def test_the_reader_is_found_with_its_memory_policy(spec):
+def test_the_reader_is_found_with_its_memory_policy(spec: str) -> None:
     found = find(spec)
     assert found.spec == spec
     assert found.serves_many
-    assert found.make().configuration()["memory"] == spec
+    made: Any = found.make()
+    assert made.configuration()["memory"] == spec
     assert found.make() is not found.make()
 
 
-def test_an_argument_that_nobody_takes_is_an_error():
+def test_an_argument_that_nobody_takes_is_an_error() -> None:
     assert "Write 'echo'" in unknown("echo:3")
 
 
 @pytest.mark.parametrize("spec", ["window:abc", "window", "window:0", "full:8k"])
-def test_an_argument_that_cannot_be_used_is_an_error_with_an_example(spec):
+def test_an_argument_that_cannot_be_used_is_an_error_with_an_example(spec: str) -> None:
     assert unknown(spec).endswith(("'window:8k'", "Write 'full'"))
 
 
-def test_every_described_agent_can_be_made_as_described():
+def test_every_described_agent_can_be_made_as_described() -> None:
     described = describe_embedded()
     assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
     for spec, sentence in described:
@@ -86,29 +91,29 @@ def test_every_described_agent_can_be_made_as_described():
         assert sentence.endswith(".")
 
 
-def test_a_misspelt_name_is_corrected():
+def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
     assert "There are echo, full, silent, window" in text
     assert "mypkg.bot:Bot" in text
 
 
-def test_a_misspelt_name_with_an_argument_is_corrected():
+def test_a_misspelt_name_with_an_argument_is_corrected() -> None:
     assert "Did you mean 'window'?" in unknown("windwo:8k")
     assert "Did you mean 'window'?" in unknown("windwo:abc")
 
 
-def test_names_of_the_caller_are_known_too():
+def test_names_of_the_caller_are_known_too() -> None:
     assert "Did you mean 'support-bot'?" in unknown("suport-bot", known=["support-bot"])
 
 
-def test_an_agent_named_as_a_file_is_told_the_dotted_form():
+def test_an_agent_named_as_a_file_is_told_the_dotted_form() -> None:
     assert "'bots.mine:Bot'" in unknown("bots/mine.py:Bot")
     assert "'mine:Bot'" in unknown("mine.py")
 
 
 @pytest.mark.parametrize("spec", ["cmd:python bot.py", "cmd:Cmd", "http://localhost:1/", "", "a b", ":Bot", "mod:"])
-def test_what_has_no_form_of_a_spec_is_unknown(spec):
+def test_what_has_no_form_of_a_spec_is_unknown(spec: str) -> None:
     assert "unknown agent" in unknown(spec)
 
 
@@ -116,32 +121,32 @@ def test_what_has_no_form_of_a_spec_is_unknown(spec):
 
 
 @pytest.mark.parametrize("spec", ["ltm_probe.bots:Bot", "ltm_probe.bots.Bot", "ltm_probe.bots:Nest.Inner"])
-def test_a_dotted_path_names_a_class(project, spec):
+def test_a_dotted_path_names_a_class(project: Path, spec: str) -> None:
     assert find(spec, base=project).make().reply("a") == "bot: a"
 
 
-def test_a_dotted_path_names_a_function(project):
+def test_a_dotted_path_names_a_function(project: Path) -> None:
     assert find("ltm_probe.bots.answer", base=project).make().reply("a") == "a"
 
 
-def test_the_working_directory_is_the_default_base(project, monkeypatch):
+def test_the_working_directory_is_the_default_base(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     assert find("ltm_probe.bots:Bot").make().reply("a") == "bot: a"
 
 
-def test_the_base_stays_importable_for_the_agents_own_imports(project):
+def test_the_base_stays_importable_for_the_agents_own_imports(project: Path) -> None:
     assert find("ltm_probe.bots:make", base=project).make().reply("a") == "bot: a"
     assert sys.path.count(str(project)) == 1
 
 
-def test_a_module_that_is_found_anyway_leaves_the_path_alone(project):
+def test_a_module_that_is_found_anyway_leaves_the_path_alone(project: Path) -> None:
     before = list(sys.path)
     with pytest.raises(AgentError):
         find("json:dumps.nothing", base=project)
     assert sys.path == before
 
 
-def test_a_missing_module_leaves_the_path_alone(project):
+def test_a_missing_module_leaves_the_path_alone(project: Path) -> None:
     before = list(sys.path)
     text = unknown("ltm_prob.bots:Bot", base=project)
     assert "there is no module 'ltm_prob'" in text
@@ -149,14 +154,14 @@ def test_a_missing_module_leaves_the_path_alone(project):
     assert sys.path == before
 
 
-def test_a_missing_submodule_is_told_with_the_file_of_its_package(project):
+def test_a_missing_submodule_is_told_with_the_file_of_its_package(project: Path) -> None:
     text = unknown("ltm_probe.bot:Bot", base=project)
     assert "module 'ltm_probe'" in text
     assert "__init__.py" in text
     assert "no module 'bot'" in text
 
 
-def test_a_missing_attribute_is_corrected(project):
+def test_a_missing_attribute_is_corrected(project: Path) -> None:
     assert "has no 'Bott'. Did you mean 'Bot'?" in unknown("ltm_probe.bots:Bott", base=project)
     assert "has no 'Iner'. Did you mean 'Inner'?" in unknown("ltm_probe.bots.Nest.Iner", base=project)
 
@@ -171,21 +176,21 @@ def test_a_missing_attribute_is_corrected(project):
         ("ltm_probe_bad:Bot", "importing 'ltm_probe_bad' failed with OSError: no disk", OSError),
     ],
 )
-def test_a_module_that_raises_is_told_from_one_that_is_missing(project, spec, told, cause):
+def test_a_module_that_raises_is_told_from_one_that_is_missing(project: Path, spec: str, told: Any, cause: Any) -> None:
     with pytest.raises(AgentError) as caught:
         find(spec, base=project)
     assert told in str(caught.value)
     assert isinstance(caught.value.__cause__, cause)
 
 
-def test_a_module_is_no_agent(project):
+def test_a_module_is_no_agent(project: Path) -> None:
     assert "is a module. Name what is in it, as in 'ltm_probe.bots:Bot'" in unknown("ltm_probe.bots", base=project)
 
 
 # --- the option's values
 
 
-def test_values_are_split_at_commas_and_labelled():
+def test_values_are_split_at_commas_and_labelled() -> None:
     assert split_specs(["full, window:8k", "mine=pkg.mod:Bot,echo"]) == [
         (None, "full"),
         (None, "window:8k"),
@@ -195,28 +200,28 @@ def test_values_are_split_at_commas_and_labelled():
 
 
 @pytest.mark.parametrize("spec", ["cmd:bot --opt a,b=c", "http://h/?q=a,b", "https://h/a,b", "replay:a,b.jsonl"])
-def test_a_spec_that_may_hold_commas_is_not_split(spec):
+def test_a_spec_that_may_hold_commas_is_not_split(spec: str) -> None:
     assert split_specs([spec]) == [(None, spec)]
     assert split_specs([f"mine={spec}"]) == [("mine", spec)]
 
 
-def test_a_spec_that_may_hold_commas_stands_alone():
+def test_a_spec_that_may_hold_commas_stands_alone() -> None:
     with pytest.raises(ConfigurationError, match=r"'cmd:' spec.*of its own"):
         split_specs(["full,bot=cmd:bot a,b"])
 
 
-def test_a_module_called_replay_is_an_ordinary_one():
+def test_a_module_called_replay_is_an_ordinary_one() -> None:
     assert split_specs(["my.replay:Bot,echo"]) == [(None, "my.replay:Bot"), (None, "echo")]
 
 
 @pytest.mark.parametrize("value", ["", "full,", ",full", "full,,echo", "mine=", " "])
-def test_an_empty_part_is_an_error(value):
+def test_an_empty_part_is_an_error(value: str) -> None:
     with pytest.raises(ConfigurationError, match="empty agent"):
         split_specs([value])
 
 
 @pytest.mark.parametrize("values", [["full,full"], ["a=full", "a=echo"], ["window:8k", "window_8k=echo"]])
-def test_equal_labels_are_an_error_that_names_both(values):
+def test_equal_labels_are_an_error_that_names_both(values: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="two agents have the label") as caught:
         split_specs(values)
     parts = ",".join(values).split(",")
@@ -224,16 +229,16 @@ def test_equal_labels_are_an_error_that_names_both(values):
         assert repr(spec) in str(caught.value)
 
 
-def test_a_given_label_holds_what_a_node_id_can():
+def test_a_given_label_holds_what_a_node_id_can() -> None:
     assert split_specs(["my-bot=full"]) == [("my_bot", "full")]
 
 
-def test_what_is_before_an_equals_sign_is_a_label_only_if_it_is_a_name():
+def test_what_is_before_an_equals_sign_is_a_label_only_if_it_is_a_name() -> None:
     assert split_specs(["8k=full"]) == [(None, "8k=full")]
 
 
 @pytest.mark.parametrize(
     ("spec", "label"), [("window:8k", "window_8k"), ("a.b:C", "a.b_C"), ("cmd:x -y é", "cmd_x__y__"), ("full", "full")]
 )
-def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec, label):
+def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec: str, label: str) -> None:
     assert label_for(spec) == label
