@@ -41,7 +41,10 @@ def parse(text: str, where: str) -> Field:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
-        raise DefinitionError(f"{where}{line}: not YAML that can be used: {error.problem or error.context}.") from None
+        broken = isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError)
+        cure = " A text with special characters needs quotes." if broken else ""
+        problem = error.problem or error.context
+        raise DefinitionError(f"{where}{line}: not YAML that can be used: {problem}.{cure}") from None
     except yaml.YAMLError as error:
         raise DefinitionError(f"{where}: not YAML that can be used: {str(error).splitlines()[0]}.") from None
     except RecursionError:
