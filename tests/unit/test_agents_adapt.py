@@ -381,3 +381,20 @@ def test_a_class_without_reply_is_refused() -> None:
     class Blank: ...
 
     assert "cannot reply" in refused(Blank)
+
+
+def test_an_instance_with_slots_serves_one_conversation_too() -> None:
+    class Slim:
+        __slots__ = ()
+
+        def reply(self, message: str) -> str:
+            return message
+
+    one = source(Slim(), spec="x:slim")
+    one.make()
+    with pytest.raises(AgentError, match="one object"):
+        one.make()
+
+
+def test_a_class_built_in_c_is_made_and_then_refused() -> None:
+    assert "cannot reply" in refused(dict)

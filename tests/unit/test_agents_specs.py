@@ -242,3 +242,16 @@ def test_what_is_before_an_equals_sign_is_a_label_only_if_it_is_a_name() -> None
 )
 def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec: str, label: str) -> None:
     assert label_for(spec) == label
+
+
+def test_ctrl_c_while_a_module_is_imported_passes(project: Path) -> None:
+    (project / "ltm_probe_stopped.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        find("ltm_probe_stopped:Bot", base=project)
+    assert str(project) not in sys.path
+
+
+def test_an_attribute_that_raises_is_told_with_its_exception(project: Path) -> None:
+    (project / "ltm_probe_lazy.py").write_text("def __getattr__(name):\n    raise OSError('offline')\n")
+    assert "'Bot' of module 'ltm_probe_lazy'" in unknown("ltm_probe_lazy:Bot", base=project)
+    assert "OSError: offline" in unknown("ltm_probe_lazy:Bot", base=project)
