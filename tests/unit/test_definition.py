@@ -150,3 +150,18 @@ def test_a_definition_that_holds_itself_is_an_error() -> None:
     expected.append(expected)
     with pytest.raises(DefinitionError, match="nested more than 100 levels deep"):
         to_json(Definition(steps=(), expected=expected))
+
+
+def test_a_step_that_is_none_is_not_written() -> None:
+    with pytest.raises(DefinitionError, match=r"definition: steps: expected Say, Ask or Wait, got 'A\.'\."):
+        to_json(Definition(steps=("A.",)))  # type: ignore[arg-type]
+
+
+def test_a_value_that_cannot_be_shown_is_still_an_error() -> None:
+    with pytest.raises(DefinitionError, match=r"expected: expected a JSON value \(.*\), got a Unshowable\."):
+        from_json({"steps": [], "expected": Unshowable()}, where="x.json")
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")

@@ -210,3 +210,22 @@ def test_a_scenario_that_cannot_be_scored_is_an_error(text: str, sentence: str, 
 def test_a_single_check_needs_no_list(tmp_path: Path) -> None:
     scenario = load(written(tmp_path, "steps: [{say: A.}, {ask: B, expect: {equals: A}}]"))
     assert scenario.steps[1].checks == (YamlCheck("equals 'A'", "equals", ("A",), 1),)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"steps: [{say: A.}, {ask: B, expect: []}]", "expected at least one check: contains, not_contains"),
+        (b"steps: \xff", "moves_house.ltm.yml: not UTF-8 (at byte 7)."),
+        (b"version: " + b"[" * 120 + b"]" * 120, "moves_house.ltm.yml:1: nested more than 100 levels deep."),
+        (
+            b"span: 0k\nsteps: [{say: A.}, {ask: B, expect: {equals: A}}]",
+            "moves_house.ltm.yml:1: span: expected a number of tokens, such as 2000 or 2k, got '0k'.",
+        ),
+    ],
+)
+def test_a_hostile_file_is_one_clear_error(content: bytes, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "moves_house.ltm.yml").write_bytes(content)
+    with pytest.raises(DefinitionError) as caught:
+        load(tmp_path / "moves_house.ltm.yml")
+    assert sentence in str(caught.value)
