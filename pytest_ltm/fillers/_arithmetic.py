@@ -86,13 +86,15 @@ def _adding(counter: TokenCounter) -> _CostOf:
         return counter.count(str(number))
 
     def frame(form: int) -> Cost:
-        message, reply = cost_of(_fact(form, (0, 0, 0), 0), counter)
-        return Cost(message - 4 * spaced(0), reply - bare(0))
+        message, both = cost_of(_fact(form, (0, 0, 0), 0), counter)
+        return Cost(message - 4 * spaced(0), both - 4 * spaced(0) - bare(0))
 
     frames = [frame(form) for form in range(len(_FORMS))]
 
     def cost(form: int, numbers: _Numbers, answer: int, _fact: Fact) -> Cost:
-        message, reply = frames[form]
-        return Cost(message + sum(map(spaced, (*numbers, answer))), reply + bare(answer))
+        message, both = frames[form]
+        a, b, c = numbers
+        added = spaced(a) + spaced(b) + spaced(c) + spaced(answer)
+        return Cost(message + added, both + added + bare(answer))
 
     return cost

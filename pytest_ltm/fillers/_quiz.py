@@ -31,17 +31,14 @@ class Cost(NamedTuple):
     """What a fact costs in tokens."""
 
     message: int
-    reply: int
-
-    @property
-    def both(self) -> int:
-        """Tokens in message and reply together."""
-        return self.message + self.reply
+    both: int
+    """Message and reply together."""
 
 
 def cost_of(fact: Fact, counter: TokenCounter) -> Cost:
-    """Return what a fact adds to the message and to the reply."""
-    return Cost(counter.count(line(fact)), counter.count(item(fact.answer)))
+    """Return what a fact adds to the message and to the reply; never nothing, so that every sum gets on."""
+    message = max(1, counter.count(line(fact)))
+    return Cost(message, message + counter.count(item(fact.answer)))
 
 
 def line(fact: Fact) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from statistics import median
+from statistics import median_low
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._errors import FillerError
@@ -45,9 +45,9 @@ class TriviaFiller:
         self._pool = pool
         self._facts = _facts(rng, counter, pool)
         self._ahead: list[tuple[Fact, Cost]] = []
-        self._usual = 0.0
+        self._usual = 0
         message = counter.count(f"{INSTRUCTION}\n{CLOSING}")
-        self._frame = Cost(message, counter.count(reply_of(["x"])) - counter.count(item("x")))
+        self._frame = Cost(message, message + counter.count(reply_of(["x"])) - counter.count(item("x")))
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
@@ -75,14 +75,17 @@ class TriviaFiller:
     def _draw(self, room: _Room) -> tuple[list[Fact], _Room]:
         """Take facts in their order, but leave room for one or two that are chosen to fit."""
         drawn: list[Fact] = []
+        wanted, allowed = room.wanted - self._usual, room.allowed
         while True:
-            lefts = (room.less(cost) for _, cost in self._ahead)
-            fits = (i for i, left in enumerate(lefts) if left.wanted >= self._usual and left.allowed >= 0)
-            i = next(fits, None)
-            if i is None:
-                return drawn, room
-            room = room.less(self._ahead[i][1])
-            drawn.append(self._take(i))
+            for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
+                if cost.both <= wanted and cost.message <= allowed:
+                    break
+            else:
+                return drawn, _Room(wanted + self._usual, allowed)
+            wanted -= cost.both
+            allowed -= cost.message
+            drawn.append(fact)
+            del self._ahead[i]
             self._ahead.append(next(self._facts))
 
     def _close(self, room: _Room) -> list[Fact]:
@@ -92,24 +95,22 @@ class TriviaFiller:
             self._look_ahead()
             last = _closing([cost for _, cost in self._ahead], room)
             for i in sorted(last, reverse=True):
-                room = room.less(self._ahead[i][1])
-                taken.append(self._take(i))
+                fact, cost = self._ahead.pop(i)
+                room = room.less(cost)
+                taken.append(fact)
             if room.wanted <= 0 or not last:
                 return taken
-
-    def _take(self, i: int) -> Fact:
-        return self._ahead.pop(i)[0]
 
     def _look_ahead(self) -> None:
         while len(self._ahead) < _AHEAD:
             self._ahead.append(next(self._facts))
-        self._usual = self._usual or median(cost.both for _, cost in self._ahead)
+        self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
     def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int) -> list[Fact]:
         """Return fewer facts where the counts of lines add up to less than the count of the whole."""
         while len(facts) > 1:
             exchange = _exchange(facts)
-            message = self._counter.count(exchange.message)
+            message = max(1, self._counter.count(exchange.message))
             both = message + self._counter.count(exchange.expected_reply)
             beyond = (message - max_message_tokens) * len(facts) / message
             surplus = (both - tokens) * len(facts) / both

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._tokens import counter
+from pytest_ltm._tokens import TokenCounter, counter
 from pytest_ltm.fillers import Fact, TriviaFiller, answers_of, reply_of
 from pytest_ltm.fillers._pool import Pool
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
+
+if TYPE_CHECKING:
+    from pytest_ltm._filler import FillerExchange
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096
@@ -21,13 +25,13 @@ answers = texts.filter(lambda text: text and " A: " not in f" {text}")
 facts = st.lists(st.builds(Fact, texts, answers), min_size=1, max_size=12)
 
 
-def both(made, counts):
+def both(made: FillerExchange, counts: TokenCounter) -> int:
     return counts.count(made.message) + counts.count(made.expected_reply)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
-def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name, facts):
+def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts: list[Fact]) -> None:
     counts = counter(name)
     frame = counts.count(f"{INSTRUCTION}\n{CLOSING}")
     assert counts.count(message_of(facts)) == frame + sum(cost_of(fact, counts).message for fact in facts)
@@ -35,17 +39,18 @@ def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name, facts):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
-def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(name, facts):
+def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(name: str, facts: list[Fact]) -> None:
     counts = counter(name)
     frame = counts.count(reply_of(["x"])) - counts.count(item("x"))
-    added = frame + sum(cost_of(fact, counts).reply for fact in facts)
+    costs = [cost_of(fact, counts) for fact in facts]
+    added = frame + sum(cost.both - cost.message for cost in costs)
     first, last = facts[0].answer[0], facts[-1].answer[-1]
     slack = 2 * (not first.isalnum()) + 2 * (not last.isalnum())
     assert abs(counts.count(reply_of([fact.answer for fact in facts])) - added) <= slack
 
 
 @given(facts=facts)
-def test_the_answers_are_read_back(facts):
+def test_the_answers_are_read_back(facts: list[Fact]) -> None:
     assert answers_of(message_of(facts)) == [fact.answer for fact in facts]
 
 
@@ -56,7 +61,9 @@ def test_the_answers_are_read_back(facts):
     wanted=st.lists(st.integers(0, 3_000), min_size=1, max_size=6),
     limit=st.sampled_from([100, 600, LIMIT]),
 )
-def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(name, seed, wanted, limit):
+def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
+    name: str, seed: int, wanted: list[int], limit: int
+) -> None:
     counts = counter(name)
     filler = TriviaFiller(Random(seed), counts)
     asked: list[str] = []
@@ -74,7 +81,7 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(name, seed, want
 
 
 @given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))
-def test_any_facts_fill(facts, seed, tokens):
+def test_any_facts_fill(facts: list[Fact], seed: int, tokens: int) -> None:
     counts = counter("cl100k_base")
     made = TriviaFiller(Random(seed), counts, Pool(facts, "test")).make(tokens, LIMIT)
     assert answers_of(made.message) == json.loads(made.expected_reply)

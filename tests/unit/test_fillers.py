@@ -9,6 +9,7 @@ import sys
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +22,9 @@ from pytest_ltm.fillers._pool import VERSION, Pool, built_in
 from pytest_ltm.fillers._quiz import cost_of
 from pytest_ltm.fillers._trivia import shuffled
 from pytest_ltm.fillers._triviaqa import pool_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIMIT = 4096
 CL100K = counter("cl100k_base")
@@ -44,11 +48,11 @@ def small_pool(n: int = 10) -> Pool:
 # --- the facts
 
 
-def test_there_are_thousands_of_facts_and_no_question_occurs_twice():
+def test_there_are_thousands_of_facts_and_no_question_occurs_twice() -> None:
     assert len(FACTS) == len(ANSWERS) > 10_000
 
 
-def test_a_changed_fact_needs_a_new_version():
+def test_a_changed_fact_needs_a_new_version() -> None:
     digest = hashlib.sha256(json.dumps(FACTS).encode()).hexdigest()
     assert (VERSION, digest[:12]) == (1, "935622134d7f")
 
@@ -82,7 +86,7 @@ def test_a_changed_fact_needs_a_new_version():
         ("How many edges has the solid called icosahedron?", "30"),
     ],
 )
-def test_a_well_known_fact_is_told_right_if_at_all(question, answer):
+def test_a_well_known_fact_is_told_right_if_at_all(question: str, answer: Any) -> None:
     assert ANSWERS.get(question) == answer
 
 
@@ -144,7 +148,7 @@ ZELLER = ["Saturday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "F
         ),
     ],
 )
-def test_computed_facts_agree_with_another_way_to_compute_them(pattern, answer, at_least):
+def test_computed_facts_agree_with_another_way_to_compute_them(pattern: str, answer: Any, at_least: int) -> None:
     checked = 0
     for fact in FACTS:
         match = re.fullmatch(pattern, fact.question)
@@ -154,7 +158,7 @@ def test_computed_facts_agree_with_another_way_to_compute_them(pattern, answer, 
     assert checked >= at_least
 
 
-def test_codes_and_symbols_lead_back_to_what_they_stand_for():
+def test_codes_and_symbols_lead_back_to_what_they_stand_for() -> None:
     for there, back in [
         ("What is the capital of {}?", "Of which country is {} the capital?"),
         ("What is the two-letter ISO 3166 code of {}?", "Which country has the two-letter ISO 3166 code {}?"),
@@ -177,15 +181,15 @@ def test_codes_and_symbols_lead_back_to_what_they_stand_for():
         "charlie juliett mike oscar romeo victor jordan chad georgia sofia sally anne john mary peter",
     ],
 )
-def test_no_fact_touches_what_scenarios_talk_about(words):
+def test_no_fact_touches_what_scenarios_talk_about(words: str) -> None:
     forbidden = set(words.split()) - {"north", "south"}  # compass words occur in names of countries only
     for fact in FACTS:
         found = set(re.findall(r"[a-z]+", f"{fact.question} {fact.answer}".lower())) & forbidden
         assert not found, fact
 
 
-def test_arithmetic_is_right_and_goes_on():
-    exact = {
+def test_arithmetic_is_right_and_goes_on() -> None:
+    exact: dict[str, Callable[..., int]] = {
         r"What is (\d+) \+ (\d+) \+ (\d+)\?": lambda a, b, c: a + b + c,
         r"Add (\d+) and (\d+), then double (\d+) .* modulo 1000\?": lambda a, b, c: (a + b + c + c) % 1000,
         r"What remains when the sum of (\d+) and (\d+) is divided by (\d+)\?": lambda a, b, c: divmod(a + b, c)[1],
@@ -205,7 +209,7 @@ def test_arithmetic_is_right_and_goes_on():
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
-def test_the_cost_of_arithmetic_is_its_true_count(name):
+def test_the_cost_of_arithmetic_is_its_true_count(name: str) -> None:
     for fact, cost in islice(arithmetic(Random(5), counter(name)), 2_000):
         assert cost == cost_of(fact, counter(name))
 
@@ -213,19 +217,19 @@ def test_the_cost_of_arithmetic_is_its_true_count(name):
 # --- messages
 
 
-def test_a_reader_finds_the_answers_that_are_expected():
+def test_a_reader_finds_the_answers_that_are_expected() -> None:
     made = new().make(2_000, LIMIT)
     assert made.message.startswith(INSTRUCTION)
     assert answers_of(made.message) == json.loads(made.expected_reply)
     assert [ANSWERS[q] for q in questions(made.message)] == json.loads(made.expected_reply)
 
 
-def test_other_messages_are_no_trivia():
+def test_other_messages_are_no_trivia() -> None:
     assert answers_of("Q: What is this? A: nothing") is None
     assert answers_of("") is None
 
 
-def test_no_question_comes_twice_in_a_conversation_even_after_the_pool():
+def test_no_question_comes_twice_in_a_conversation_even_after_the_pool() -> None:
     filler = new()
     asked: list[str] = []
     while len(asked) < len(FACTS) + 5_000:
@@ -233,37 +237,37 @@ def test_no_question_comes_twice_in_a_conversation_even_after_the_pool():
     assert len(set(asked)) == len(asked)
 
 
-def test_a_pool_that_was_given_begins_again_when_it_is_used_up():
+def test_a_pool_that_was_given_begins_again_when_it_is_used_up() -> None:
     filler = new(pool=small_pool(100))
     asked = [q for _ in range(30) for q in questions(filler.make(200, LIMIT).message)]
     assert {q for q, _ in small_pool(100).facts} == set(asked)
     assert len(asked) > 150
 
 
-def test_a_pool_smaller_than_the_message_serves():
+def test_a_pool_smaller_than_the_message_serves() -> None:
     assert len(questions(new(pool=small_pool(3)).make(1_000, LIMIT).message)) > 20
 
 
-def test_the_same_seed_makes_the_same_filler_and_another_seed_another():
+def test_the_same_seed_makes_the_same_filler_and_another_seed_another() -> None:
     first, same, other = ([new(seed).make(n, LIMIT) for n in (300, 0, 900)] for seed in (1, 1, 2))
     assert first == same != other
 
 
-def test_the_message_limit_comes_before_the_target():
+def test_the_message_limit_comes_before_the_target() -> None:
     made = new().make(100_000, 500)
     assert 460 < CL100K.count(made.message) <= 500
 
 
-def test_a_limit_that_not_even_one_question_keeps_is_an_error():
+def test_a_limit_that_not_even_one_question_keeps_is_an_error() -> None:
     with pytest.raises(FillerError, match=r"does not fit into messages of 30 tokens\. Let the agent take longer ones"):
         new().make(100, 30)
 
 
-def test_zero_asks_for_one_question():
+def test_zero_asks_for_one_question() -> None:
     assert len(questions(new().make(0, LIMIT).message)) == 1
 
 
-def test_every_fact_is_counted_once_in_a_process():
+def test_every_fact_is_counted_once_in_a_process() -> None:
     counted: list[str] = []
 
     def count(text: str) -> int:
@@ -280,7 +284,7 @@ def test_every_fact_is_counted_once_in_a_process():
     assert len(lines) == len(set(lines)) == 500
 
 
-def test_counts_that_do_not_add_up_are_made_good():
+def test_counts_that_do_not_add_up_are_made_good() -> None:
     # A quarter of a token for each character: a line's count is rounded down, so their sum is too small.
     quarters = TokenCounter("quarters", lambda text: len(text) // 4)
     made = new(counts=quarters).make(5_000, 800)
@@ -289,7 +293,12 @@ def test_counts_that_do_not_add_up_are_made_good():
     assert 2_950 < quarters.count(made.message) + quarters.count(made.expected_reply) < 3_050
 
 
-def test_a_shuffle_is_a_permutation_that_depends_on_the_seed():
+def test_a_counter_that_counts_nothing_gets_filler_all_the_same() -> None:
+    nothing = TokenCounter("nothing", lambda _text: 0)
+    assert questions(new(counts=nothing).make(50, LIMIT).message)
+
+
+def test_a_shuffle_is_a_permutation_that_depends_on_the_seed() -> None:
     assert sorted(shuffled(1_000, Random(1))) == list(range(1_000))
     assert list(shuffled(50, Random(1))) != list(shuffled(50, Random(2))) != list(range(50))
 
@@ -306,7 +315,7 @@ RECORD = {"Question": "Which  pond\nis deep?", "AnswerValue": "This one", "Quest
 NESTED = {"Question": "Which pond is deeper?", "Answer": {"Value": "That one", "Aliases": []}}
 
 
-def test_both_layouts_of_triviaqa_are_read(tmp_path):
+def test_both_layouts_of_triviaqa_are_read(tmp_path: Path) -> None:
     path = write(tmp_path / "quiz.json", {"Data": [RECORD, NESTED]})
     made = filler_from_spec(f"trivia:{path}", Random(1), CL100K).make(60, LIMIT)
     assert set(pool_of_file(path).facts) == {
@@ -334,18 +343,18 @@ def test_both_layouts_of_triviaqa_are_read(tmp_path):
         ({"Data": [{**RECORD, "AnswerValue": "x A: y"}]}, r"no question left"),
     ],
 )
-def test_a_bad_file_is_an_error_that_names_file_and_field(tmp_path, content, message):
+def test_a_bad_file_is_an_error_that_names_file_and_field(tmp_path: Path, content: object, message: str) -> None:
     path = write(tmp_path / "quiz.json", content)
     with pytest.raises(FillerError, match=message):
         filler_from_spec(f"trivia:{path}", Random(1), CL100K)
 
 
-def test_a_missing_file_is_an_error():
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(FillerError, match=r"filler file 'no/such\.json' cannot be read \(No such file"):
         filler_from_spec("trivia:no/such.json", Random(1), CL100K)
 
 
-def test_a_file_that_changed_is_read_again(tmp_path):
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     path = write(tmp_path / "quiz.json", {"Data": [RECORD]})
     assert len(pool_of_file(path).facts) == 1
     assert pool_of_file(path) is pool_of_file(path)
@@ -353,7 +362,7 @@ def test_a_file_that_changed_is_read_again(tmp_path):
     assert len(pool_of_file(path).facts) == 2
 
 
-def test_the_fingerprint_of_a_file_is_its_content_not_its_place(tmp_path):
+def test_the_fingerprint_of_a_file_is_its_content_not_its_place(tmp_path: Path) -> None:
     first = write(tmp_path / "a.json", {"Data": [RECORD]})
     second = write(tmp_path / "b.json", {"Data": [RECORD]})
     other = write(tmp_path / "c.json", {"Data": [NESTED]})
@@ -364,7 +373,7 @@ def test_the_fingerprint_of_a_file_is_its_content_not_its_place(tmp_path):
 
 
 @pytest.mark.skipif(not TRIVIAQA.exists(), reason=f"needs the TriviaQA questions at {TRIVIAQA}")
-def test_the_published_questions_fill_as_well():
+def test_the_published_questions_fill_as_well() -> None:
     filler = filler_from_spec(f"trivia:{TRIVIAQA}", Random(1), CL100K)
     for tokens in (80, 500, 3_000, 3_000):
         made = filler.make(tokens, LIMIT)
@@ -376,7 +385,7 @@ def test_the_published_questions_fill_as_well():
 # --- specs
 
 
-def test_trivia_is_the_built_in_filler():
+def test_trivia_is_the_built_in_filler() -> None:
     made = filler_from_spec("trivia", Random(4), CL100K).make(300, LIMIT)
     assert made == new(4).make(300, LIMIT)
 
@@ -394,7 +403,9 @@ def test_trivia_is_the_built_in_filler():
         ("bad_filler:empty", r"filler 'bad_filler:empty' returned None, which has no method 'make and no configur"),
     ],
 )
-def test_a_spec_that_cannot_work_is_an_error_with_a_cure(tmp_path, monkeypatch, spec, message):
+def test_a_spec_that_cannot_work_is_an_error_with_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, message: str
+) -> None:
     (tmp_path / "bad_filler.py").write_text(
         "number = 7\ndef raising(rng, counter): 1/0\ndef takes_none(): pass\ndef empty(rng, counter): pass\n"
     )
@@ -404,7 +415,9 @@ def test_a_spec_that_cannot_work_is_an_error_with_a_cure(tmp_path, monkeypatch, 
         filler_from_spec(spec, Random(1), CL100K)
 
 
-def test_a_factory_of_the_user_gets_the_generator_and_the_counter(tmp_path, monkeypatch):
+def test_a_factory_of_the_user_gets_the_generator_and_the_counter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_filler.py").write_text(
         "class Filler:\n"
         "    def __init__(self, rng, counter): self.given = rng, counter\n"
@@ -418,5 +431,14 @@ def test_a_factory_of_the_user_gets_the_generator_and_the_counter(tmp_path, monk
     assert made.given == (rng, CL100K)  # type: ignore[attr-defined]
 
 
-def test_the_reply_is_json_as_people_write_it():
+def test_the_filler_of_the_documentation_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "filler.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "weather_filler.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = filler_from_spec("weather_filler:Weather", Random(1), CL100K).make(200, LIMIT)
+    assert 200 <= CL100K.count(made.message) + CL100K.count(made.expected_reply) < 215
+
+
+def test_the_reply_is_json_as_people_write_it() -> None:
     assert reply_of(["Zürich", 'a "b"']) == '["Zürich", "a \\"b\\""]'

@@ -68,9 +68,7 @@ def test_published_token_ids_come_out_with_no_network(name: str, text: str, toke
 
 
 @pytest.mark.parametrize("name", CARRIED)
-def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original, "load_tiktoken_bpe", lambda *_args, **_kwargs: {})
     definition = getattr(original, name)()
     assert encoding(name)._pat_str == definition["pat_str"]
@@ -120,9 +118,7 @@ def test_the_cache_is_used_before_the_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", _tokens._SOURCES)
-def test_a_cache_file_in_an_error_is_the_one_tiktoken_looks_for(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_file_in_an_error_is_the_one_tiktoken_looks_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def load(*urls: str, **named: str) -> dict[bytes, int]:
@@ -164,9 +160,7 @@ def test_what_arrives_in_time_is_used() -> None:
 
 
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(
-        TokenizerError, match=r"unknown tokenizer 'cl100k_bas'\. Did you mean 'cl100k_base'\?"
-    ):
+    with pytest.raises(TokenizerError, match=r"unknown tokenizer 'cl100k_bas'\. Did you mean 'cl100k_base'\?"):
         counter("cl100k_bas")
 
 
@@ -176,10 +170,7 @@ def test_the_name_of_a_model_is_answered_with_its_encoding() -> None:
 
 
 def test_the_estimate_is_near_the_truth_for_english() -> None:
-    text = (
-        Path(__file__).read_text().split('"""')[1]
-        + " People say what they mean, more or less, on 27 May 1994."
-    )
+    text = Path(__file__).read_text().split('"""')[1] + " People say what they mean, more or less, on 27 May 1994."
     assert counter("approx").count(text) == pytest.approx(counter("cl100k_base").count(text), rel=0.15)
 
 
@@ -216,9 +207,7 @@ def test_a_function_that_cannot_count_is_told_before_the_run(
 
 
 def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "late_count.py").write_text(
-        "def count(text): return 1 if text.isspace() or text == ' a' else None"
-    )
+    (tmp_path / "late_count.py").write_text("def count(text): return 1 if text.isspace() or text == ' a' else None")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TokenizerError, match=r"'late_count:count' returned None for 'hello'"):
         counter("late_count:count").count("hello")
