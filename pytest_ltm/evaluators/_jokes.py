@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,15 @@ from pytest_ltm._score import Score, Unscored
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, snippet, stem, words
 
-_TALK = frozenset(map(stem, ("joke", "tell", "told", "ago", "hour", "minute", "remember", "recall")))
+_TALK = content_stems(
+    "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
+    "day want love try find call go went come came look see saw feel new old good bad big little right never always"
+)
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_POINTS = re.compile(r"\b(?:about|with|where|when|involving|regarding|concerning|mentioned|joke was|one was|it was)\b|\b(?:joke|one)$")
+_SHRUGS = re.compile(
+    r"\b(?:dont|do not|didnt|did not|cant|cannot|couldnt|not|unable|no|would|could|happy|feel free|sorry|want|if|unfortunately)\b"
+)
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -95,4 +104,15 @@ def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str
     hits = len(own & told)
     if hits >= _CLEAR_WORDS and hits >= len(own) * _CLEAR_SHARE:
         return 1.0
-    return _HINT if hits and any(len(word) >= _TELLING_LENGTH for word in own & told) else 0.0
+    telling = {word for word in own & told if len(word) >= _TELLING_LENGTH}
+    return _HINT if telling and _points_to(telling, answer) else 0.0
+
+
+def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
+    """Tell whether a sentence that is no excuse says what the joke was about, with one of those words."""
+    for sentence in _SENTENCE.findall(answer):
+        said = words(sentence)
+        text = " ".join(said)
+        if telling & set(map(stem, said)) and _POINTS.search(text) and not _SHRUGS.search(text):
+            return True
+    return False
