@@ -18,7 +18,7 @@ class Filler(Protocol):
     """A source of filler; one instance serves one conversation."""
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
-        """Return filler whose message plus expected reply just reach `tokens` tokens: with one item less they would not.
+        """Return filler whose message plus expected reply just reach `tokens` tokens: one item less would not.
 
         The message never has more than `max_message_tokens`, even if the target is then not reached; 0 tokens
         ask for the smallest filler. Costs time linear in the tokens made.

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from typing_extensions import Self
+
 FORMAT = 1
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,7 +45,7 @@ class Journal:
         self._file, self._owned = file, owned
 
     @classmethod
-    def at(cls, path: Path) -> Journal:
+    def at(cls, path: Path) -> Self:
         """Begin a journal in a new file."""
         try:
             return cls(path.open("x", encoding="utf-8", newline="\n"), owned=True)

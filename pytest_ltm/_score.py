@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,9 @@ class Unscored:
     rule: str = ""
     evidence: str = ""
 
+
+Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
+"""The rules that evaluators follow: ours, or those of a published version."""
 
 Verdict: TypeAlias = "Score | Unscored"
 

@@ -1,0 +1,1 @@
+"""The built-in scenarios: one file a memory ability, written with the public API only."""

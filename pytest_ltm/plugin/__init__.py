@@ -60,8 +60,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     definitions = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
     if not resolves_here(definitions, "ltm_agent") and "ltm_agent" in definitions:
         raise pytest.UsageError(
-            f"{item.nodeid}: the fixture 'ltm_agent' is overridden in {definitions['ltm_agent'][-1].baseid or 'a conftest'}; "
-            "built-in scenarios would not see it. Implement the hook pytest_ltm_make_agent(config, spec) instead"
+            f"{item.nodeid}: the fixture 'ltm_agent' is overridden in "
+            f"{definitions['ltm_agent'][-1].baseid or 'a conftest'}; built-in scenarios would not see it. "
+            "Implement the hook pytest_ltm_make_agent(config, spec) instead"
         )
 
 

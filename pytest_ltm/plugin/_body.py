@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.outcomes import Failed
 
 from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmInternalError
@@ -18,6 +18,8 @@ from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin._state import LANE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from pytest_ltm._conversation import Conversation
     from pytest_ltm._handle import Ltm
     from pytest_ltm._lane import Ending, Lane
@@ -29,7 +31,7 @@ SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 """What ends a body by its own wish: pytest knows best how to report it."""
 
 
-class BelowPassMark(pytest.fail.Exception):
+class BelowPassMark(Failed):
     """The score is below the pass mark; its message is the whole failure text."""
 
 

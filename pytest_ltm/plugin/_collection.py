@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,8 @@ from pytest_ltm.plugin._items import (
 from pytest_ltm.plugin._settings import ISOLATED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from pytest_ltm._suite import Suite, SuiteEntry
     from pytest_ltm.plugin._settings import Settings
 
@@ -242,8 +243,9 @@ class Selection:
         """Return whether a collected item is to be run."""
         if not self._built_in or not item.nodeid.startswith(f"{ROOT}/"):
             return True
-        return any(item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}["))
-                   for wanted in self._built_in)
+        return any(
+            item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}[")) for wanted in self._built_in
+        )
 
 
 def _built_in_id(argument: str) -> str | None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm.plugin._items import Place
 from pytest_ltm.plugin._state import lane_of
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_ltm._conversation import Conversation
     from pytest_ltm._handle import Ltm
     from pytest_ltm._judge import Judge
+    from pytest_ltm.plugin._items import Place
 
 
 @pytest.fixture

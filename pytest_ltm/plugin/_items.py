@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ltm._scenario import Definition
 
 HANDLE = "ltm"
@@ -159,5 +160,5 @@ def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
 
 def resolves_here(definitions: dict[str, Any], name: str) -> bool:
     """Return whether the last fixture of this name is defined by this plugin."""
-    found = definitions.get(name)
+    found: list[Any] = definitions.get(name) or []
     return bool(found) and found[-1].func.__module__ == "pytest_ltm.plugin._fixtures"

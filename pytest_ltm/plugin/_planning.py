@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,8 @@ from pytest_ltm.plugin._items import PARAMETERS, LtmItem
 from pytest_ltm.plugin._settings import span_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ltm._filler import Filler
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm.plugin._settings import Settings

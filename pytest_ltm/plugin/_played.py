@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +27,8 @@ from pytest_ltm.reporting._failure import failure_text
 from pytest_ltm.reporting._summary import user_properties
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_ltm._filler import Filler
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin._items import LtmItem
     from pytest_ltm.plugin._settings import Settings
+
 
 class PlayedConversation:
     """The items that share one agent and one journal."""
@@ -92,7 +93,8 @@ class PlayedConversation:
         )
         settings = agent.configuration() if isinstance(agent, Configured) else None
         self._agent_fingerprint = agent_fingerprint(self._source.spec, settings)
-        journal, timings = Journal.at(self._folder / "journal.jsonl"), Timings.at(self._folder / "timings.jsonl")
+        journal = Journal.at(self._folder / "journal.jsonl")
+        timings = Timings.at(self._folder / "timings.jsonl")
         journal.write(
             "header",
             format=FORMAT,

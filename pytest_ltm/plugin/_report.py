@@ -39,8 +39,10 @@ class Report:
         suite = f"suite {settings.suite.name}" if settings.suite else "no suite"
         lines = [
             f"ltm: agents: {agents}; memory spans: {', '.join(settings.spans)} tokens; {suite}",
-            f"ltm: seed {settings.seed}, trials {settings.trials}, filler {settings.filler}, "
-            f"tokenizer {settings.tokenizer}, scoring {settings.scoring}, time {settings.time}",
+            (
+                f"ltm: seed {settings.seed}, trials {settings.trials}, filler {settings.filler}, "
+                f"tokenizer {settings.tokenizer}, scoring {settings.scoring}, time {settings.time}"
+            ),
         ]
         if self._run.plays:
             lines.append(f"ltm: run folder {self._run.folder.shown()}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,6 +15,8 @@ from pytest_ltm.plugin._runfolder import RunFolder, run_id
 from pytest_ltm.plugin._state import LANE
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from pytest_ltm._transcript import Exchange
 
 ConversationKey = tuple[str, ...]
@@ -50,15 +51,17 @@ class LtmRun:
         _collection.generate(metafunc, self.settings)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Add the built-in suite to what the session collects."""
-        report: Any = yield
+        report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
                 collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
             )
             report.result = [*report.result, suite]
-        return report  # type: ignore[return-value]
+        return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -153,13 +156,13 @@ class LtmRun:
     # --- living with others
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Show the conversation below the traceback of a failed assertion."""
-        report: Any = yield
+        report = yield
         body = item.stash.get(LANE, None)
         if body is not None and report.failed and body.assertion is not None and report.when == "call":
-            report.longrepr.addsection("conversation", body.failure_text)
-        return report  # type: ignore[return-value]
+            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
+        return report
 
     def pytest_enter_pdb(self) -> None:
         """Leave the terminal to pdb."""
@@ -180,5 +183,3 @@ def _conversation_key(known: LtmItem) -> ConversationKey:
     place = known.place
     variant = (known.scenario,) if place.thread and "." in known.scenario else ()
     return (*place.conversation, *variant)
-
-

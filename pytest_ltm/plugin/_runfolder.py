@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ltm._clock import wall_time
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_id() -> str:

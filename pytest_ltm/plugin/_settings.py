@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -17,6 +15,10 @@ from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.plugin import _options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._score import Scoring
     from pytest_ltm.agents._adapt import AgentSource
 
 SCORINGS = ("current", "v3.5", "paper")
@@ -46,7 +48,7 @@ class Settings:
     definitions: DefinitionsFolder | None
     filler: str
     tokenizer: str
-    scoring: str
+    scoring: Scoring
     time: str
     reply_timeout: float | None
     ltm_dir: Path
@@ -81,7 +83,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
             definitions=definitions,
             filler=_filler(config),
             tokenizer=counter(_options.text(config, "ltm_tokenizer")).name,
-            scoring=_choice(config, "ltm_scoring", SCORINGS),
+            scoring=cast("Scoring", _choice(config, "ltm_scoring", SCORINGS)),
             time=_choice(config, "ltm_time", TIMES),
             reply_timeout=_timeout(config),
             ltm_dir=_ltm_dir(config),
@@ -249,5 +251,3 @@ def _ltm_dir(config: pytest.Config) -> Path:
         return config.rootpath / _options.BY_DEST["ltm_dir"].default
     from_line = config.getoption("ltm_dir") is not None
     return (config.invocation_params.dir if from_line else config.rootpath) / given
-
-

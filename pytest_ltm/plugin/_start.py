@@ -25,5 +25,3 @@ def start(config: pytest.Config) -> None:
         manager.register(Report(run), "ltm-report")
     if manager.hasplugin("xdist"):
         manager.register(Xdist(run), "ltm-xdist")
-
-

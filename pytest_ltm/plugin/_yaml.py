@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm import _yaml_scenario
 from pytest_ltm._errors import DefinitionError
 from pytest_ltm._handle import Ltm  # noqa: TC001 - pytest looks at the function's signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LINE = "_ltm_line"
+"""Where a function keeps the line of its scenario, from 0."""
 
 
 class YamlModule(pytest.Module):
@@ -38,7 +43,7 @@ class YamlModule(pytest.Module):
         """Collect the scenario, which is reported at its first step's line."""
         for node in super().collect():
             if isinstance(node, pytest.Function):
-                line = node.function._ltm_line
+                line = vars(node.function)[LINE]
                 node.reportinfo = lambda node=node, line=line: (self.path, line, node.name)  # type: ignore[method-assign,misc]
             yield node
 
@@ -49,8 +54,8 @@ def _function(scenario: _yaml_scenario.YamlScenario, name: str) -> Any:
     def test(ltm: Ltm) -> None:
         _yaml_scenario.play(scenario, ltm)
 
-    made: Any = pytest.mark.ltm(generate=lambda rng, parameters: definition, **scenario.marker)(test)
+    made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
     made.__name__ = made.__qualname__ = name
     made.__doc__ = scenario.description
-    made._ltm_line = scenario.steps[0].line - 1
+    vars(made)[LINE] = scenario.steps[0].line - 1
     return made

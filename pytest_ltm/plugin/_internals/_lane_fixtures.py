@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from _pytest.fixtures import FixtureDef, get_scope_node
 from _pytest.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FixtureDefs = list[FixtureDef[Any]]
 Pool = dict[Any, FixtureDef[Any]]
@@ -26,7 +28,8 @@ class LaneFixtures(dict[str, FixtureDefs]):
         self._pool = pool
         self._own = {id(definition) for definition in pool.values()}
         self._callspec: Any = getattr(item, "callspec", None)
-        super().__init__(self._item._fixtureinfo.name2fixturedefs)
+        fixtures: dict[str, FixtureDefs] = self._item._fixtureinfo.name2fixturedefs
+        super().__init__(fixtures)
         for name in list(self):
             self[name] = [self._mine(definition) for definition in self[name]]
 
@@ -53,8 +56,9 @@ class LaneFixtures(dict[str, FixtureDefs]):
             node = self._item.parent if scope is Scope.Package else get_scope_node(self._item, scope)
             key = (definition, node, parameters)
         if key not in self._pool:
-            mine = self._pool[key] = copy.copy(definition)
-            mine.cached_result, mine._finalizers = None, cast("Any", type(definition._finalizers)())
+            mine: Any = copy.copy(definition)
+            mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
+            self._pool[key] = mine
             self._own.add(id(mine))
         return self._pool[key]
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
-from _pytest.capture import CaptureManager
 from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
 
 from pytest_ltm.plugin._internals._warnings import Warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+    from _pytest.capture import CaptureManager
 
 
 class Stretch:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import collections
 import sys
+from typing import TYPE_CHECKING
 
-import pytest
+from _pytest.nodes import Node
 from _pytest.outcomes import TEST_OUTCOME
 from _pytest.runner import SetupState
+
+if TYPE_CHECKING:
+    import pytest
 
 if sys.version_info < (3, 11):
     from exceptiongroup import BaseExceptionGroup
 
-NodeCounter = collections.Counter[pytest.Item | pytest.Collector]
+NodeCounter = collections.Counter[Node]
 
 
 class TreeSetupState(SetupState):

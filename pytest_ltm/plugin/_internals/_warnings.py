@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from _pytest.warnings import catch_warnings_for_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
 
 
 class Warnings:
