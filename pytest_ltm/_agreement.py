@@ -1,0 +1,221 @@
+"""Agreement: published results of real agents are scored again by our rules, and compared."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._errors import DatasetError
+from pytest_ltm._score import Score, Unscored
+from pytest_ltm.evaluators._published import Group, Row, score_row, spy_groups
+from pytest_ltm.evaluators._rules import SCORINGS, Scoring
+
+REPRODUCED: dict[str, tuple[str, ...]] = {
+    "current": ("v3.5", "paper"),
+    "v3.5": ("v3.5",),
+    "paper": ("paper",),
+}
+"""The code versions whose deterministic rules each scoring reproduces (`current`: is measured against)."""
+
+_SAME = 1e-6
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often our verdict equals the published score."""
+
+    rows: int = 0
+    agree: int = 0
+    unscored: int = 0
+    full: list[int] = field(default_factory=lambda: [0, 0])
+    """Rows with published full marks: ours full as well, all."""
+    less: list[int] = field(default_factory=lambda: [0, 0])
+    """Rows published with less: ours less as well, all."""
+
+    @property
+    def disagree(self) -> int:
+        """Rows scored otherwise."""
+        return self.rows - self.agree - self.unscored
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
+        if not (self.full[1] and self.less[1]):
+            return None
+        return (self.full[0] / self.full[1] + self.less[0] / self.less[1]) / 2
+
+    def add(self, verdict: Score | Unscored, published: float) -> bool:
+        """Count one row and return whether it agrees."""
+        self.rows += 1
+        if isinstance(verdict, Unscored):
+            self.unscored += 1
+            return False
+        agrees = abs(verdict.value - published) < _SAME
+        self.agree += agrees
+        full = published > 1 - _SAME
+        bin_ = self.full if full else self.less
+        bin_[0] += (verdict.value > 1 - _SAME) == full
+        bin_[1] += 1
+        return agrees
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One row that our rules score otherwise than published."""
+
+    line: int
+    row: Row
+    published: float
+    verdict: Score | Unscored
+
+    def __str__(self) -> str:
+        told = f"{self.verdict.value:.2f}" if isinstance(self.verdict, Score) else "unscored"
+        row = self.row
+        where = f"{row.get('dataset')} {row.get('example_id')} ({_version(row)}, {row.get('agent')}), line {self.line}"
+        answer = str((row.get("responses") or [""])[-1])
+        lines = [
+            f"{where}: published {self.published:.2f}, ours {told}: {self.verdict.reason} [{self.verdict.rule}]",
+            f"  expected  {json.dumps(row.get('expected_responses'), ensure_ascii=True)[:300]}",
+            f"  answer    {json.dumps(self.verdict.evidence or answer, ensure_ascii=True)[:500]}",
+            f"  published {json.dumps(row.get('reasoning'), ensure_ascii=True)[:300]}",
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Agreement:
+    """The tallies of one file."""
+
+    scoring: Scoring
+    strict: Tally = field(default_factory=Tally)
+    all: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    """By dataset and version."""
+    judged: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    """The rows that a model or a person judged, by dataset and version."""
+    differences: list[Difference] = field(default_factory=list)
+
+    def add(self, line: int, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
+        """Count one row; keep it if it differs."""
+        published = float(row["score"]) / float(row.get("max_score") or 1)
+        key = (str(row["dataset"]), _version(row))
+        status = (row.get("orig_eval") or {}).get("status")
+        agrees = self.all.setdefault(key, Tally()).add(verdict, published)
+        if status == "ok" and key[1] in REPRODUCED[self.scoring]:
+            self.strict.add(verdict, published)
+        if status == "llm":
+            self.judged.setdefault(key, Tally()).add(verdict, published)
+        if keep and not agrees and isinstance(verdict, Score):
+            self.differences.append(Difference(line, row, published, verdict))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
+        judged = {"by_version": _by(self.judged, 1), "datasets": {}}
+        for dataset in sorted({dataset for dataset, _ in self.judged}):
+            mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
+            counted = _sum([tally for v, tally in mine.items() if v in REPRODUCED[self.scoring]])
+            judged["datasets"][dataset] = {**counted, "by_version": {v: _sum([mine[v]]) for v in sorted(mine)}}
+        datasets: dict[str, dict[str, Any]] = {}
+        for (dataset, version), tally in sorted(self.all.items()):
+            counts = {**_sum([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
+            datasets.setdefault(dataset, {})[version] = counts
+        strict = {"rows": self.strict.rows, "agree": self.strict.agree}
+        return {"strict": strict, "model_judged": judged, "datasets": datasets}
+
+    def as_text(self) -> str:
+        """Return a table for people."""
+        head = f"{'dataset':<22}{'version':<9}{'rows':>6}{'agree':>7}{'differ':>8}{'unscored':>10}{'balanced':>10}"
+        lines = [f"scoring {self.scoring}, no model asked", head]
+        for (dataset, version), tally in sorted(self.all.items()):
+            balanced = tally.balanced_accuracy
+            told = "one-sided" if balanced is None else f"{balanced:.3f}"
+            counts = f"{tally.rows:>6}{tally.agree:>7}{tally.disagree:>8}{tally.unscored:>10}{told:>10}"
+            lines.append(f"{dataset:<22}{version:<9}{counts}")
+        versions = " and ".join(REPRODUCED[self.scoring])
+        lines.append(f"strict rows ({versions}): {_share(self.strict)}")
+        for (dataset, version), tally in sorted(self.judged.items()):
+            lines.append(f"judged by a model or a person: {dataset}, {version}: {_share(tally)}")
+        return "\n".join(lines)
+
+
+def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> Agreement:
+    """Score a file of published results again; reads it twice, a row at a time.
+
+    Raises DatasetError, naming the line, where it cannot be read.
+    """
+    groups: set[Group] = {group for _, row in _rows(path) for group in spy_groups(row)}
+    found = Agreement(scoring)
+    for line, row in _rows(path):
+        try:
+            found.add(line, row, score_row(row, scoring, groups), keep=keep)
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            expected = "a published result with dataset, score and max_score"
+            raise DatasetError(f"{path}, line {line}: not {expected} ({type(error).__name__}: {error})") from error
+    return found
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `agreement FILE`; return the exit status: 0, or 2 if the file cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_ltm agreement", description=__doc__)
+    parser.add_argument("file", type=Path, help="published results, one JSON object a line (.jsonl or .jsonl.gz)")
+    parser.add_argument("--scoring", choices=SCORINGS, default="current", help="the rules to score by")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+    parser.add_argument("--list", action="store_true", help="print every row scored otherwise, then the table")
+    chosen = parser.parse_args(list(argv))
+    try:
+        found = measure(chosen.file, chosen.scoring, keep=chosen.list)
+    except DatasetError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - a command speaks
+        return 2
+    parts = [str(difference) for difference in found.differences]
+    if chosen.json:
+        counts = found.as_json()
+        print(json.dumps({**counts, "differences": parts} if chosen.list else counts, indent=2))  # noqa: T201
+    else:
+        print("\n".join([*parts, found.as_text()]))  # noqa: T201
+    return 0
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8") as lines:
+            for n, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise DatasetError(f"{path}, line {n}: a JSON object was expected, not {type(row).__name__}")
+                yield n, row
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DatasetError(f"{path}, line {n}: no JSON: {error}") from error
+
+
+def _version(row: Row) -> str:
+    code = (row.get("orig_eval") or {}).get("code") or "unknown"
+    return str(code).removesuffix("-benchmark")
+
+
+def _sum(tallies: Sequence[Tally]) -> dict[str, int]:
+    return {
+        "rows": sum(tally.rows for tally in tallies),
+        "agree": sum(tally.agree for tally in tallies),
+        "unscored": sum(tally.unscored for tally in tallies),
+    }
+
+
+def _by(tallies: dict[tuple[str, str], Tally], part: int) -> dict[str, dict[str, int]]:
+    names = sorted({key[part] for key in tallies})
+    return {name: _sum([tally for key, tally in tallies.items() if key[part] == name]) for name in names}
+
+
+def _share(tally: Tally) -> str:
+    told = f", {tally.unscored} unscored" if tally.unscored else ""
+    return f"{tally.agree} of {tally.rows} agree ({tally.agree / max(tally.rows, 1):.1%}){told}"
