@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_ltm._score import Score
+from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import around, has_phrase, joined, snippet
 
@@ -15,7 +16,8 @@ _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 @dataclass(frozen=True, slots=True)
 class NamesColour:
-    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
+    """Full marks if the last answer names the colour, as a word of its own, whatever its case; an example given by an answer
+    that does not know the colour is none.
 
     `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
     space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
@@ -43,5 +45,7 @@ class NamesColour:
             return colour in answer.lower()
         if self.scoring == "paper":
             return re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", answer.lower()) is not None
+        if only_offers_example(answer):
+            return False
         text = joined(answer)
         return has_phrase(text, colour) or has_phrase(text, _SPELLINGS.get(colour, colour))

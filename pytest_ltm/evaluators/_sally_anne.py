@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +10,20 @@ from typing import Any
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
-from pytest_ltm.evaluators._words import joined, snippet, words
+from pytest_ltm.evaluators._words import joined, plain, snippet, words
 
 _ARTICLES = frozenset(("the", "a", "an", "in", "inside", "at", "on", "his", "her", "their"))
 _LONGEST_PLAIN_ANSWER = 12
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_PLACED = re.compile(r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersWord:
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
-    `current` ignores articles and also takes a short answer without JSON that names the word and no `other`. `v3.5` and
+    `current` ignores articles and reads an answer without JSON: a short one that names the word and no `other`, or
+    the place where somebody is said to look. `v3.5` and
     `paper`: the value of `answer`, in lower case, equals the expected word.
     """
 
@@ -49,9 +53,11 @@ class AnswersWord:
         if found:
             return found[0]
         text = joined(answer)
-        if len(text.split()) > _LONGEST_PLAIN_ANSWER or any(joined(other) in text for other in self.others):
+        if len(text.split()) > _LONGEST_PLAIN_ANSWER:
+            return next((place[1] for part in _SENTENCE.findall(plain(answer)) if (place := _PLACED.search(part))), None)
+        if any(joined(other) in text for other in self.others) or " not " in text:
             return None
-        return self.expected if joined(self.expected) in text and " not " not in text else None
+        return self.expected if joined(self.expected) in text else None
 
 
 def _published(answer: str) -> str | None:

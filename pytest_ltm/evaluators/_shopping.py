@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_ltm._score import Score
+from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, stem, words
@@ -50,6 +51,9 @@ class ListsItems:
         return self._mean(given, matches, rule, answer)
 
     def _current(self, answer: str) -> Score:
+        if only_offers_example(answer):
+            reason = "does not know the list and shows an example"
+            return Score(0.0, reason, rule="shopping/1", evidence=snippet(answer))
         given = _added_up(_read(answer))
         if not any(_same_words(name, item) for name, _ in given for item, _ in self.expected):
             return Score(0.0, "names no expected item", rule="shopping/1", evidence=snippet(answer))

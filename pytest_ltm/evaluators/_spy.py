@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from pytest_ltm._score import Check, Score
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
-from pytest_ltm.evaluators._words import joined, snippet
+from pytest_ltm.evaluators._words import has_phrase, joined, snippet
 
 
 @dataclass(frozen=True, slots=True)
 class DecodesMessages:
     """(Keyword groups found - 1 if a keyword of another message appears) / groups, not below 0.
 
-    Keywords match as whole words; under `v3.5` and `paper` with their case, under `current` whatever case or number.
+    Keywords match as whole words; under `v3.5` and `paper` with their case, under `current` whatever their case, the expected
+    ones also in the plural.
     """
 
     expected: tuple[tuple[str, ...], ...]
@@ -34,7 +35,7 @@ class DecodesMessages:
         find = _Words(answer) if current else _Exact(answer)
         checks = tuple(Check(f"decodes {' / '.join(group)}", find.any(group)) for group in self.expected)
         ours = {keyword for group in self.expected for keyword in group}
-        strange = [word for group in self.others for word in group if word not in ours and find.any((word,))]
+        strange = [word for group in self.others for word in group if word not in ours and find.exactly(word)]
         found = sum(check.ok for check in checks)
         value = max(found - bool(strange), 0) / max(len(checks), 1)
         reason = f"{found} of {len(checks)} messages decoded"
@@ -49,6 +50,9 @@ class _Exact:
     def __init__(self, answer: str) -> None:
         self.answer = answer
 
+    def exactly(self, keyword: str) -> bool:
+        return self.any((keyword,))
+
     def any(self, keywords: Iterable[str]) -> bool:
         return any(re.search(rf"\b{re.escape(keyword)}\b", self.answer) for keyword in keywords)
 
@@ -58,6 +62,9 @@ class _Words:
 
     def __init__(self, answer: str) -> None:
         self.text = joined(answer)
+
+    def exactly(self, keyword: str) -> bool:
+        return has_phrase(self.text, keyword)
 
     def any(self, keywords: Iterable[str]) -> bool:
         return any(f"{form} " in self.text for keyword in keywords for form in _forms(keyword))

@@ -1,0 +1,23 @@
+"""Replies that say they cannot know, and what such a reply then offers as an example: no recollection."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_ltm.evaluators._words import words
+
+_KNOWS_NOT = re.compile(
+    r"\b(?:(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
+    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)|no (?:access|information|record|memory|knowledge)|"
+    r"would need (?:access|more information))\b"
+)
+_EXAMPLE = re.compile(
+    r"\b(?:example|template|hypothetical|placeholder|might look like|would look like|sample|assuming|suggest\w*|popular|common|typical)\b"
+)
+
+
+def only_offers_example(answer: str) -> bool:
+    """Tell whether an answer says that it does not know, and then shows an example or a suggestion."""
+    text = " ".join(words(answer))
+    excuse = _KNOWS_NOT.search(text)
+    return excuse is not None and _EXAMPLE.search(text, excuse.end()) is not None
