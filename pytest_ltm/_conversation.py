@@ -106,7 +106,7 @@ class Conversation:
         try:
             filler = self._filler.make(tokens, self.channel.max_message_tokens)
             if not isinstance(filler, FillerExchange):
-                raise FillerError(f"make() returns a FillerExchange, not {filler!r}")
+                raise FillerError(f"make() returns a FillerExchange, not {filler!r}")  # noqa: TRY301 - told as the others are
         except Exception as error:  # noqa: BLE001 - a filler may come from the user
             self.give_up(f"the filler failed with {type(error).__name__}: {error}")
             return

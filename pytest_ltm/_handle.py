@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import ScenarioError
 from pytest_ltm._scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher, duration
-from pytest_ltm._score import Check, Score, Unscored, combine
+from pytest_ltm._score import Check, Score, Scoring, Unscored, combine
 
 if TYPE_CHECKING:
     import random
@@ -70,7 +70,7 @@ class Ltm:
         span: int | None,
         rng: random.Random,
         definition: Definition | None = None,
-        scoring: str = "current",
+        scoring: Scoring = "current",
         judge: Judge | None = None,
     ) -> None:
         self._send, self._now, self._definition = send, now, definition
@@ -91,7 +91,8 @@ class Ltm:
         """The generated data of this example; ScenarioError if its marker names no `generate`."""
         if self._definition is None:
             raise ScenarioError(
-                "this scenario has no definition. Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
+                "this scenario has no definition. "
+                "Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
             )
         return self._definition
 

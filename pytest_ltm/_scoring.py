@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import AgentFault, LtmInternalError
@@ -11,6 +10,8 @@ from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import gap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_ltm._lane import Ending, Lane, Question
     from pytest_ltm._transcript import Transcript
 
@@ -23,12 +24,11 @@ def scenario_result(
     costs: Mapping[int, float],
     own_wish: bool = False,
     **place: Any,
-
 ) -> ScenarioResult:
     """Return the result of an example.
 
-    `own_wish`: its error only says that it skipped itself. `place` has the fields that say where it was played: agent, span_label, trial, nodeid. An exchange in `costs`
-    is one whose cost in dollars the agent told.
+    `costs`: dollars by exchange, where the agent told them. `own_wish`: its error only says that it skipped itself.
+    `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
     outcome, cause, reason = _outcome(ending, lane.example.pass_mark)
     if own_wish:
@@ -107,4 +107,3 @@ def _question(question: Question, transcript: Transcript) -> QuestionResult:
         gap=min((ref.gap for ref in refs), default=None),
         needles=refs,
     )
-

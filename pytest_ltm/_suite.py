@@ -91,6 +91,11 @@ def built_in_names() -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(SUFFIX) for path in folder().glob(f"*{SUFFIX}")))
 
 
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the built-in scenarios, sorted: their modules' names."""
+    return tuple(sorted(path.stem for path in folder().glob("*.py") if not path.stem.startswith("_")))
+
+
 def folder() -> Path:
     """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
     spec = importlib.util.find_spec("pytest_ltm.scenarios")

@@ -31,9 +31,12 @@ class Progress:
         self._shown = False
 
     @property
+    def _reporter(self) -> Any:
+        return self._config.pluginmanager.get_plugin("terminalreporter")
+
+    @property
     def _writer(self) -> Any:
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        return reporter._tw if reporter is not None else None
+        return self._reporter._tw if self._reporter is not None else None
 
     def heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation has moved on."""
@@ -54,7 +57,8 @@ class Progress:
         """Take the line away before something else is written."""
         writer = self._writer
         if self._shown and writer is not None:
-            writer.write("\r" + " " * (writer.fullwidth - 1) + "\r", flush=True)
+            # pytest begins whatever it writes next with a line feed, which takes the place of this line.
+            writer.write("\r" + " " * (writer.fullwidth - 1) + "\r\x1b[1A", flush=True)
         self._shown = False
 
     def _rewrite(self, writer: Any, played: PlayedConversation) -> None:
@@ -74,5 +78,7 @@ class Progress:
             scored=len(scores),
             width=width,
         )
+        if not self._shown:
+            self._reporter.ensure_newline()
         writer.write("\r" + line.ljust(width), flush=True)
         self._shown = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import pytest
 
@@ -15,7 +15,7 @@ from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.plugin import _options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm._score import Scoring
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SCORINGS = ("current", "v3.5", "paper")
 TIMES = ("simulated",)
 ISOLATED = "isolated"
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +72,31 @@ class Settings:
 
 def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     """Return the settings; `has_paths`: the command line names test files or folders."""
+    definitions = _named("--ltm-definitions", lambda: _definitions(config))
+    tokenizer = _named("--ltm-tokenizer", lambda: counter(_options.text(config, "ltm_tokenizer")).name)
+    return Settings(
+        agents=_named("--ltm-agent", lambda: _agents(config)),
+        spans=_spans(config, definitions),
+        suite=_named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
+        seed=_whole(config, "ltm_seed", least=None) or 0,
+        examples=_whole(config, "ltm_examples", least=1),
+        trials=_whole(config, "ltm_trials", least=1) or 1,
+        definitions=definitions,
+        filler=_named("--ltm-filler", lambda: _filler(config)),
+        tokenizer=tokenizer,
+        scoring=cast("Scoring", _choice(config, "ltm_scoring", SCORINGS)),
+        time=_choice(config, "ltm_time", TIMES),
+        reply_timeout=_timeout(config),
+        ltm_dir=_ltm_dir(config),
+    )
+
+
+def _named(flag: str, read: Callable[[], Value]) -> Value:
+    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
     try:
-        definitions = _definitions(config)
-        return Settings(
-            agents=_agents(config),
-            spans=_spans(config, definitions),
-            suite=_suite_of(config, has_paths=has_paths),
-            seed=_whole(config, "ltm_seed", least=None) or 0,
-            examples=_whole(config, "ltm_examples", least=1),
-            trials=_whole(config, "ltm_trials", least=1) or 1,
-            definitions=definitions,
-            filler=_filler(config),
-            tokenizer=counter(_options.text(config, "ltm_tokenizer")).name,
-            scoring=cast("Scoring", _choice(config, "ltm_scoring", SCORINGS)),
-            time=_choice(config, "ltm_time", TIMES),
-            reply_timeout=_timeout(config),
-            ltm_dir=_ltm_dir(config),
-        )
+        return read()
     except LtmError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(f"{flag}: {error}") from error
 
 
 def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]:
@@ -102,7 +109,7 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     for agent in settings.agents:
         try:
             given = config.hook.pytest_ltm_make_agent(config=config, spec=agent.spec)
-            made = find(agent.spec, base=config.rootpath) if given is None else source(given, spec=agent.spec)
+            made = find(agent.spec, base=config.rootpath, known=_named_agents(config)) if given is None else source(given, spec=agent.spec)
         except LtmError as error:
             raise pytest.UsageError(f"--ltm-agent: {error}") from error
         if many and not made.serves_many:
@@ -181,14 +188,15 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     if given == "none" or (given is None and has_paths):
         return None
     name = given or _options.BY_DEST["ltm_suite"].default
+    known = _suite.scenario_names()
     if name in _suite.built_in_names():
-        return _suite.built_in(name)
+        return _suite.built_in(name, known)
     path = config.invocation_params.dir / name
     if path.is_file():
-        return _suite.load(path)
-    known = [*_suite.built_in_names(), "none"]
+        return _suite.load(path, known)
+    suites = [*_suite.built_in_names(), "none"]
     raise pytest.UsageError(
-        f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, known)} Built-in: {', '.join(known)}; "
+        f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
         "or name a *.ltm-suite.yml file"
     )
 

@@ -24,7 +24,7 @@ class LaneFixtures(dict[str, FixtureDefs]):
     """
 
     def __init__(self, item: pytest.Item, pool: Pool) -> None:
-        self._item: Any = item
+        self._item = cast("Any", item)
         self._pool = pool
         self._own = {id(definition) for definition in pool.values()}
         self._callspec: Any = getattr(item, "callspec", None)
