@@ -1,0 +1,115 @@
+"""The scheduling rules as sentences about lists: slow, and plain enough to be read against the documentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_ltm._scheduler import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+
+@dataclass
+class NaiveAgenda:
+    """Answers the same questions as the real agenda by looking through everything each time."""
+
+    entries: Sequence[Entry]
+    now: datetime
+    position: int = 0
+    fresh: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+    waiting: dict[int, tuple[int, datetime]] = field(default_factory=dict)
+    listeners: int = 0
+
+    def __post_init__(self) -> None:
+        self.fresh = set(range(len(self.entries)))
+
+    def decide(self) -> Decision:
+        over = [
+            (tokens, time, lane)
+            for lane, (tokens, time) in self.waiting.items()
+            if tokens <= self.position and time <= self.now
+        ]
+        if over:
+            return Resume(min(over)[2])
+        startable = [lane for lane in self.fresh if not any(self.rivals(lane, other) for other in self.open)]
+        if startable:
+            return Start(min(startable))
+        times = [time for _, time in self.waiting.values() if time > self.now]
+        if times:
+            return Jump(min(times))
+        if self.listeners:
+            return Fill(0)
+        targets = [tokens for tokens, _ in self.waiting.values() if tokens > self.position]
+        if targets:
+            return Fill(min(targets) - self.position)
+        return Finish()
+
+    def rivals(self, one: int, other: int) -> bool:
+        first, second = self.entries[one].scenario, self.entries[other].scenario
+        return first == second or self.named(first, second) or self.named(second, first)
+
+    def named(self, scenario: str, other: str) -> bool:
+        return any(entry.scenario == scenario and other in entry.incompatible for entry in self.entries)
+
+    def start(self, lane: int) -> None:
+        self.fresh.remove(lane)
+        self.open.add(lane)
+
+    def end(self, lane: int) -> None:
+        self.open.remove(lane)
+
+    def suspend(self, lane: int, *, tokens: int, time: datetime) -> None:
+        self.waiting[lane] = (tokens, time)
+
+    def resume(self, lane: int) -> None:
+        del self.waiting[lane]
+
+    def listen(self, change: int) -> None:
+        self.listeners += change
+
+    def advance(self, *, position: int, now: datetime) -> None:
+        self.position, self.now = position, now
+
+
+class Compared(Agenda):
+    """The real agenda, which must agree with the naive one at every decision."""
+
+    def __init__(self, entries: Sequence[Entry], *, now: datetime, position: int = 0) -> None:
+        super().__init__(entries, now=now, position=position)
+        self.naive = NaiveAgenda(entries, now, position)
+        self.decisions: list[Decision] = []
+
+    def decide(self) -> Decision:
+        decision = super().decide()
+        assert decision == super().decide(), "a question has changed something"
+        assert decision == self.naive.decide()
+        self.decisions.append(decision)
+        return decision
+
+    def start(self, lane: int) -> None:
+        super().start(lane)
+        self.naive.start(lane)
+
+    def end(self, lane: int) -> None:
+        super().end(lane)
+        self.naive.end(lane)
+
+    def suspend(self, lane: int, *, tokens: int, time: datetime) -> None:
+        super().suspend(lane, tokens=tokens, time=time)
+        self.naive.suspend(lane, tokens=tokens, time=time)
+
+    def resume(self, lane: int) -> None:
+        super().resume(lane)
+        self.naive.resume(lane)
+
+    def listen(self, change: int) -> None:
+        super().listen(change)
+        self.naive.listen(change)
+
+    def advance(self, *, position: int, now: datetime) -> None:
+        super().advance(position=position, now=now)
+        self.naive.advance(position=position, now=now)

@@ -1,0 +1,392 @@
+"""Random conversations in memory: scenarios that do anything allowed, agents that fail, and a record of what happened.
+
+A token is a character here, so that every length can be chosen.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from _naive_agenda import Compared
+from hypothesis import strategies as st
+
+from pytest_ltm._channel import Channel
+from pytest_ltm._clock import SimulatedClock
+from pytest_ltm._conversation import PATIENCE, Conversation
+from pytest_ltm._errors import AgentFault, LtmError
+from pytest_ltm._filler import FillerExchange
+from pytest_ltm._green import GreenBody
+from pytest_ltm._handle import Ltm
+from pytest_ltm._journal import Journal, Timings
+from pytest_ltm._plan import Plan, PlannedExample
+from pytest_ltm._scenario import Ask, Say, Wait
+from pytest_ltm._score import Score
+from pytest_ltm._tokens import TokenCounter
+from pytest_ltm.agents._protocols import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._lane import Ending, Lane
+    from pytest_ltm._transcript import Exchange
+    from pytest_ltm.agents._speaker import Speaker
+
+NAMES = "abcdefgh"
+COUNTER = TokenCounter("characters", len)
+
+
+# --- what a random scenario does
+
+
+@dataclass(frozen=True)
+class Speak:
+    """One message of so many characters; asked for credit or not."""
+
+    size: int
+    asked: bool
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A wait; `tokens` as a share of the example's span."""
+
+    span: float
+    tokens: float
+    minutes: int
+
+    def wait(self, span: int | None) -> Wait:
+        return Wait(span=self.span, tokens=int(self.tokens * (span or 0)), time=timedelta(minutes=self.minutes))
+
+
+@dataclass(frozen=True)
+class Listen:
+    """A watcher that can tell after so many exchanges."""
+
+    replies: int | None
+    tells: int
+
+
+@dataclass(frozen=True)
+class Break:
+    """The body raises."""
+
+    error: type[Exception]
+
+
+Step: TypeAlias = "Speak | Pause | Listen | Break"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One scenario."""
+
+    name: str
+    steps: tuple[Step, ...]
+    examples: int
+    span: int | None
+    incompatible: tuple[str, ...]
+    reset: str
+    swallows: bool
+    """Its body catches every error of ours and goes on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One conversation to be played."""
+
+    parts: tuple[Part, ...]
+    span: int | None
+    opening: str
+    replies: tuple[int, ...]
+    """Lengths of the agent's replies, over and over."""
+    faults: frozenset[int]
+    """Numbers of the calls at which the agent fails."""
+    fatal: int | None
+    """The number of the call after which there is no agent."""
+    accepts_history: bool
+    max_message_tokens: int
+
+    @property
+    def keys(self) -> list[str]:
+        return sorted(f"{part.name}/{n}" for part in self.parts for n in range(part.examples))
+
+
+shares = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 0.9, 1.0])
+speaking = st.builds(Speak, st.integers(0, 200), st.booleans())
+pausing = st.builds(Pause, shares, shares, st.sampled_from([0, 0, 1, 30, 3000]))
+listening = st.builds(Listen, st.sampled_from([None, 1, 2, 5]), st.integers(1, 8))
+breaking = st.builds(Break, st.sampled_from([AssertionError, RuntimeError]))
+steps = st.lists(speaking | pausing | pausing | listening | st.one_of(speaking, breaking), max_size=7)
+parts = st.builds(
+    Part,
+    name=st.sampled_from(NAMES),
+    steps=steps.map(lambda some: (Speak(20, asked=False), *some)),
+    examples=st.integers(1, 3),
+    span=st.none() | st.integers(100, 5000),
+    incompatible=st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
+    reset=st.sampled_from(["", "forget it"]),
+    swallows=st.booleans(),
+)
+calm = st.builds(
+    Case,
+    parts=st.lists(parts, min_size=1, max_size=8, unique_by=lambda part: part.name).map(tuple),
+    span=st.none() | st.integers(100, 5000),
+    opening=st.sampled_from(["", "let us begin"]),
+    replies=st.lists(st.integers(0, 300), min_size=1, max_size=5).map(tuple),
+    faults=st.just(frozenset()),
+    fatal=st.none(),
+    accepts_history=st.booleans(),
+    max_message_tokens=st.sampled_from([64, 4096]),
+)
+"""Conversations with an agent that always replies."""
+stormy = st.builds(
+    lambda case, faults, fatal: Case(**{**_fields(case), "faults": faults, "fatal": fatal}),
+    calm,
+    st.frozensets(st.integers(0, 40), max_size=12),
+    st.none() | st.integers(0, 40),
+)
+"""Conversations with an agent that fails now and then, or for good."""
+cases = calm | stormy
+
+
+def _fields(case: Case) -> dict[str, Any]:
+    return {name: getattr(case, name) for name in Case.__dataclass_fields__}
+
+
+# --- how it is played
+
+
+@dataclass
+class KeptWait:
+    """A wait, with position and time when it began and when it was over."""
+
+    key: str
+    wait: Wait
+    began: int
+    before: tuple[int, datetime]
+    after: tuple[int, datetime]
+
+
+@dataclass
+class Listener:
+    """A watcher that remembers what it was shown."""
+
+    key: str
+    replies: int | None
+    tells: int
+    log: list[tuple[str, str]]
+    shown: list[list[int]] = field(default_factory=list)
+    spoke: bool = False
+
+    def __call__(self, since: Sequence[Exchange]) -> Score | None:
+        assert not self.spoke, "asked again after it has spoken"
+        self.shown.append([exchange.number for exchange in since])
+        tells = len(since) >= self.tells
+        if tells or (self.replies is not None and len(since) >= self.replies):
+            self.spoke = True
+            if self.replies is not None:
+                self.log.append(("counted", self.key))
+        return Score(1.0, "told") if tells else None
+
+    @property
+    def counting(self) -> bool:
+        return self.replies is not None and not self.spoke
+
+
+class Player(GreenBody):
+    """The body of one example."""
+
+    def __init__(self, key: str, part: Part, case: Case, record: Record) -> None:
+        super().__init__()
+        self.key, self.part, self.record = key, part, record
+        self.span = None if case.span is None else part.span or case.span
+        self.spoken: list[str] = []
+        self.listeners: list[Listener] = []
+        self.finished = 0
+        self.ltm: Ltm
+
+    def play(self) -> None:
+        self.began = self.record.here[0]
+        self.record.log.append(("enter", self.key))
+        try:
+            for number, step in enumerate(self.part.steps):
+                try:
+                    self.perform(number, step)
+                except LtmError:
+                    if not self.part.swallows:
+                        raise
+        finally:
+            self.record.log.append(("leave", self.key))
+
+    def perform(self, number: int, step: Step) -> None:
+        match step:
+            case Speak(size, asked):
+                text = f"{self.key} #{number} " + "." * size
+                self.ltm.ask(text) if asked else self.ltm.say(text)
+                self.spoken.append(text)
+            case Pause():
+                wait, before = step.wait(self.span), self.record.here
+                self.ltm.play([wait])
+                self.record.waits.append(KeptWait(self.key, wait, self.began, before, self.record.here))
+            case Listen(replies, tells):
+                self.listeners.append(Listener(self.key, replies, tells, self.record.log))
+                self.ltm.watch(self.listeners[-1], replies)
+            case Break(error):
+                raise error("broken on purpose")
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        self.finished += 1
+        self.record.log.append(("finish", self.key))
+        self.record.endings[self.key] = ending
+        self.record.lanes[self.key] = lane
+
+
+class Voice:
+    """An agent, as the channel knows it."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.calls = self.streak = self.after_the_end = 0
+        self.gone = False
+        self.powers = frozenset({"AcceptsHistory"} if case.accepts_history else ())
+        self.max_message_tokens = case.max_message_tokens
+
+    def tell_time(self, now: datetime) -> None:
+        """Nobody asks."""
+
+    def ask(self, _message: str) -> Reply:
+        return Reply("r" * self.case.replies[self._call() % len(self.case.replies)])
+
+    def tell(self, _message: str, _reply: str) -> None:
+        self._call()
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _call(self) -> int:
+        number, self.calls = self.calls, self.calls + 1
+        self.after_the_end += self.gone
+        fatal = number == self.case.fatal
+        if fatal or number in self.case.faults:
+            self.streak += 1
+            self.gone = self.gone or fatal or self.streak >= PATIENCE
+            raise AgentFault(f"call {number}", fatal=fatal)
+        self.streak = 0
+        return number
+
+
+class Dots:
+    """Filler to the character, with one character as the reply asked for."""
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        return FillerExchange("." * max(1, min(tokens - 1, max_message_tokens)), "k")
+
+    def configuration(self) -> object:
+        return "dots"
+
+
+@dataclass
+class Record:
+    """What happened."""
+
+    case: Case
+    log: list[tuple[str, str]] = field(default_factory=list)
+    """(enter | leave | counted | finish, key) in order."""
+    waits: list[KeptWait] = field(default_factory=list)
+    endings: dict[str, Ending] = field(default_factory=dict)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    file: io.StringIO = field(default_factory=io.StringIO)
+    steps: int = 0
+    counting_at: dict[int, bool] = field(default_factory=dict)
+    """By exchange: whether a watcher was counting replies then."""
+
+    conversation: Conversation = field(init=False)
+    voice: Voice = field(init=False)
+    players: dict[str, Player] = field(init=False)
+
+    @property
+    def here(self) -> tuple[int, datetime]:
+        channel = self.conversation.channel
+        return channel.transcript.position, channel.clock.now
+
+    @property
+    def journal(self) -> str:
+        return self.file.getvalue()
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.journal.splitlines()]
+
+    @property
+    def transcript(self) -> list[Exchange]:
+        return list(self.conversation.channel.transcript)
+
+    def heard(self, exchange: Exchange) -> None:
+        counting = [p for p in self.players.values() if not p.finished and any(one.counting for one in p.listeners)]
+        self.counting_at[exchange.number] = bool(counting)
+
+
+def bound(case: Case) -> int:
+    """Return how many decisions any conversation of this case may take."""
+    steps = [(part.examples, step) for part in case.parts for step in part.steps]
+    starts = sum(part.examples for part in case.parts)
+    waits = sum(n for n, step in steps if isinstance(step, Pause))
+    replies = sum(n * step.replies for n, step in steps if isinstance(step, Listen) and step.replies)
+    # A filler may miss its target by its reply, and then a second one reaches it; messages are cut to their limit.
+    longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
+    fills = waits * (2 + longest // case.max_message_tokens) + replies
+    # Start, resume and jump once each; a filler may fail twice before it succeeds; then finish or stop.
+    return starts + 2 * waits + PATIENCE * (fills + 1) + 1
+
+
+def play(case: Case, *, shuffled: int | None = None) -> Record:
+    """Play the case to its end, checked against the naive agenda at every decision.
+
+    `shuffled` seeds another order of definition; None is the case's own.
+    """
+    record = Record(case)
+    order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
+    if shuffled is not None:
+        random.Random(shuffled).shuffle(order)
+    plan = _plan(case, [_example(key, part) for key, part in order])
+    record.players = {key: Player(key, part, case, record) for key, part in order}
+    record.voice, clock = Voice(case), SimulatedClock()
+    for player in record.players.values():
+        player.ltm = Ltm(
+            player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0)
+        )  # fmt: skip
+        player.sheet = player.ltm.sheet
+    channel = Channel(
+        cast("Speaker", record.voice), COUNTER, clock, Journal(record.file), Timings(), heard=record.heard
+    )  # fmt: skip
+    bodies = [record.players[example.key] for example in plan.examples]
+    record.conversation = Conversation(plan, bodies, channel=channel, filler=Dots(), counter=COUNTER)
+    agenda = record.conversation._agenda
+    record.conversation._agenda = Compared(agenda._entries, now=clock.now)
+    while not record.conversation.finished:
+        record.conversation.step()
+        record.steps += 1
+        assert record.steps <= bound(case), "no end in sight"
+    record.conversation.close("complete")
+    return record
+
+
+def _example(key: str, part: Part) -> PlannedExample:
+    return PlannedExample(
+        scenario=part.name, example=key.split("/")[1], span=part.span, incompatible=part.incompatible, reset=part.reset
+    )  # fmt: skip
+
+
+def _plan(case: Case, examples: list[PlannedExample]) -> Plan:
+    return Plan(
+        examples=tuple(examples), seed=0, trial=0, span=case.span, tokenizer="characters", filler="dots",
+        scoring="current", judge="none", judge_votes=0, time="simulated", opening=case.opening,
+    )  # fmt: skip
+
+
+__all__ = ["Ask", "Case", "Record", "Say", "bound", "calm", "cases", "play", "stormy"]
