@@ -39,6 +39,8 @@ def _reader(policy: str) -> Callable[[str], AgentSource]:
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     "full": _reader("full"),
     "window": _reader("window"),
+    "bm25": _reader("bm25"),
+    "forgetful": _reader("forgetful"),
     "echo": _simple(Echo),
     "silent": _simple(Silent),
 }
@@ -50,6 +52,8 @@ def describe_embedded() -> list[tuple[str, str]]:
     return [
         ("full", "Reads by rules and forgets nothing: shows that every scenario can be solved."),
         ("window:8k", "The same reader, seeing only the last 8,000 tokens (any number does)."),
+        ("bm25:8k", "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25."),
+        ("forgetful:0.2", "The same reader, forgetting every fifth exchange at random."),
         ("echo", "Replies with the message itself."),
         ("silent", "Replies with the empty text."),
     ]

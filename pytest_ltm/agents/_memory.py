@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ltm._errors import ConfigurationError, did_you_mean
+from pytest_ltm.agents._retrieval import Retrieving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,6 +101,33 @@ class Window:
         self._used = sum(sizes)
 
 
+class Forgetful:
+    """Forgets each exchange with the same chance, once and for all: the same ones in every equal conversation."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._newest = -1
+
+    def arrive(self, message: str) -> None:  # noqa: ARG002 - the protocol's signature
+        """Count the exchange."""
+        self._newest += 1
+
+    def leave(self, reply: str) -> None:
+        """Need nothing."""
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is remembered; the one being answered always is."""
+        return position == self._newest or random.Random(f"forgetful {position}").random() >= self._share
+
+    def state(self) -> int:
+        """Return the newest exchange's number."""
+        return self._newest
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._newest = state
+
+
 def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
     """Return what makes a fresh memory for each conversation.
 
@@ -121,7 +150,29 @@ def _window(argument: str) -> Callable[[], Memory]:
     return lambda: Window(tokens)
 
 
-_POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {"full": _full, "window": _window}
+def _bm25(argument: str) -> Callable[[], Memory]:
+    tokens = _tokens_of("bm25", argument)
+    return lambda: Retrieving(tokens, _count)
+
+
+def _forgetful(argument: str) -> Callable[[], Memory]:
+    try:
+        share = float(argument)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ConfigurationError(
+            f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. Write it as in 'forgetful:0.2'"
+        )
+    return lambda: Forgetful(share)
+
+
+_POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
+    "full": _full,
+    "window": _window,
+    "bm25": _bm25,
+    "forgetful": _forgetful,
+}
 
 
 def _tokens_of(policy: str, argument: str) -> int:

@@ -92,7 +92,7 @@ class Reader:
 
 
 def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
-    """Return what makes a reader with a memory policy, `full` or `window` with tokens such as `8k`.
+    """Return what makes a reader with a memory policy, such as `full` or `window` with the argument `8k`.
 
     Raises ConfigurationError for an unknown policy or an argument that it cannot use.
     """

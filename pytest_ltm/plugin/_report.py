@@ -36,9 +36,10 @@ class Report:
         agents = ", ".join(
             agent.label if agent.label == agent.spec else f"{agent.label} ({agent.spec})" for agent in settings.agents
         )
-        suite = f"suite {settings.suite.name}" if settings.suite else "no suite"
+        suite = settings.suite.name if settings.suite else "none"
         lines = [
-            f"ltm: agents: {agents}; memory spans: {', '.join(settings.spans)} tokens; {suite}",
+            f"ltm: agents: {agents}",
+            f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}; seed: {settings.seed}",
             (
                 f"ltm: seed {settings.seed}, trials {settings.trials}, filler {settings.filler}, "
                 f"tokenizer {settings.tokenizer}, scoring {settings.scoring}, time {settings.time}"
@@ -61,6 +62,7 @@ class Report:
                 return "failed", "p", f"PARTIAL {score:.2f}"
         return None
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         """Make room for pytest's own line."""
         self._run.progress.clear()

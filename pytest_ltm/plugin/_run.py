@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm.plugin import _collection, _internals, _settings
+from pytest_ltm.plugin import _collection, _fixtures, _internals, _settings
 from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
 from pytest_ltm.plugin._played import PlayedConversation
 from pytest_ltm.plugin._progress import Progress
@@ -85,6 +85,14 @@ class LtmRun:
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
         for one in known:
             self._groups.setdefault(_conversation_key(one), []).append(one)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
+        """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
+        if self.plays or fixturedef.func.__module__ != _fixtures.__name__:
+            return None
+        fixturedef.cached_result = None, fixturedef.cache_key(request), None
+        return cast("tuple[Any, ...]", fixturedef.cached_result)
 
     # --- playing them
 

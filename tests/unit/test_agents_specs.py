@@ -94,7 +94,7 @@ def test_every_described_agent_can_be_made_as_described() -> None:
 def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
-    assert "There are echo, full, silent, window" in text
+    assert "There are bm25, echo, forgetful, full, silent, window" in text
     assert "mypkg.bot:Bot" in text
 
 

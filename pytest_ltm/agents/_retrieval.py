@@ -1,0 +1,91 @@
+"""Retrieving: a memory of the newest exchanges, and of older ones that share words with the message."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_WORD = re.compile(r"\w+")
+_GROWTH = 0.05
+"""The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all."""
+_RECENT = 0.25
+"""The share of the tokens that the newest exchanges get, whatever their words."""
+
+
+class Retrieving:
+    """Sees what fits into so many tokens: the newest exchanges, then older ones ranked by BM25 against the message."""
+
+    def __init__(self, tokens: int, count: Callable[[str], int]) -> None:
+        self._tokens, self._count = tokens, count
+        self._texts: list[str] = []
+        self._sizes: list[int] = []
+        self._index: Any = None
+        self._indexed = 0
+        self._seen: frozenset[int] | None = None
+
+    def arrive(self, message: str) -> None:
+        """Add the message; what is seen depends on it."""
+        self._texts.append(message)
+        self._sizes.append(self._count(message))
+        self._seen = None
+
+    def leave(self, reply: str) -> None:
+        """Add the reply to the newest exchange."""
+        self._texts[-1] += f"\n{reply}"
+        self._sizes[-1] += self._count(reply)
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is among those retrieved for the message being answered."""
+        if self._seen is None:
+            self._seen = frozenset(self._retrieved())
+        return position in self._seen
+
+    def state(self) -> list[Any]:
+        """Return all texts and sizes."""
+        return [self._texts, self._sizes]
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._texts, self._sizes = state
+        self._index, self._indexed, self._seen = None, 0, None
+
+    def _retrieved(self) -> list[int]:
+        newest = len(self._texts) - 1
+        chosen, left = [newest], self._tokens - self._sizes[newest]
+        recent = left * (1 - _RECENT)
+        for position in range(newest - 1, -1, -1):
+            if left - self._sizes[position] < recent:
+                break
+            chosen.append(position)
+            left -= self._sizes[position]
+        known = set(chosen)
+        for position in self._ranked(self._texts[newest]):
+            if position not in known and self._sizes[position] <= left:
+                chosen.append(position)
+                left -= self._sizes[position]
+        return chosen
+
+    def _ranked(self, message: str) -> list[int]:
+        earlier = len(self._texts) - 1
+        if earlier and (self._index is None or earlier - self._indexed > _GROWTH * self._indexed):
+            self._build(earlier)
+        words = [word for word in _words(message) if self._index and word in self._index.vocab_dict]
+        if not words:
+            return []
+        scores = self._index.get_scores(words)
+        ranked = sorted(range(self._indexed), key=lambda position: (-scores[position], position))
+        return [position for position in ranked if scores[position] > 0]
+
+    def _build(self, size: int) -> None:
+        import bm25s  # noqa: PLC0415 - only agents with this memory need it
+
+        self._index = bm25s.BM25()
+        self._index.index([_words(text) or [""] for text in self._texts[:size]], show_progress=False)
+        self._indexed = size
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
