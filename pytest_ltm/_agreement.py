@@ -6,15 +6,17 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm.evaluators._published import Group, Row, score_row, spy_groups
 from pytest_ltm.evaluators._rules import SCORINGS, Scoring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 REPRODUCED: dict[str, tuple[str, ...]] = {
     "current": ("v3.5", "paper"),

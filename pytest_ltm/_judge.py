@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_ltm._score import Unscored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _GRADE = re.compile(r"\bGRADE[ \t]{0,4}:[ \t*_`\"']{0,8}([A-Za-z]{1,20})\b", re.IGNORECASE)
 _LIMIT = 20_000

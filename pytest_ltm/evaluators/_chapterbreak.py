@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _DIGITS = re.compile(r"\d+")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import around, has_phrase, joined, snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 

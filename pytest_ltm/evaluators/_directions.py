@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_ltm.evaluators._words import NUMBERS, ONES, TENS, plain, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Point: TypeAlias = tuple[float, float]
 
@@ -31,7 +33,7 @@ _TOKEN = re.compile(
     |(?P<word>[^\W_]+)""",
     re.VERBOSE,
 )
-_LIES = frozenset("is lies sits was located situated which being".split())
+_LIES = frozenset(["is", "lies", "sits", "was", "located", "situated", "which", "being"])
 _ARTICLES = frozenset(("the", "a", "an"))
 
 

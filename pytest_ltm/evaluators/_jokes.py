@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, snippet, stem, words
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _TALK = content_stems(
     "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _SENTENCE = re.compile(r"[^.!?\n]+")
-_POINTS = re.compile(r"\b(?:about|with|where|when|involving|regarding|concerning|mentioned|joke was|one was|it was)\b|\b(?:joke|one)$")
+_POINTS = re.compile(
+    r"\b(?:about|with|where|when|involving|regarding|concerning|mentioned|joke was|one was|it was)\b|\b(?:joke|one)$"
+)
 _SHRUGS = re.compile(
     r"\b(?:dont|do not|didnt|did not|cant|cannot|couldnt|not|unable|no|would|could|happy|feel free|sorry|want|if|unfortunately)\b"
 )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_DEPTH = 40
 MAX_STARTS = 24
 
 _FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n?")
-_SPACE = re.compile(r"(?:\s|,|;|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SINGLE = re.compile(r"'(?:[^'\\\n]|\\.|'(?=\w))*'(?!\w)")
+_SPACE = re.compile(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SINGLE = re.compile(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
 _BARE = re.compile(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
 _COLON = re.compile(r"\s*:")
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
@@ -76,6 +78,8 @@ class _Reader:
     def __init__(self, text: str, *, single_quotes: bool = True) -> None:
         self.text = text
         self.single_quotes = single_quotes
+        self.closing = True
+        """No single quote was found without its end yet; after one none is looked for: it would take n x n steps."""
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
         """Read an object, a list, a string or a bare word."""
@@ -128,9 +132,12 @@ class _Reader:
         quote = self.text[at]
         if quote == "'" and not self.single_quotes:
             raise NoJSON("a text in single quotes")
-        pattern = _STRING if quote == '"' else _SINGLE
-        if quoted := pattern.match(self.text, at):
+        if quote == '"' and (quoted := _STRING.match(self.text, at)):
             return _unescaped(quoted.group()), quoted.end()
+        if quote == "'" and self.closing:
+            if quoted := _SINGLE.match(self.text, at):
+                return _unescaped(quoted.group()), quoted.end()
+            self.closing = False
         bare = _BARE.match(self.text, at)
         if bare is None:
             raise NoJSON("a value was expected")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._directions import Leg, Point, read_legs, walk
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,9 @@ def _trimmed(legs: Sequence[Leg]) -> list[Leg]:
 
 
 def _told(legs: Sequence[Leg]) -> str:
-    parts = (f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20])
+    parts = (
+        f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20]
+    )
     return "; ".join(parts)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import joined, snippet, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

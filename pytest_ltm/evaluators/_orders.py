@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm.evaluators._menu import DRINK_ADJECTIVES, FILLERS, Item, Menu
 from pytest_ltm.evaluators._words import stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _ACTION = re.compile(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
 _SENTENCE = re.compile(r"[^.!?\n;]+[.!?;]?")
@@ -27,13 +30,28 @@ _ASIDE = re.compile(
     r"looking forward|look forward|maybe|perhaps|if (?:the|it|theres|there is|you)|comes with|still available|debating|deciding|leaning|tempting|"
     r"tempted|considering|not sure|just to confirm)\b"
 )
-_GONE = re.compile(r"\b(?:unavailable|isnt available|not available|not being available|being out|sold out|too bad|disappoint\w*|shame|sorry to hear)\b")
-_COURSE = r"\b(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|for dessert|to start"
+_GONE = re.compile(
+    r"\b(?:unavailable|isnt available|not available|not being available|being out|sold out|too bad|disappoint\w*|shame|sorry to hear)\b"
+)
+_COURSE = (
+    r"\b(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|for dessert|to start"
+)
 _FANCIED = re.compile(rf"{_COURSE}|\b(?:sounds|calling my name|for me|my choice|my order)\b")
-_CHOSEN = re.compile(rf"(?:{_COURSE})\b.*\bsounds\b")
+_CHOSEN = re.compile(rf"(?:{_COURSE})\b")
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_NOT = ("instead of", "not", "without", "than", "no", "rather than", "instead of the", "not the", "about the", "out of the")
+_NOT = (
+    "instead of",
+    "not",
+    "without",
+    "than",
+    "no",
+    "rather than",
+    "instead of the",
+    "not the",
+    "about the",
+    "out of the",
+)
 _ENOUGH_STRANGE = 2
 
 
@@ -71,8 +89,13 @@ def read_order(reply: str, menu: Menu) -> Order:
         dishes += found.dishes
         strange += found.strange
         drinks += found.drinks if cued else []
-        asked += found.dishes if cued or found.bare or _CHOSEN.search(text) else []
+        asked += found.dishes if cued or found.bare or _chosen(text) else []
     return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
+
+
+def _chosen(text: str) -> bool:
+    course = _CHOSEN.search(text)
+    return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
 
 
 def _ordering(reply: str) -> Iterator[tuple[list[str], bool, bool]]:
@@ -86,7 +109,7 @@ def _ordering(reply: str) -> Iterator[tuple[list[str], bool, bool]]:
             text = text[: aside.start()]
         cue = _CUE.search(text)
         polite = text.endswith((" please", " thank you", " thanks"))
-        if text:
+        if text and not text.isspace():
             yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
 
 
@@ -163,11 +186,12 @@ class _Reading:
         elif foods and (not known or _SIDES.search(" ".join(rest)) or len(set(foods)) >= _ENOUGH_STRANGE):
             self.strange.append(" ".join(foods))
 
-
     def _called(self, rest: Sequence[str], foods: Sequence[str]) -> str | None:
         cut = rest.index("with") if "with" in rest else len(rest)
         before = frozenset(word for word in rest[:cut] if word in foods)
         return self.menu.called(before, frozenset(foods) - before)
 
 
-_LINKS = frozenset("with and the served a side of on in over its some entree appetizer starter dish plate sandwich".split())
+_LINKS = frozenset(
+    "with and the served a side of on in over its some entree appetizer starter dish plate sandwich".split()
+)

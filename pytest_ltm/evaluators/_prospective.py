@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score
-from pytest_ltm._transcript import Exchange
 from pytest_ltm.evaluators._rules import Scoring, check_scoring
 from pytest_ltm.evaluators._words import bare, has_phrase, joined, snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._transcript import Exchange
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._score import Score, Unscored
-from pytest_ltm.evaluators._rules import Scoring
+
+if TYPE_CHECKING:
+    from pytest_ltm.evaluators._rules import Scoring
 
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]

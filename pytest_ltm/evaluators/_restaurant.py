@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._score import Check, Score, Unscored
@@ -13,7 +13,16 @@ from pytest_ltm.evaluators._orders import read_order
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, standing_in
 from pytest_ltm.evaluators._words import snippet, words
 
-STAGES = ("orders a drink, as a guest", "orders a dish", "orders another dish", "notices the mix-up", "recalls the drink")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STAGES = (
+    "orders a drink, as a guest",
+    "orders a dish",
+    "orders another dish",
+    "notices the mix-up",
+    "recalls the drink",
+)
 RULE = "restaurant/1"
 
 _MACHINE = re.compile(
@@ -27,7 +36,9 @@ _HOST = re.compile(
     r"you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)|would you like (?:a|an|some|something|to)|we (?:have|offer) a|here is (?:our|the) menu|"
     r"are you looking for|enjoy your (?:meal|drink|food|\w+ \w+))\b"
 )
-_OTHER_SPEAKER = re.compile(r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE)
+_OTHER_SPEAKER = re.compile(
+    r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
+)
 _MISTAKE = re.compile(
     r"\b(?:(?:didnt|did not|dont recall|dont remember|do not recall|never|dont think i|dont believe i) (?:order|ordering|ordered|ask|request|having)\w*|"
     r"i (?:had |have |actually |originally |had originally |had initially |initially |clearly )?(?:ordered|requested|asked for)|"
@@ -101,7 +112,9 @@ def recalls_drink(reply: str, drinks: Sequence[str]) -> Stage:
     """Stage 5: the reply names a drink ordered before, by at least two thirds of its words."""
     told = set(words(reply))
     for drink in drinks:
-        named = [word for word in words(drink) if word not in FILLERS and word not in ("house", "large", "small", "cold")]
+        named = [
+            word for word in words(drink) if word not in FILLERS and word not in ("house", "large", "small", "cold")
+        ]
         if named and sum(word in told for word in named) * 3 >= len(named) * 2:
             return Stage(True, f"recalls {drink!r}")
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}")
@@ -168,13 +181,9 @@ class PlaysGuest:
         return stage if grade == "yes" else Stage(False, "does not play a guest: the judge says so")
 
     def _score(self, passed: Sequence[Stage], answers: Sequence[str]) -> Score:
-        checks = tuple(
-            Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES)
-        )
+        checks = tuple(Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES))
         won = sum(check.ok for check in checks)
         at = min(len(passed), len(answers)) - 1
         evidence = snippet(answers[at]) if at >= 0 else ""
         reason = f"stage {len(passed)}: {passed[-1].reason}"
         return Score(won / len(STAGES), reason, checks=checks, rule=RULE, evidence=evidence)
-
-

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_ltm._errors import ConfigurationError, did_you_mean
-from pytest_ltm._score import Score, Unscored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._score import Score, Unscored
 
 Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
 """`current`: our best rules; the others: the published deterministic rules of that branch."""

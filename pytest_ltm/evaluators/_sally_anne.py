@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._score import Score
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
 from pytest_ltm.evaluators._words import joined, plain, snippet, words
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _ARTICLES = frozenset(("the", "a", "an", "in", "inside", "at", "on", "his", "her", "their"))
 _LONGEST_PLAIN_ANSWER = 12
 _SENTENCE = re.compile(r"[^.!?\n]+")
-_PLACED = re.compile(r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)")
+_PLACED = re.compile(
+    r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,9 @@ class AnswersWord:
             return found[0]
         text = joined(answer)
         if len(text.split()) > _LONGEST_PLAIN_ANSWER:
-            return next((place[1] for part in _SENTENCE.findall(plain(answer)) if (place := _PLACED.search(part))), None)
+            return next(
+                (place[1] for part in _SENTENCE.findall(plain(answer)) if (place := _PLACED.search(part))), None
+            )
         if any(joined(other) in text for other in self.others) or " not " in text:
             return None
         return self.expected if joined(self.expected) in text else None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Check, Score
 from pytest_ltm.evaluators._rouge import rouge_l
 from pytest_ltm.evaluators._rules import Scoring, check_scoring
 from pytest_ltm.evaluators._words import bare, joined, plain, snippet, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SENTENCE_END = re.compile(r"[.!?\n]+")
 _CONTRACTIONS = re.compile(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")

@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
