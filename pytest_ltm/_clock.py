@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta, timezone
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 """Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times."""
@@ -39,6 +42,39 @@ class SimulatedClock:
         if to < self._now:
             raise ValueError(f"time cannot go back from {self._now} to {to}")
         self._now = to
+
+
+class SignallingClock(SimulatedClock):
+    """A simulated clock that says when it has jumped: for agents that live outside this process."""
+
+    def __init__(self, jumped: Callable[[datetime, datetime], object], start: datetime = START) -> None:
+        super().__init__(start)
+        self._jumped = jumped
+
+    def advance(self, to: datetime) -> None:
+        """Jump forward and call `jumped(before, now)`."""
+        before = self.now
+        super().advance(to)
+        self._jumped(before, to)
+
+
+class WallClock:
+    """The time on the wall: a wait really waits. Equal runs then have unequal times in their journals."""
+
+    def __init__(
+        self, now: Callable[[], datetime] | None = None, sleep: Callable[[float], object] = time.sleep
+    ) -> None:
+        self._wall, self._sleep = now or wall_time, sleep
+
+    @property
+    def now(self) -> datetime:
+        """The time on the wall."""
+        return self._wall()
+
+    def advance(self, to: datetime) -> None:
+        """Sleep until `to`, however often sleep returns too early."""
+        while (left := (to - self.now).total_seconds()) > 0:
+            self._sleep(left)
 
 
 def wall_time() -> datetime:

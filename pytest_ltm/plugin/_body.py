@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,11 +124,28 @@ class ItemBody(GreenBody):
     def finish(self, lane: Lane, ending: Ending) -> None:
         """Report the item: setup, call and teardown, as pytest would have."""
         result, self.failure_text = self._ended(self, lane, ending)
-        reports = [*self._reports(ending, result), self._teardown()]
-        internals.dispose(self.item)
-        if self._stretch is not None:
-            self._stretch.warnings.close()
-        self._log(reports)
+        stretch = self._stretch or internals.Stretch(self.item)
+        hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
+        self.reported = True
+        with stretch.reporting():
+            hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+            for report in self._reports(ending, result):
+                hook.pytest_runtest_logreport(report=report)
+            hook.pytest_runtest_logreport(report=self._teardown())
+            hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        stretch.warnings.close()
+        stretch.announce_end(self._seconds)
+
+    def withdraw(self) -> None:
+        """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
+        if self._stretch is None:
+            self._setup_state.let_go(self.item)
+            return
+        with self._stretch.reporting():
+            report = self._teardown()
+            if report.failed:
+                self.item.ihook.pytest_runtest_logreport(report=report)
+        self._stretch.warnings.close()
 
     def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
         if self._setup is not None and isinstance(ending.error, _SetupEnded):
@@ -171,23 +188,13 @@ class ItemBody(GreenBody):
 
     def _teardown(self) -> pytest.TestReport:
         self._setup_state.let_go(self.item)
-        if self._stretch is None:
-            return internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
-        with self._stretch.warnings.active(), self._stretch.fixtures():
-            return internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
-
-    def _log(self, reports: list[pytest.TestReport]) -> None:
-        stretch = self._stretch or internals.Stretch(self.item)
-        hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
-        self.reported = True
-        with stretch.reporting():
-            hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
-            for report in reports:
-                hook.pytest_runtest_logreport(report=report)
-            hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
-        stretch.announce_end(self._seconds)
-        if self._stretch is None:
-            stretch.warnings.close()
+        with ExitStack() as stack:
+            if self._stretch is not None:
+                stack.enter_context(self._stretch.warnings.active())
+                stack.enter_context(self._stretch.fixtures())
+            report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
+        internals.dispose(self.item)
+        return report
 
 
 BelowPassMark.__module__ = "builtins"  # pytest shows the module of any other

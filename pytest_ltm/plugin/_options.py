@@ -38,7 +38,7 @@ OPTIONS = (
     Option("--ltm-filler", "SPEC", "what passes the time: trivia, trivia:FILE or pkg.mod:factory", "trivia"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current"),
-    Option("--ltm-time", "MODE", "how time passes in the conversation: simulated", "simulated"),
+    Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated"),
     Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm import _definition
 from pytest_ltm._channel import Channel
-from pytest_ltm._clock import SimulatedClock
 from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import LtmError, LtmInternalError
 from pytest_ltm._handle import Ltm
@@ -21,14 +21,15 @@ from pytest_ltm._tokens import counter
 from pytest_ltm.agents._protocols import Configured
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.plugin import _internals as internals
+from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
 from pytest_ltm.plugin._planning import filler_for, plan_for
 from pytest_ltm.reporting._failure import failure_text
 from pytest_ltm.reporting._summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from pytest_ltm._filler import Filler
@@ -62,9 +63,9 @@ class PlayedConversation:
         self.bodies: dict[str, ItemBody] = {
             one.key: ItemBody(one, setup_state, pool, ended=self._example_ended, next_up=next_up) for one in known
         }
-        self._setup_state = setup_state
         self._counter = counter(settings.tokenizer)
-        self._clock = SimulatedClock()
+        self._clock = _time.clock_for(settings.time, self._jumped)
+        self._agent: Any = None
         self._start = self._clock.now
         filler = filler_for(self.config, settings, self.place.trial, self._counter)
         self.plan, unready = plan_for(known, settings, filler)
@@ -115,6 +116,7 @@ class PlayedConversation:
         conversation = Conversation(self.plan, bodies, channel=channel, filler=filler, counter=self._counter)
         for body in bodies:
             body.conversation, body.agent = conversation, agent
+        self._agent = agent
         if gone:
             conversation.give_up(gone)
         return conversation
@@ -141,9 +143,18 @@ class PlayedConversation:
         )
         body.sheet = body.handle.sheet
 
-    def _around(self, by: str) -> AbstractContextManager[object]:
+    @contextmanager
+    def _around(self, by: str) -> Iterator[None]:
         body = self.bodies.get(by)
-        return body.talking() if body is not None and not body.reported else internals.unclaimed_output(self.config)
+        claimed = body is not None and not body.reported
+        output = body.talking() if body is not None and claimed else internals.unclaimed_output(self.config)
+        with output, _time.around_agent(self._settings.time, self._clock):
+            yield
+
+    def _jumped(self, before: datetime, now: datetime) -> None:
+        self.config.hook.pytest_ltm_time_jumped(
+            config=self.config, spec=self._source.spec, agent=self._agent, before=before, now=now
+        )
 
     # --- what becomes of it
 
@@ -174,10 +185,11 @@ class PlayedConversation:
         self._closed = True
         while reason == "complete" and not self.conversation.finished:
             self.conversation.step()
-        for body in self.bodies.values():
-            if not body.reported:
-                self._setup_state.let_go(body.item)
         self.conversation.close(reason)
+        # Last in, first out, as pytest would: who was never set up is let go at once.
+        for body in reversed(self.bodies.values()):
+            if not body.reported:
+                body.withdraw()
         write_results(self._folder / "results.json", self._result(reason))
 
     _closed = False

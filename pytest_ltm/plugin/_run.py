@@ -123,8 +123,12 @@ class LtmRun:
             playing.play_until_reported(item, lambda: bool(session.shouldfail or session.shouldstop))
         finally:
             if session.shouldfail or session.shouldstop or sys.exc_info()[0] is not None:
-                playing.close("interrupted")
+                self._stop(playing)
         return True
+
+    def _stop(self, playing: PlayedConversation) -> None:
+        self._asked_for = None
+        playing.close("interrupted")
 
     def _begin(self, item: pytest.Item) -> PlayedConversation:
         if self._setup_state is None:
@@ -145,10 +149,17 @@ class LtmRun:
         )
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
-        if self._asked_for is None:
+        """Return the item whose fixtures must stay up although no item in progress needs them."""
+        session = item.session
+        if self._asked_for is None or session.shouldfail or session.shouldstop:
             return None
         asked, following = self._asked_for
-        return following if item is asked else asked
+        if item is not asked:
+            return asked
+        if following is None or not _is_reported(following):
+            return following
+        later = session.items[session.items.index(item) + 1 :]
+        return next((one for one in later if not _is_reported(one)), None)
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.heard(played, exchange)
@@ -157,7 +168,7 @@ class LtmRun:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Unwind what is still in progress before pytest tears everything down."""
         if self._playing is not None:
-            self._playing.close("interrupted")
+            self._stop(self._playing)
         if self._setup_state is not None:
             self._setup_state.held.clear()
 
@@ -184,6 +195,11 @@ class LtmRun:
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:
         """Keep pytest-timeout's timer off: it would charge one item for all the others."""
         return True if item.stash.get(LTM_ITEM, None) is not None else None
+
+
+def _is_reported(item: pytest.Item) -> bool:
+    body = item.stash.get(LANE, None)
+    return body is not None and body.reported
 
 
 def _conversation_key(known: LtmItem) -> ConversationKey:

@@ -12,7 +12,7 @@ from pytest_ltm._errors import LtmError, did_you_mean
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._specs import find, label_for, split_specs
 from pytest_ltm.datasets._published import DefinitionsFolder
-from pytest_ltm.plugin import _options
+from pytest_ltm.plugin import _options, _time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 SCORINGS = ("current", "v3.5", "paper")
-TIMES = ("simulated",)
 ISOLATED = "isolated"
 Value = TypeVar("Value")
 
@@ -85,7 +84,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         filler=_named("--ltm-filler", lambda: _filler(config)),
         tokenizer=tokenizer,
         scoring=cast("Scoring", _choice(config, "ltm_scoring", SCORINGS)),
-        time=_choice(config, "ltm_time", TIMES),
+        time=_time_mode(config),
         reply_timeout=_timeout(config),
         ltm_dir=_ltm_dir(config),
     )
@@ -109,7 +108,11 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     for agent in settings.agents:
         try:
             given = config.hook.pytest_ltm_make_agent(config=config, spec=agent.spec)
-            made = find(agent.spec, base=config.rootpath, known=_named_agents(config)) if given is None else source(given, spec=agent.spec)
+            made = (
+                find(agent.spec, base=config.rootpath, known=_named_agents(config))
+                if given is None
+                else source(given, spec=agent.spec)
+            )
         except LtmError as error:
             raise pytest.UsageError(f"--ltm-agent: {error}") from error
         if many and not made.serves_many:
@@ -239,6 +242,12 @@ def _choice(config: pytest.Config, dest: str, choices: Sequence[str]) -> str:
     raise pytest.UsageError(
         f"{_options.BY_DEST[dest].flag}: {given!r} is not one of {', '.join(choices)}.{did_you_mean(given, choices)}"
     )
+
+
+def _time_mode(config: pytest.Config) -> str:
+    mode = _choice(config, "ltm_time", _time.MODES)
+    _time.check(mode)
+    return mode
 
 
 def _timeout(config: pytest.Config) -> float | None:

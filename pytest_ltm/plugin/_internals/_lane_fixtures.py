@@ -6,11 +6,13 @@ import copy
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from _pytest.fixtures import FixtureDef, get_scope_node
+from _pytest.fixtures import FixtureDef, get_scope_node, get_scope_package
 from _pytest.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from _pytest.nodes import Node
 
 FixtureDefs = list[FixtureDef[Any]]
 Pool = dict[Any, FixtureDef[Any]]
@@ -53,14 +55,21 @@ class LaneFixtures(dict[str, FixtureDefs]):
             parameters = frozenset(self._parameters_under(definition, set()))
             if scope is Scope.Session and not parameters:
                 return definition
-            node = self._item.parent if scope is Scope.Package else get_scope_node(self._item, scope)
-            key = (definition, node, parameters)
+            key = (definition, self._node_of(definition, scope), parameters)
         if key not in self._pool:
             mine: Any = copy.copy(definition)
             mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
             self._pool[key] = mine
             self._own.add(id(mine))
         return self._pool[key]
+
+    def _node_of(self, definition: FixtureDef[Any], scope: Scope) -> Node:
+        """Return whose fixture it is, as pytest says: without a class, a class-scoped one is the item's own."""
+        if scope is Scope.Package:
+            node = get_scope_package(self._item, definition)
+        else:
+            node = get_scope_node(self._item, scope)
+        return node or self._item
 
     def _parameters_under(self, definition: FixtureDef[Any], seen: set[str]) -> Iterator[tuple[str, int]]:
         indices = self._callspec.indices if self._callspec else {}
