@@ -1,0 +1,100 @@
+"""A project of its own for each test: pytest runs in it as a user would run it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
+PRELOADED = (
+    "greenlet",
+    "pytest_ltm.agents",
+    "pytest_ltm.agents._reader",
+    "pytest_ltm.fillers._trivia",
+    "pytest_ltm.plugin._internals",
+    "pytest_ltm.plugin._start",
+    "pytest_ltm.plugin._yaml",
+    "pytest_ltm.testing",
+    "tiktoken",
+    "yaml",
+)
+for _name in PRELOADED:
+    importlib.import_module(_name)
+
+NEIGHBOURS = (
+    "anyio", "asyncio", "cov", "faker", "html", "hypothesispytest", "metadata", "randomly", "rerunfailures", "syrupy",
+    "timeout",
+)  # fmt: skip
+"""Plugins that most tests leave out: each has tests of its own with it."""
+
+TICKS = '''
+"""Notes what happens, in order, from whatever process."""
+import os
+PATH = os.path.join(os.path.dirname(__file__), "ticks.txt")
+def tick(*words):
+    with open(PATH, "a", encoding="utf-8") as file:
+        file.write(" ".join(map(str, words)) + "\\n")
+'''
+
+
+class Project:
+    """A folder with test files, and pytest to be run in it."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path: Path = pytester.path
+        self.neighbours: tuple[str, ...] = ()
+        """Which of the NEIGHBOURS take part."""
+        pytester.makepyfile(ticks=TICKS)
+
+    def conftest(self, source: str) -> None:
+        """Write the project's conftest."""
+        self.pytester.makeconftest(source)
+
+    def file(self, source: str, name: str = "test_it.py") -> None:
+        """Write a file; the first may go without a name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+
+    def pytest(self, *args: str, subprocess: bool = False) -> pytest.RunResult:
+        """Run pytest, in this process unless told otherwise."""
+        off = [f"-pno:{name}" for name in NEIGHBOURS if name not in self.neighbours]
+        run = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
+        return run(*off, *args)
+
+    def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> pytest.RunResult:
+        """Run the project's scenarios."""
+        return self.pytest(
+            f"--ltm-agent={agent}", f"--ltm-span={span}", "--ltm-suite=none", *args, subprocess=subprocess
+        )
+
+    @property
+    def ticks(self) -> list[str]:
+        """What the run has noted, in order."""
+        path = self.path / "ticks.txt"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def results(self) -> dict[str, dict[str, Any]]:
+        """Return the results of the latest run by scenario, agents and examples mixed."""
+        latest = (self.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
+        found: dict[str, dict[str, Any]] = {}
+        for path in sorted((self.path / ".ltm" / "runs" / latest).glob("*/results.json")):
+            for row in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:
+                found[row["scenario"]] = row
+        return found
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder of its own."""
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    return Project(pytester)
