@@ -1,0 +1,21 @@
+import asyncio
+
+
+class Bot:
+    """Looks its notes up in the background, as an agent with a database would."""
+
+    def __init__(self):
+        self.notes = asyncio.Queue()
+
+    async def reply(self, message):
+        if not message.endswith("?"):
+            await self.notes.put(message)
+            return "Noted."
+        known = [await self.notes.get() for _ in range(self.notes.qsize())]
+        for note in known:
+            await self.notes.put(note)
+        return " ".join(note for note in known if "Lisbon" in note)
+
+    async def aclose(self):
+        """Called once, when the conversation is over."""
+        print(f"closed with {self.notes.qsize()} notes")  # noqa: T201 - to be seen with -s

@@ -1,0 +1,59 @@
+"""Commands as a reader of the documentation types them: run in a folder, and their output made comparable."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# What the installed command `pytest` does; `python -m pytest` would put the working directory on sys.path.
+_PYTEST = "import sys; sys.path[:] = filter(None, sys.path); import pytest; sys.exit(pytest.main())"
+_VOLATILE = [
+    (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "RUN-ID"),
+    (re.compile(r"\bin \d+\.\d+s\b"), "in TIME"),
+    (re.compile(r"^[=_\-]{2,} | [=_\-]{2,}$"), ""),
+]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command printed, and its exit status."""
+
+    status: int
+    lines: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """Return pytest's last line as numbers by noun."""
+        last = next(line for line in reversed(self.lines) if " in TIME" in line)
+        return {noun: int(number) for number, noun in re.findall(r"(\d+) ([a-z]+)", last.partition(" in ")[0])}
+
+
+def run(command: str, folder: Path) -> Output:
+    """Run a command line of the documentation with this Python, 80 columns wide."""
+    program, *arguments = shlex.split(command, comments=True)
+    programs = {"pytest": [sys.executable, "-c", _PYTEST], "python": [sys.executable]}
+    # A run inside a run would inherit the outer one's worker, options and current test.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    done = subprocess.run(
+        [*programs[program], *arguments],
+        cwd=folder,
+        env=environment | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    return Output(done.returncode, tuple(comparable(line) for line in done.stdout.splitlines()))
+
+
+def comparable(line: str) -> str:
+    """Return a line without what differs between two equal runs, the rulers around headings, and alignment."""
+    for pattern, instead in _VOLATILE:
+        line = pattern.sub(instead, line)
+    return " ".join(line.split())

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from _commands import ROOT, comparable, run
+from _pages import blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECIPES = ROOT / "conftest_examples"
+
+EXPECTED = {
+    "first_agent": [({"passed": 3, "failed": 6}, "colours                 1.00")],
+    "plain_function": [({"failed": 18}, "accuracy                 0%      0%")],
+    "async_agent": [({"passed": 1}, "conference            1.00")],
+    "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
+    "ini_agents": [
+        ({"passed": 1, "failed": 1}, "allergy             0.00    1.00"),
+        ({"passed": 1}, "allergy             1.00"),
+    ],
+    "custom_scenario": [
+        ({"passed": 2, "failed": 2, "deselected": 2}, "FAILED  does not contain 'Tuesday'"),
+        (
+            {"passed": 2, "skipped": 3},
+            "test_my_scenarios.py ..                                                  [ 80%]",
+        ),
+    ],
+    "custom_filler": [({"passed": 9}, "total of 3            3.00")],
+}
+"""For each command in a recipe's README: the counts of its outcomes, and a line that tells."""
+
+
+def test_every_recipe_is_tested_and_listed() -> None:
+    folders = {path.name for path in RECIPES.iterdir() if path.is_dir() and path.name[0] not in "._"}
+    assert folders == set(EXPECTED)
+    index = (RECIPES / "README.md").read_text(encoding="utf-8")
+    assert all(f"[{name}]({name}/README.md)" in index for name in folders)
+
+
+@pytest.mark.parametrize("recipe", EXPECTED)
+def test_the_commands_of_a_recipe_give_what_it_says(recipe: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(RECIPES / recipe, tmp_path / recipe, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    page = blocks(folder / "README.md")
+    commands = [command for block in page if block.language == "console" for command, _ in block.commands()]
+    assert len(commands) == len(EXPECTED[recipe])
+    for command, (counts, line) in zip(commands, EXPECTED[recipe], strict=True):
+        output = run(command, folder)
+        assert output.counts() == counts, "\n".join(output.lines)
+        assert comparable(line) in output.lines, "\n".join(output.lines)
+
+
+def test_an_async_agent_is_closed_at_the_end_of_its_conversation(tmp_path: Path) -> None:
+    folder = shutil.copytree(RECIPES / "async_agent", tmp_path / "recipe")
+    output = run("pytest -s --ltm-agent=bot:Bot test_conference.py", folder)
+    assert [line for line in output.lines if "closed with" in line]
+
+
+def test_weather_takes_the_place_of_the_quiz(tmp_path: Path) -> None:
+    folder = shutil.copytree(RECIPES / "custom_filler", tmp_path / "recipe")
+    run("pytest --ltm-agent=full --ltm-filler=weather", folder)
+    [journal] = folder.glob(".ltm/runs/*/full~2k~0/journal.jsonl")
+    text = journal.read_text(encoding="utf-8")
+    assert "Here are the weather reports of today." in text
+    assert "quiz" not in text
