@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ltm._lane import Ending, Lane
     from pytest_ltm._scenario import Request
 
-UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit)
+UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
 """What must never be taken for the end of one scenario."""
 
 

@@ -1,0 +1,110 @@
+"""Conversations in memory for the engine's tests: a token is a character, so every length can be told beforehand."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._filler import FillerExchange
+from pytest_ltm._journal import Journal
+from pytest_ltm._plan import PlannedExample
+from pytest_ltm._score import Score
+from pytest_ltm.testing import Played, run_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_ltm._handle import Ltm
+    from pytest_ltm._scenario import Watcher
+    from pytest_ltm._transcript import Exchange
+
+CHARACTERS = "builtins:len"
+
+
+class Agent:
+    """Replies with the same text, except where it is told to fail; keeps what it hears."""
+
+    def __init__(self, reply: str = "ok", *, fails_at: Sequence[int] = ()) -> None:
+        self.heard: list[str] = []
+        self._reply, self._fails_at = reply, fails_at
+
+    def reply(self, message: str) -> str:
+        self.heard.append(message)
+        if len(self.heard) in self._fails_at:
+            raise RuntimeError("no answer")
+        return self._reply
+
+
+class Historian(Agent):
+    """Can also be told exchanges."""
+
+    def __init__(self, reply: str = "ok") -> None:
+        super().__init__(reply)
+        self.told: list[tuple[str, str]] = []
+
+    def accept(self, message: str, reply: str) -> None:
+        self.told.append((message, reply))
+
+
+class Dots:
+    """Filler to the character; remembers what sizes were asked for."""
+
+    def __init__(self) -> None:
+        self.asked_for: list[int] = []
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        self.asked_for.append(tokens)
+        return FillerExchange("." * max(1, min(tokens - 2, max_message_tokens)), "ok")
+
+    def configuration(self) -> object:
+        return "dots"
+
+
+class After:
+    """A watcher that can tell after so many replies; remembers what it was shown."""
+
+    def __init__(self, replies: int) -> None:
+        self.replies = replies
+        self.shown: list[list[str]] = []
+
+    def __call__(self, since: Sequence[Exchange], /) -> Score | None:
+        self.shown.append([exchange.message for exchange in since])
+        return Score(1.0, f"after {len(since)}") if len(since) >= self.replies else None
+
+
+def talk(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | None = None, **options: Any) -> Played:
+    """Play scenarios with an agent that says ok; a token is a character."""
+    return run_conversation(scenarios, agent or Agent(), **{"tokenizer": CHARACTERS, "filler": Dots(), **options})
+
+
+def events(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | None = None, **options: Any) -> list[Any]:
+    """Return the journal of a conversation."""
+    file = io.StringIO()
+    talk(scenarios, agent, journal=Journal(file), **options)
+    return [json.loads(line) for line in file.getvalue().splitlines()]
+
+
+def example(scenario: str, number: int = 0, **fields: Any) -> PlannedExample:
+    return PlannedExample(scenario=scenario, example=str(number), **fields)
+
+
+def simple(ltm: Ltm) -> None:
+    """Say and ask, with no wait between."""
+    ltm.say("blue")
+    ltm.ask("which?")
+
+
+def watching(watcher: Watcher, replies: int | None = None, *, says: str = "instruction") -> Callable[[Ltm], None]:
+    """Return a scenario that says one thing and has the replies watched."""
+
+    def watched(ltm: Ltm) -> None:
+        ltm.say(says)
+        ltm.watch(watcher, replies)
+
+    return watched
+
+
+def speakers(played: Played) -> list[str]:
+    """Return who spoke, in order; filler and opening are ""."""
+    return [exchange.by for exchange in played.transcript]
