@@ -117,15 +117,16 @@ class Agreement:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
-        judged = {"by_version": _by(self.judged, 1), "datasets": {}}
+        judged_datasets: dict[str, dict[str, Any]] = {}
         for dataset in sorted({dataset for dataset, _ in self.judged}):
             mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
             counted = _sum([tally for v, tally in mine.items() if v in REPRODUCED[self.scoring]])
-            judged["datasets"][dataset] = {**counted, "by_version": {v: _sum([mine[v]]) for v in sorted(mine)}}
+            judged_datasets[dataset] = {**counted, "by_version": {v: _sum([mine[v]]) for v in sorted(mine)}}
         datasets: dict[str, dict[str, Any]] = {}
         for (dataset, version), tally in sorted(self.all.items()):
             counts = {**_sum([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
             datasets.setdefault(dataset, {})[version] = counts
+        judged = {"by_version": _by(self.judged, 1), "datasets": judged_datasets}
         strict = {"rows": self.strict.rows, "agree": self.strict.agree}
         return {"strict": strict, "model_judged": judged, "datasets": datasets}
 

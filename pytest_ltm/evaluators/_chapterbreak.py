@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DIGITS = re.compile(r"\d+")
+_LONGEST_NUMBER = 9
 
 
 @dataclass(frozen=True, slots=True)
 class PicksOption:
     """Full marks if the only number in the last answer is that of the right option.
 
-    `current` also reads number words where the answer has no digits. `v3.5` and `paper`: the set of numbers in the answer is
-    {expected}.
+    `current` also reads number words where the answer has no digits. `v3.5` and `paper`: the set of numbers in
+    the answer is {expected}.
     """
 
     expected: int
@@ -41,7 +42,7 @@ class PicksOption:
         return Score(float(ok), reason, rule=rule, evidence=snippet(answer))
 
     def _picked(self, answer: str) -> set[int]:
-        digits = {int(digits) if len(digits) < 10 else -1 for digits in _DIGITS.findall(plain(answer))}
+        digits = {int(digits) if len(digits) <= _LONGEST_NUMBER else -1 for digits in _DIGITS.findall(plain(answer))}
         if digits or self.scoring != "current":
             return digits
         return {n for word in words(answer) if word not in ("a", "an", "one") and (n := NUMBERS.get(word))}

@@ -19,9 +19,9 @@ _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 @dataclass(frozen=True, slots=True)
 class NamesColour:
-    """Full marks if the last answer names the colour, as a word of its own, whatever its case; an example given by an answer
-    that does not know the colour is none.
+    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
 
+    An example given by an answer that does not know the colour is none.
     `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
     space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
     """

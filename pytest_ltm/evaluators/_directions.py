@@ -19,7 +19,8 @@ UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "we
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", "half a"))
 _TOKEN = re.compile(
-    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)\s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
+    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
+            \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
         |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
         |\bkilomet(?:er|re)s?\W{{1,6}}\d{{1,4}}(?!\w))
     |(?P<side>\b(?:north|south)[- ]?(?:east|west)(?:ern|wards?)?\b)
@@ -27,13 +28,14 @@ _TOKEN = re.compile(
     |(?P<open>\()|(?P<close>\))
     |(?P<line>\n)
     |(?P<end>[.!?](?=\s|$)|;|->|=>|→|\bthen\b)
-    |(?P<colon>:|\s[-–—]\s)
+    |(?P<colon>:|\s[-\u2013\u2014]\s)
     |(?P<to>\b(?:arriv(?:e|es|ing)|be|are)[ ](?:at|in)\b)
     |(?P<from>\b(?:from|of|leaving|leave|at|once|after)\b)
     |(?P<word>[^\W_]+)""",
     re.VERBOSE,
 )
 _LIES = frozenset(["is", "lies", "sits", "was", "located", "situated", "which", "being"])
+_STOPS = frozenset(".!?;")
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -120,14 +122,17 @@ class _Legs:
         """The line has named a place to leave."""
         self.describing = False
         """The sentence tells where the goal lies: no leg."""
-        self.ended = False
-        """A sentence has ended since the leg's last part."""
+        self.ended = ""
+        """What has ended since the leg's last part: "." for a sentence, "->" for a step, "" for nothing."""
+        self.touching = False
+        """Neither a place nor the end of a sentence has come since the last distance."""
         self.aside = 0
 
     def read(self, tokens: Iterator[_Token]) -> list[Leg]:
         """Return the legs of all tokens."""
         for token in tokens:
             self._take(token)
+            self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
             self.last = token
         self._close()
         return self.legs
@@ -138,22 +143,28 @@ class _Legs:
                 self._distance(_kilometres(token.text))
             case "way":
                 self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
-            case "word" if self.last.kind == "km" and token.text in _SHORT:
-                self._way(_SHORT[token.text])
             case "side":
                 self._way("?")
             case "place":
                 self._place(token.text)
             case "open" | "close":
                 self._bracket(token.kind)
-            case "colon" if self.last.kind == "place" and not self.departed:
-                self.heading = self.last.text
             case "end":
-                self.ended, self.describing = True, False
+                self.ended, self.describing = "." if token.text in _STOPS else "->", False
             case "line":
                 self._line()
-            case "word" if self.last == _Token("place", self.leg.goal or "") and token.text in _LIES:
-                self.describing = self.leg.whole
+            case "colon" | "word":
+                self._other(token)
+
+    def _other(self, token: _Token) -> None:
+        """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
+        if token.kind == "colon":
+            announced = self.last.kind == "place" and not self.departed
+            self.heading = self.last.text if announced else self.heading
+        elif self.last.kind == "km" and token.text in _SHORT:
+            self._way(_SHORT[token.text])
+        elif self.last == _Token("place", self.leg.goal or "") and token.text in _LIES:
+            self.describing = self.leg.whole
 
     def _distance(self, km: float) -> None:
         if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
@@ -169,7 +180,9 @@ class _Legs:
     def _way(self, way: str) -> None:
         if self.describing:
             return
-        said_again = self.leg.way == way and (self.parts.endswith("wk") or (self.aside and self.leg.whole))
+        said_again = self.leg.way == way and (
+            (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
+        )
         if said_again or (self.leg.way == way and self.leg.km is None and self.last.kind != "end"):
             self.parts += "w"
             return
@@ -180,7 +193,7 @@ class _Legs:
         self.parts += "w"
 
     def _begin(self) -> None:
-        self.ended = False
+        self.ended = ""
         if not self.parts:
             self.leg = Leg(origin=self.leg.origin, goal=self.heading)
             self.heading = None
@@ -194,7 +207,7 @@ class _Legs:
                 self.leg = Leg(origin=place)
             elif leg.origin is None:
                 self.leg = Leg(leg.km, leg.way, place, leg.goal)
-        elif self.parts and leg.goal is None:
+        elif self.parts and leg.goal is None and not (leg.whole and self.ended == "."):
             self.leg = Leg(leg.km, leg.way, leg.origin, place)
 
     def _bracket(self, kind: str) -> None:

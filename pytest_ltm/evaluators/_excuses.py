@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from pytest_ltm.evaluators._words import phrases, words
 
-from pytest_ltm.evaluators._words import words
-
-_KNOWS_NOT = re.compile(
-    r"\b(?:(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
-    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)|no (?:access|information|record|memory|knowledge)|"
-    r"would need (?:access|more information))\b"
+_KNOWS_NOT = phrases(
+    r"(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
+    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)",
+    r"no (?:access|information|record|memory|knowledge)",
+    r"would need (?:access|more information)",
 )
-_EXAMPLE = re.compile(
-    r"\b(?:example|template|hypothetical|placeholder|might look like|would look like|sample|assuming|suggest\w*|popular|common|typical)\b"
-)
+_EXAMPLE = phrases(
+    "example", "template", "hypothetical", "placeholder", "(?:might|would) look like", "sample", "assuming",
+    r"suggest\w*", "popular", "common", "typical",
+)  # fmt: skip
 
 
 def only_offers_example(answer: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
-from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, snippet, stem, words
+from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, phrases, snippet, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +19,14 @@ _TALK = content_stems(
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _SENTENCE = re.compile(r"[^.!?\n]+")
-_POINTS = re.compile(
-    r"\b(?:about|with|where|when|involving|regarding|concerning|mentioned|joke was|one was|it was)\b|\b(?:joke|one)$"
-)
-_SHRUGS = re.compile(
-    r"\b(?:dont|do not|didnt|did not|cant|cannot|couldnt|not|unable|no|would|could|happy|feel free|sorry|want|if|unfortunately)\b"
-)
+_POINTS = phrases(
+    "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
+    "(?:joke|one|it) was", "(?:joke|one)$",
+)  # fmt: skip
+_SHRUGS = phrases(
+    "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
+    "happy", "feel free", "sorry", "want", "if", "unfortunately",
+)  # fmt: skip
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2

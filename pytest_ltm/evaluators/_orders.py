@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm.evaluators._menu import DRINK_ADJECTIVES, FILLERS, Item, Menu
-from pytest_ltm.evaluators._words import stem, words
+from pytest_ltm.evaluators._words import phrases, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,26 +18,36 @@ _SENTENCE = re.compile(r"[^.!?\n;]+[.!?;]?")
 _WILL = "ill|i will|we will|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
-_CUE = re.compile(
-    rf"\b(?:(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep)"
-    rf"|(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)"
-    rf"|(?:{_MAY}) (?:i|we|you)(?: also| please| just| still| then| maybe)* (?:have|get|order|start|bring|change|try|do)"
-    r"|lets (?:go|have|start|try)|give me|get me|bring me|let me (?:have|try|get|order)|decided (?:to|on)"
-    r"|want (?:to (?:order|have|try)|the|a|an|some)|how about|make (?:it|that)|go with|followed by|(?:change|switch) .{0,40}to)\b"
+_CUE = phrases(
+    rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep)",
+    rf"(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)",
+    rf"(?:{_MAY}) (?:i|we|you)(?: (?:also|please|just|still|then|maybe)){{0,3}} "
+    r"(?:have|get|order|start|bring|change|try|do)",
+    r"lets (?:go|have|start|try)",
+    r"(?:give|get|bring) me",
+    r"let me (?:have|try|get|order)",
+    r"decided (?:to|on)",
+    r"want (?:to (?:order|have|try)|the|a|an|some)",
+    r"how about|make (?:it|that)|go with|followed by",
+    r"(?:change|switch) .{0,40}to",
 )
-_ASIDE = re.compile(
-    r"\b(?:tell me|tell us|recommend\w*|suggest\w*|torn|between|which|what|is there|are there|do you have|would you say|"
-    r"looking forward|look forward|maybe|perhaps|if (?:the|it|theres|there is|you)|comes with|still available|debating|deciding|leaning|tempting|"
-    r"tempted|considering|not sure|just to confirm)\b"
-)
-_GONE = re.compile(
-    r"\b(?:unavailable|isnt available|not available|not being available|being out|sold out|too bad|disappoint\w*|shame|sorry to hear)\b"
-)
+_ASIDE = phrases(
+    "tell (?:me|us)", r"recommend\w*", r"suggest\w*", "torn", "between", "which", "what", "(?:is|are) there",
+    "do you have", "would you say", "look(?:ing)? forward", "maybe", "perhaps", "if (?:the|it|theres|there is|you)",
+    "comes with", "still available", "debating", "deciding", "leaning", "tempting", "tempted", "considering",
+    "not sure", "just to confirm",
+)  # fmt: skip
+_GONE = phrases(
+    "unavailable", "(?:isnt|not|not being) available", "being out", "sold out", "too bad", r"disappoint\w*", "shame",
+    "sorry to hear",
+)  # fmt: skip
 _COURSE = (
-    r"\b(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)|for dessert|to start"
+    "(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)",
+    "for dessert",
+    "to start",
 )
-_FANCIED = re.compile(rf"{_COURSE}|\b(?:sounds|calling my name|for me|my choice|my order)\b")
-_CHOSEN = re.compile(rf"(?:{_COURSE})\b")
+_FANCIED = phrases(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
+_CHOSEN = phrases(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
 _NOT = (

@@ -11,7 +11,7 @@ from pytest_ltm._score import Check, Score, Unscored
 from pytest_ltm.evaluators._menu import FILLERS, Menu
 from pytest_ltm.evaluators._orders import read_order
 from pytest_ltm.evaluators._rules import Scoring, check_scoring, standing_in
-from pytest_ltm.evaluators._words import snippet, words
+from pytest_ltm.evaluators._words import phrases, snippet, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,29 +25,54 @@ STAGES = (
 )
 RULE = "restaurant/1"
 
-_MACHINE = re.compile(
-    r"\b(?:an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)|language model|text based|"
-    r"(?:cant|cannot|dont|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)|not a (?:customer|guest|diner)|"
-    r"(?:not|no longer) in a restaurant)\b"
+_MACHINE = phrases(
+    r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)",
+    "language model",
+    "text based",
+    r"(?:cant|cannot|dont|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)",
+    "not a (?:customer|guest|diner)",
+    "(?:not|no longer) in a restaurant",
 )
-_HOST = re.compile(
-    r"\b(?:what about you|how about you|and you$|what are you in the mood|what can i (?:get|do|bring)|(?:what|anything) would you like|"
-    r"let me know your|let me know what you|can help you|help you (?:decide|choose|with)|happy to (?:help|assist|recommend)|"
-    r"you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)|would you like (?:a|an|some|something|to)|we (?:have|offer) a|here is (?:our|the) menu|"
-    r"are you looking for|enjoy your (?:meal|drink|food|\w+ \w+))\b"
+_HOST = phrases(
+    "(?:what|how) about you",
+    "and you$",
+    "what are you in the mood",
+    "what can i (?:get|do|bring)",
+    "(?:what|anything) would you like",
+    "let me know (?:your|what you)",
+    "can help you",
+    "help you (?:decide|choose|with)",
+    "happy to (?:help|assist|recommend)",
+    "you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)",
+    "would you like (?:a|an|some|something|to)",
+    "we (?:have|offer) a",
+    "here is (?:our|the) menu",
+    "are you looking for",
+    r"enjoy your (?:meal|drink|food|\w+ \w+)",
 )
 _OTHER_SPEAKER = re.compile(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
-_MISTAKE = re.compile(
-    r"\b(?:(?:didnt|did not|dont recall|dont remember|do not recall|never|dont think i|dont believe i) (?:order|ordering|ordered|ask|request|having)\w*|"
-    r"i (?:had |have |actually |originally |had originally |had initially |initially |clearly )?(?:ordered|requested|asked for)|"
-    r"mix up|mixup|mistake\w*|mistaken|(?:not|isnt|wasnt|isnt quite|is not) what (?:i|we)|wrong (?:dish|order|meal|plate|food|one|item)|"
-    r"misunderstanding|supposed to (?:be|have|get)|different from what|changed my order|my order was|that isnt my|not my order)\b"
+_ORDERED = "(?:ordered|requested|asked for)"
+_MISTAKE = phrases(
+    r"(?:didnt|did not|never|(?:dont|do not) (?:recall|remember|think i|believe i)) "
+    r"(?:order|ask|request|having)\w*",
+    f"i (?:had |have |actually |clearly )?(?:originally |initially )?{_ORDERED}",
+    r"mix up|mixup|mistake\w*|misunderstanding",
+    "(?:not|isnt|wasnt|isnt quite) what (?:i|we)",
+    "wrong (?:dish|order|meal|plate|food|one|item)",
+    "supposed to (?:be|have|get)",
+    "different from what",
+    "changed my order",
+    "my order was",
+    "(?:that isnt|not) my order",
 )
-_CONTENT = re.compile(
-    r"\b(?:(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?(?:ordered|requested|asked for)|no mistake|"
-    r"thank you for (?:bringing )?(?:what|everything) i ordered|(?:what|that|dish|meal|food|everything) i (?:ordered|requested|asked for))\b"
+_VAGUE = ("house", "large", "small", "cold")
+_CONTENT = phrases(
+    f"(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?{_ORDERED}",
+    "no mistake",
+    f"thank you for (?:bringing )?(?:what|everything) i {_ORDERED}",
+    f"(?:dish|meal|food|everything) i {_ORDERED}",
 )
 
 

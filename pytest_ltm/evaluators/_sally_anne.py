@@ -18,7 +18,8 @@ _ARTICLES = frozenset(("the", "a", "an", "in", "inside", "at", "on", "his", "her
 _LONGEST_PLAIN_ANSWER = 12
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _PLACED = re.compile(
-    r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)"
+    r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?"
+    r"\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)"
 )
 
 

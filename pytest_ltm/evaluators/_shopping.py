@@ -17,6 +17,11 @@ Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+_TIMES = re.compile(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
+_FIRST_WORD = re.compile(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
+_MOST = 10**9
+_UNREADABLE = 10**12
+"""A quantity that equals none: the item is there, how many cannot be told."""
 _ITEM_KEYS = ("item", "name", "product")
 _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
@@ -142,13 +147,15 @@ def _entry(entry: Any) -> Item | None:
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}
     name = next((fields[key] for key in _ITEM_KEYS if isinstance(fields.get(key), str)), None)
-    counts = (_count(fields[key]) for key in _COUNT_KEYS if key in fields)
-    return None if name is None else (name, next((n for n in counts if n is not None), 0 if counts else 1) or 0)
+    told = [fields[key] for key in _COUNT_KEYS if key in fields]
+    counts = [n for value in told if (n := _count(value)) is not None]
+    unreadable = _UNREADABLE if told else 1
+    return None if name is None else (name, counts[0] if counts else unreadable)
 
 
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
-    parts = words(re.sub(r"(?<=\d)\s*[x×]|[x×](?=\d)", " ", plain(line[:200])))
+    parts = words(_TIMES.sub(" ", plain(line[:200])))
     numbers = [n for part in parts if (n := _count(part)) is not None]
     name = " ".join(part for part in parts if _count(part) is None)
     return (name, numbers[0] if numbers else 1) if name else None
@@ -159,8 +166,7 @@ def _count(value: Any) -> int | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
-        return int(value) if value == value and abs(value) < 1e9 and value == int(value) else None  # noqa: PLR0124
-    if isinstance(value, str) and len(value) < 20:
-        word = value.strip().lower()
-        return int(word) if word.isascii() and word.isdigit() else NUMBERS.get(word)
+        return int(value) if abs(value) <= _MOST and value == int(value) else None
+    if isinstance(value, str) and (word := _FIRST_WORD.match(value.lower())):
+        return int(word[1]) if word[1].isdigit() else NUMBERS.get(word[1])
     return None

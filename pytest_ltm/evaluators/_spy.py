@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class DecodesMessages:
     """(Keyword groups found - 1 if a keyword of another message appears) / groups, not below 0.
 
-    Keywords match as whole words; under `v3.5` and `paper` with their case, under `current` whatever their case, the expected
-    ones also in the plural.
+    Keywords match as whole words; under `v3.5` and `paper` with their case, under `current` whatever their case,
+    the expected ones also in the plural.
     """
 
     expected: tuple[tuple[str, ...], ...]

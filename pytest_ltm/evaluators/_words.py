@@ -66,6 +66,11 @@ def joined(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
+def phrases(*alternatives: str) -> re.Pattern[str]:
+    """Return a pattern for any of the alternatives (regular expressions), at the bounds of words."""
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b")
+
+
 def has_phrase(joined_text: str, phrase: str) -> bool:
     """Tell whether a text, as `joined` returns it, holds all words of the phrase in a row."""
     needle = joined(phrase)
