@@ -76,6 +76,7 @@ class Channel:
         began = self._timings.clock()
         try:
             with self._around(by):
+                self._speaker.announce(by)
                 self._speaker.tell_time(now)
                 reply = self._speaker.ask(text)
         except AgentFault as fault:

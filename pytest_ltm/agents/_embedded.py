@@ -36,11 +36,18 @@ def _reader(policy: str) -> Callable[[str], AgentSource]:
     return make
 
 
+def _replay(argument: str) -> AgentSource:
+    from pytest_ltm.agents._replay import make_replay  # noqa: PLC0415 - other agents do without
+
+    return source(make_replay(argument), spec=f"replay:{argument}")
+
+
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     "full": _reader("full"),
     "window": _reader("window"),
     "bm25": _reader("bm25"),
     "forgetful": _reader("forgetful"),
+    "replay": _replay,
     "echo": _simple(Echo),
     "silent": _simple(Silent),
 }
@@ -48,12 +55,13 @@ EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
 
 
 def describe_embedded() -> list[tuple[str, str]]:
-    """Return for each embedded agent a spec that works as it stands, and a sentence about it."""
+    """Return for each embedded agent a spec (FILE stands for a path), and a sentence about it."""
     return [
         ("full", "Reads by rules and forgets nothing: shows that every scenario can be solved."),
         ("window:8k", "The same reader, seeing only the last 8,000 tokens (any number does)."),
         ("bm25:8k", "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25."),
         ("forgetful:0.2", "The same reader, forgetting every fifth exchange at random."),
+        ("replay:FILE", "Gives the replies recorded in a journal.jsonl, or in a published master log."),
         ("echo", "Replies with the message itself."),
         ("silent", "Replies with the empty text."),
     ]

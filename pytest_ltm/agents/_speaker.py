@@ -67,6 +67,12 @@ class Speaker:
         if "TimeAware" in self.powers:
             self._call("tell_time", now)
 
+    def announce(self, example: str) -> None:
+        """Tell a replaying agent of ours which example speaks next; no agent under test is ever told."""
+        announce = getattr(self.agent, "ltm_announce", None)
+        if announce is not None:
+            announce(example)
+
     def usage(self) -> Usage | None:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
         if "ReportsUsage" not in self.powers:

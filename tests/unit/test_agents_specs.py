@@ -83,18 +83,22 @@ def test_an_argument_that_cannot_be_used_is_an_error_with_an_example(spec: str) 
     assert unknown(spec).endswith(("'window:8k'", "Write 'full'"))
 
 
-def test_every_described_agent_can_be_made_as_described() -> None:
+def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
+    recording = tmp_path / "journal.jsonl"
+    recording.write_text(
+        '{"event": "message", "exchange": 0, "text": "Hello."}\n{"event": "reply", "exchange": 0, "text": "Hi."}\n'
+    )
     described = describe_embedded()
     assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
     for spec, sentence in described:
-        assert isinstance(find(spec).make().reply("Hello."), str)
+        assert isinstance(find(spec.replace("FILE", str(recording))).make().reply("Hello."), str)
         assert sentence.endswith(".")
 
 
 def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
-    assert "There are bm25, echo, forgetful, full, silent, window" in text
+    assert "There are bm25, echo, forgetful, full, replay, silent, window" in text
     assert "mypkg.bot:Bot" in text
 
 
