@@ -39,17 +39,15 @@ class Report:
         suite = settings.suite.name if settings.suite else "none"
         lines = [
             f"ltm: agents: {agents}",
-            f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}; seed: {settings.seed}",
-            (
-                f"ltm: seed {settings.seed}, trials {settings.trials}, filler {settings.filler}, "
-                f"tokenizer {settings.tokenizer}, scoring {settings.scoring}, time {settings.time}"
-            ),
+            f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
+            f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
+            f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
         ]
         if self._run.plays:
-            lines.append(f"ltm: run folder {self._run.folder.shown()}")
+            lines.append(f"ltm: run folder: {self._run.folder.shown()}")
         if settings.definitions is not None:
-            lines.append(f"ltm: definitions from {settings.definitions.path}")
-        if config.pluginmanager.hasplugin("rerunfailures") or config.pluginmanager.hasplugin("pytest_rerunfailures"):
+            lines.append(f"ltm: definitions: {settings.definitions.path}")
+        if getattr(config.option, "reruns", None):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
         return lines
 
