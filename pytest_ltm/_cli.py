@@ -1,0 +1,68 @@
+"""The commands of `python -m pytest_ltm`: one table; each command's module is imported when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._errors import LtmError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "python -m pytest_ltm"
+USAGE = 2
+"""The exit status of a command that cannot be understood or carried out."""
+
+
+class Command(NamedTuple):
+    """One command: `main(argv) -> exit status` of a module."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "list": Command("_listing", "list the suites, scenarios or agents that come with pytest-ltm"),
+    "agreement": Command("_agreement", "score published results again and count how often the verdicts agree"),
+    "benchmark": Command("_benchmarks._command", "measure what pytest-ltm itself costs"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry a command out; return its exit status, 2 with a sentence on stderr if there is none of this name."""
+    words = sys.argv[1:] if argv is None else argv
+    command, *rest = words or ["--help"]
+    if command in {"-h", "--help"}:
+        print(_help())
+        return 0
+    if command not in COMMANDS:
+        print(
+            f"{PROGRAM}: there is no command {command!r}.{did_you_mean(command, COMMANDS)} "
+            f"There are {', '.join(COMMANDS)}; --help says what they do.",
+            file=sys.stderr,
+        )
+        return USAGE
+    module = importlib.import_module(f"pytest_ltm.{COMMANDS[command].module}")
+    try:
+        status: int = module.main(rest)
+    except LtmError as error:
+        print(f"{PROGRAM} {command}: {error}", file=sys.stderr)
+        return USAGE
+    return status
+
+
+def _help() -> str:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} COMMAND [...]",
+        description="Everything about long-term memory tests that is not a run. Runs are started with pytest, "
+        "as in: pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
+        add_help=False,
+    )
+    commands = parser.add_argument_group("commands (each has a --help of its own)")
+    for name, command in COMMANDS.items():
+        commands.add_argument(name, help=command.help)
+    return parser.format_help().rstrip()
