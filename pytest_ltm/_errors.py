@@ -72,3 +72,18 @@ def did_you_mean(wrong: str, known: object) -> str:
     names = sorted(str(name) for name in known)  # type: ignore[attr-defined]
     near = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def told(error: BaseException) -> str:
+    """Return type and text of an exception on one line of bearable length, whatever its `__str__` does."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        lines = ["(its text cannot be read)"]
+    text = lines[0] if lines else ""
+    name = type(error).__name__
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return f"{name}: {short}" if short else name
+
+
+_LONGEST = 300

@@ -8,7 +8,7 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._dotted import dotted
+from pytest_ltm._dotted import DottedPath
 from pytest_ltm._errors import TokenizerError, did_you_mean
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def counter(name: str) -> TokenCounter:
     if name == APPROX:
         return TokenCounter(name, _approximate, additive=True)
     if ":" in name:
-        return TokenCounter(name, _checked(name, dotted(name, TokenizerError, "tokenizer")))
+        return TokenCounter(name, _checked(name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()))
     encode = encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
     return TokenCounter(name, lambda text: len(encode(text)), additive=name in _CARRIED or name in _SOURCES)
 

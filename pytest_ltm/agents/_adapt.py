@@ -9,9 +9,9 @@ import weakref
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from pytest_ltm._errors import AgentError
+from pytest_ltm._errors import AgentError, told
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
-from pytest_ltm.agents._powers import powers, required, takes, told
+from pytest_ltm.agents._powers import powers, required, takes
 from pytest_ltm.agents._protocols import POWERS, Agent, Reply, Resettable
 
 if TYPE_CHECKING:

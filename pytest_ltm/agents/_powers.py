@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentError
+from pytest_ltm._errors import AgentError, told
 from pytest_ltm.agents._protocols import POWERS, Stateless
 
 if TYPE_CHECKING:
@@ -46,21 +46,6 @@ def required(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     positional = [p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     return positional, [p.name for p in needed if p.kind is p.KEYWORD_ONLY]
-
-
-def told(error: BaseException) -> str:
-    """Return type and text of an exception on one line of bearable length, whatever its `__str__` does."""
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
-        lines = ["(its text cannot be read)"]
-    text = lines[0] if lines else ""
-    name = type(error).__name__
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return f"{name}: {short}" if short else name
-
-
-_LONGEST = 300
 
 
 def _keeps(agent: object, power: type) -> bool:

@@ -7,10 +7,10 @@ import math
 import reprlib
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError
+from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm.agents._deadline import OutOfTime, call_within
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
-from pytest_ltm.agents._powers import powers, takes, told
+from pytest_ltm.agents._powers import powers, takes
 from pytest_ltm.agents._protocols import Agent, Reply, Usage
 
 if TYPE_CHECKING:

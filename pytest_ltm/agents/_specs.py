@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._dotted import DottedPath, is_dotted
 from pytest_ltm._errors import AgentError, ConfigurationError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, source
-from pytest_ltm.agents._dotted import is_dotted, resolve
 from pytest_ltm.agents._embedded import EMBEDDED, describe_embedded
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def find(spec: str, *, base: Path | None = None, known: Iterable[str] = ()) -> A
     names = sorted({*EMBEDDED, *known})
     hint = did_you_mean(name, names)
     if is_dotted(spec) and not _NOT_DOTTED.match(spec):
-        return source(resolve(spec, base=base, hint=hint), spec=spec)
+        return source(DottedPath(spec, what="agent", error=AgentError, hint=hint).resolve(base), spec=spec)
     raise AgentError(f"unknown agent {spec!r}.{hint or _file_hint(spec)} {_there_are(names)}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from pytest_ltm._dotted import dotted
+from pytest_ltm._dotted import DottedPath
 from pytest_ltm._errors import FillerError, did_you_mean
 from pytest_ltm.fillers._trivia import TriviaFiller
 from pytest_ltm.fillers._triviaqa import pool_of_file
@@ -31,7 +31,7 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
             f"unknown filler {spec!r}.{did_you_mean(spec, ['trivia'])} "
             "Known: trivia, trivia:PATH, or 'package.module:factory'"
         )
-    return _made(spec, dotted(spec, FillerError, "filler"), rng, counter)
+    return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
 
 
 def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:

@@ -184,9 +184,9 @@ def test_a_function_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("code", "spec", "message"),
     [
-        ("", "no_such_module_here:count", r"cannot import 'no_such_module_here' \(ModuleNotFoundError"),
-        ("1/0", "bad_count:count", r"cannot import 'bad_count' \(ZeroDivisionError"),
-        ("", "bad_count:count", r"module 'bad_count' has no 'count'"),
+        ("", "no_such_module_here:count", r"there is no module 'no_such_module_here'"),
+        ("1/0", "bad_count:count", r"importing 'bad_count' failed with ZeroDivisionError"),
+        ("", "bad_count:count", r"module 'bad_count'.* has no 'count'"),
         ("count = 3", "bad_count:count", r"is no function from a text to its number of tokens: 3"),
         ("def count(text): return len(text) / 4", "bad_count:count", r"returned 0\.5 for ' a'"),
         ("def count(text): return -1", "bad_count:count", r"returned -1"),

@@ -7,9 +7,10 @@ from pytest_ltm.agents.reading.colours import Colours
 from pytest_ltm.agents.reading.general import General
 from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
+from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
-ABILITIES: tuple[Ability, ...] = (Trivia(), Instructions(), Jokes(), Colours(), General())
+ABILITIES: tuple[Ability, ...] = (Trivia(), Instructions(), Jokes(), Colours(), SallyAnne(), General())
 """In the order in which they are offered a message; the first that claims it replies."""
