@@ -161,6 +161,7 @@ class Conversation:
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
         position, now = self.channel.transcript.position, self.channel.clock.now
+        self._agenda.advance(position=position, now=now)  # a clock on the wall has moved on meanwhile
         tokens, time = lane.targets(wait, position=position, now=now)
         self.channel.journal.write("wait", example=lane.example.key, tokens=tokens, time=time.isoformat())
         self._agenda.suspend(lane.index, tokens=tokens, time=time)

@@ -1,0 +1,225 @@
+"""The handle that scenarios speak through, and the sheet that they are scored on."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._clock import START
+from pytest_ltm._errors import ScenarioError
+from pytest_ltm._handle import Ltm, Sheet
+from pytest_ltm._scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._score import Check, Score, Unscored
+
+if TYPE_CHECKING:
+    from pytest_ltm._scenario import Request
+
+PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
+
+
+class Recorder:
+    """Takes the handle's requests and answers them."""
+
+    def __init__(self, answer: str = "ok") -> None:
+        self.requests: list[Request] = []
+        self.answer = answer
+
+    def __call__(self, request: Request) -> str:
+        self.requests.append(request)
+        return self.answer
+
+
+def handle(send: Any = None, **options: Any) -> Ltm:
+    return Ltm(
+        send or Recorder(), **{"now": lambda: START, "example": 0, "span": 2000, "rng": random.Random(0), **options}
+    )
+
+
+# --- speaking
+
+
+def test_say_and_ask_return_the_reply() -> None:
+    send = Recorder("Teal.")
+    assert handle(send).say("Hello") == "Teal."
+    assert handle(send).ask("Which?") == "Teal."
+    assert send.requests == [Say("Hello"), Ask("Which?")]
+
+
+@pytest.mark.parametrize("about", ["one", ["one"], ("one",), iter(["one"])])
+def test_a_question_may_say_what_it_is_about(about: Any) -> None:
+    send = Recorder()
+    handle(send).ask("Which?", about=about)
+    assert send.requests == [Ask("Which?", ("one",))]
+
+
+def test_a_wait_takes_any_way_to_write_a_duration() -> None:
+    send = Recorder()
+    handle(send).wait(span=0.5, tokens=10, time="1h 30m")
+    assert send.requests == [Wait(span=0.5, tokens=10, time=timedelta(minutes=90))]
+
+
+def test_a_wait_backwards_is_refused_before_anybody_hears_of_it() -> None:
+    send = Recorder()
+    for conditions in ({"tokens": -1}, {"span": -0.5}, {"time": -1}, {"time": timedelta(-1)}):
+        with pytest.raises(ScenarioError, match="cannot wait backwards"):
+            handle(send).wait(**conditions)
+    assert send.requests == []
+
+
+def test_a_watcher_is_handed_over() -> None:
+    def watcher(_: object) -> None:
+        return None
+
+    send = Recorder()
+    handle(send).watch(watcher, replies=3)
+    handle(send).watch(watcher)
+    assert send.requests == [Watch(watcher, 3), Watch(watcher, None)]
+
+
+def test_play_performs_the_steps_in_order_and_returns_the_answers() -> None:
+    steps = (Say("one"), Wait(span=0.5), Ask("two"), Say("three"), Ask("four"))
+    send = Recorder("Teal.")
+    assert handle(send).play(Definition(steps=steps)) == ["Teal.", "Teal."]
+    assert tuple(send.requests) == steps
+    assert handle(send).play(iter(steps[:1])) == []
+
+
+@pytest.mark.parametrize("step", ["just a text", Watch(lambda _: None), None])
+def test_play_refuses_what_is_no_step(step: Any) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        handle().play([step])
+    assert str(caught.value) == f"play() performs Say, Ask and Wait, not {step!r}"
+
+
+def test_the_handle_tells_where_and_when_it_is() -> None:
+    ltm = handle(example="7", span=None)
+    assert (ltm.example, ltm.span, ltm.now) == ("7", None, START)
+
+
+def test_the_handle_has_a_generator_of_its_own() -> None:
+    assert handle(rng=random.Random(7)).random.random() == random.Random(7).random()
+
+
+def test_a_missing_definition_says_how_to_give_one() -> None:
+    with pytest.raises(ScenarioError, match=r"no definition\. Give it one: @pytest\.mark\.ltm\(generate=f\)"):
+        _ = handle().definition
+    definition = Definition(steps=(Ask("x"),))
+    assert handle(definition=definition).definition is definition
+
+
+# --- what it notes
+
+
+def test_a_check_returns_whether_it_holds_and_is_noted() -> None:
+    ltm = handle()
+    assert ltm.check("it is so", [1]) is True
+    assert ltm.check("it is not so", "") is False
+    assert ltm.sheet.checks == [PASSED, FAILED]
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.25, True])
+def test_a_score_is_a_number_from_zero_to_one(value: float) -> None:
+    ltm = handle()
+    ltm.score(value, "for a reason")
+    assert ltm.sheet.said == Score(float(value), "for a reason")
+
+
+@pytest.mark.parametrize("verdict", [Score(0.5, "half", rule="x/1"), Unscored("nobody could tell")])
+def test_a_verdict_is_taken_as_it_is(verdict: Score | Unscored) -> None:
+    ltm = handle()
+    ltm.score(verdict)
+    assert ltm.sheet.said is verdict
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), None, "much", [1]])
+def test_what_is_no_score_is_refused(value: Any) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        handle().score(value)
+    assert str(caught.value) == f"ltm.score({value!r}): a score is a number from 0 to 1"
+
+
+def test_nobody_scores_twice() -> None:
+    ltm = handle()
+    ltm.score(0.5, "half")
+    with pytest.raises(ScenarioError, match=r"scored twice: Score\(value=0.5, .* then 0.7\. Use check\(\) for parts"):
+        ltm.score(0.7)
+
+
+# --- the sheet
+
+
+def verdict(sheet: Sheet, *watched: Score | Unscored, pass_mark: float = 1.0) -> Score | Unscored:
+    return sheet.verdict(watched, pass_mark=pass_mark)
+
+
+def test_who_noted_nothing_and_failed_nowhere_has_full_marks() -> None:
+    assert verdict(Sheet()) == Score(1.0, "no assertion failed")
+
+
+def test_the_score_is_the_share_of_the_checks_passed() -> None:
+    assert verdict(Sheet([PASSED, FAILED, PASSED, PASSED])) == Score(
+        0.75, "it is not so", checks=(PASSED, FAILED, PASSED, PASSED)
+    )
+
+
+def test_a_failed_assertion_is_one_more_failed_check() -> None:
+    sheet = Sheet([PASSED])
+    sheet.fail("assert 1 == 2")
+    assert verdict(sheet) == Score(0.5, "assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False)))
+
+
+def test_what_was_said_replaces_the_checks() -> None:
+    assert verdict(Sheet([FAILED, FAILED], said=Score(0.9, "nearly"))) == Score(0.9, "nearly")
+
+
+def test_no_score_excuses_an_assertion_that_failed_after_it() -> None:
+    sheet = Sheet([PASSED], said=Score(1.0, "all right"))
+    sheet.fail("assert 1 == 2")
+    assert verdict(sheet) == Score(
+        0.5, "assert 1 == 2", checks=(Check("assert 1 == 2", ok=False), Check("all right", ok=True))
+    )
+
+
+def test_a_watchers_verdict_alone_is_the_verdict() -> None:
+    alone = Score(0.3, "seen", rule="prospective_memory/1", evidence="...")
+    assert verdict(Sheet(), alone) is alone
+
+
+def test_a_watchers_verdict_counts_as_one_check() -> None:
+    assert verdict(Sheet([PASSED, PASSED]), Score(0.0, "quoted early")) == Score(
+        2 / 3, "quoted early", checks=(PASSED, PASSED, Check("quoted early", ok=False))
+    )
+
+
+def test_two_watchers_count_as_two_checks() -> None:
+    both = verdict(Sheet(), Score(1.0, "in time"), Score(0.0, "too early"))
+    assert both == Score(0.5, "too early", checks=(Check("in time", ok=True), Check("too early", ok=False)))
+
+
+def test_a_watchers_partial_credit_is_kept() -> None:
+    combined = verdict(Sheet([PASSED]), Score(0.5, "half of it"))
+    assert isinstance(combined, Score)
+    assert combined.value == 0.75
+
+
+def test_a_watchers_zero_earns_nothing_though_any_score_passes() -> None:
+    combined = verdict(Sheet([PASSED]), Score(0.0, "nothing"), pass_mark=0.0)
+    assert isinstance(combined, Score)
+    assert combined.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("sheet", "watched"),
+    [
+        (Sheet([PASSED], said=Unscored("nobody could tell")), []),
+        (Sheet([FAILED]), [Score(1.0, "seen"), Unscored("nobody could tell")]),
+        (Sheet(said=Score(1.0, "all right")), [Unscored("nobody could tell")]),
+    ],
+)
+def test_any_part_that_nobody_could_tell_makes_the_whole_unscored(
+    sheet: Sheet, watched: list[Score | Unscored]
+) -> None:
+    assert verdict(sheet, *watched) == Unscored("nobody could tell")
