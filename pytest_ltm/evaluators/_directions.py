@@ -17,7 +17,7 @@ UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "we
 """One kilometre in each direction: east is the first coordinate, north the second."""
 
 _SHORT = {way[0]: way for way in UNIT}
-_ONE = "|".join((*ONES, *TENS, "a", "an", "half a"))
+_ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
 _TOKEN = re.compile(
     rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
             \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b

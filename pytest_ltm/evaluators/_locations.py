@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_MOST_TELLINGS = 4
+
+
 @dataclass(frozen=True, slots=True)
 class LeadsTo:
     """Full marks if the directions in the last answer lead from the start of the route to its end.
@@ -70,8 +73,18 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
             tellings.append([])
         tellings[-1].append(leg)
         if leg.goal == goal:
-            return _trimmed(tellings[-1])
-    return _trimmed(tellings[-1])
+            return _once(_trimmed(tellings[-1]))
+    return _once(_trimmed(tellings[-1]))
+
+
+def _once(legs: list[Leg]) -> list[Leg]:
+    """Return a route that is told several times in a row once."""
+    moves = [(leg.km, leg.way) for leg in legs]
+    for times in range(2, _MOST_TELLINGS + 1):
+        size, rest = divmod(len(moves), times)
+        if size > 1 and not rest and moves == moves[:size] * times:
+            return legs[:size]
+    return legs
 
 
 def _trimmed(legs: Sequence[Leg]) -> list[Leg]:

@@ -77,8 +77,11 @@ def says(sentence: str, answer: str) -> bool:
 
 
 def _near(wanted: str, window: str, needed: set[str]) -> bool:
-    shared = len(needed & set(words(window)))
-    return shared >= _WORTH_COMPARING * len(needed) and rouge_l(wanted, window) > _NEAR
+    said = words(window)
+    shared = [at for at, word in enumerate(said) if word in needed]
+    if len({said[at] for at in shared}) < _WORTH_COMPARING * len(needed):
+        return False
+    return rouge_l(wanted, " ".join(said[shared[0] : shared[-1] + 1])) > _NEAR
 
 
 def _written_out(text: str) -> str:
