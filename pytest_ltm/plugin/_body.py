@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,15 +100,17 @@ class ItemBody(GreenBody):
         if self._stretch is None:
             raise LtmInternalError("a body speaks before its setup")
         began = stopwatch()
-        with self._stretch.active():
-            yield
-        self._seconds += stopwatch() - began
+        try:
+            with self._stretch.active():
+                yield
+        finally:
+            self._seconds += stopwatch() - began
 
     def talking(self) -> AbstractContextManager[None]:
-        """Return what surrounds the agent's reply to it: what the agent prints belongs to this item."""
+        """Return what surrounds the agent's reply to it: what it prints, logs and warns of is this item's."""
         if self._stretch is None:
             raise LtmInternalError("a body speaks before its setup")
-        return self._stretch.captures()
+        return self._stretch.claims()
 
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
@@ -188,10 +190,9 @@ class ItemBody(GreenBody):
 
     def _teardown(self) -> pytest.TestReport:
         self._setup_state.let_go(self.item)
-        with ExitStack() as stack:
-            if self._stretch is not None:
-                stack.enter_context(self._stretch.warnings.active())
-                stack.enter_context(self._stretch.fixtures())
+        if self._stretch is None:
+            return internals.empty_teardown(self.item)
+        with self._stretch.warnings.active(), self._stretch.fixtures():
             report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
         internals.dispose(self.item)
         return report

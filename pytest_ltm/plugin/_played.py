@@ -147,7 +147,7 @@ class PlayedConversation:
     def _around(self, by: str) -> Iterator[None]:
         body = self.bodies.get(by)
         claimed = body is not None and not body.reported
-        output = body.talking() if body is not None and claimed else internals.unclaimed_output(self.config)
+        output = body.talking() if body is not None and claimed else internals.unclaimed(self.config)
         with output, _time.around_agent(self._settings.time, self._clock):
             yield
 

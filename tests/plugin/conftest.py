@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,7 +68,9 @@ class Project:
         """Run pytest, in this process unless told otherwise."""
         off = [f"-pno:{name}" for name in NEIGHBOURS if name not in self.neighbours]
         run = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
-        return run(*off, *args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")  # the filters of the outer run are not the project's
+            return run(*off, *args)
 
     def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> pytest.RunResult:
         """Run the project's scenarios."""

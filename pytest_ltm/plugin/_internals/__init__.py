@@ -12,8 +12,8 @@ logging.LogCaptureHandler with the two stash keys of caplog; WorkerInteractor.it
 """
 
 from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, dispose, prepare
-from pytest_ltm.plugin._internals._phases import failed_setup, phase, show_item
-from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed_output, worker_interactor
+from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, phase, show_item
+from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed, worker_interactor
 from pytest_ltm.plugin._internals._tree_setup import TreeSetupState, install
 from pytest_ltm.plugin._internals._warnings import Warnings
 
@@ -24,11 +24,12 @@ __all__ = [
     "TreeSetupState",
     "Warnings",
     "dispose",
+    "empty_teardown",
     "failed_setup",
     "install",
     "phase",
     "prepare",
     "show_item",
-    "unclaimed_output",
+    "unclaimed",
     "worker_interactor",
 ]

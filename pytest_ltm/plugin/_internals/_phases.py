@@ -26,6 +26,13 @@ def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
     return report
 
 
+def empty_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Return the report of the teardown of an item that was never set up: plugins wait for it."""
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(lambda: None, when="teardown")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    return report
+
+
 def show_item(item: pytest.Item) -> None:
     """Show the item as `--setup-show` does."""
     if pytest.version_tuple >= (9, 1):

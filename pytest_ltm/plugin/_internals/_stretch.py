@@ -37,7 +37,7 @@ class Stretch:
         self._log: LogCaptureHandler | None = None
         self._root_level: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.warnings = Warnings(item)
+        self.warnings = Warnings(item.config, item)
 
     def begin_call(self) -> None:
         """Prepare what caplog shows of the call phase."""
@@ -53,8 +53,14 @@ class Stretch:
     @contextmanager
     def active(self) -> Iterator[None]:
         """Put this item's state in place meanwhile."""
+        with self.claims(), self._own_loop():
+            yield
+
+    @contextmanager
+    def claims(self) -> Iterator[None]:
+        """Make what is printed, logged and warned of meanwhile this item's, whoever does it."""
         with ExitStack() as stack:
-            for swap in (self.warnings.active, self._current, self._logs, self.captures, self._own_loop):
+            for swap in (self.warnings.active, self._current, self._logs, self.captures):
                 stack.enter_context(swap())
             yield
 
@@ -168,18 +174,22 @@ class Stretch:
 
 
 @contextmanager
-def unclaimed_output(config: pytest.Config) -> Iterator[None]:
-    """Keep what is printed for no example's sake (filler, opening) off the screen, unless -s shows everything."""
+def unclaimed(config: pytest.Config) -> Iterator[None]:
+    """Keep what is said for no example's sake (filler, opening) to itself.
+
+    What is printed stays off the screen, unless -s shows everything; warnings follow the filters of the
+    configuration, not those of whichever item pytest asks for, and are told as nobody's.
+    """
     capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
-    if capture is None or Stretch.in_debugger:
+    nobodys = Warnings(config, None)
+    with ExitStack() as stack:
+        stack.callback(nobodys.close)
+        stack.enter_context(nobodys.active())
+        if capture is not None and not Stretch.in_debugger:
+            capture.resume_global_capture()
+            stack.callback(capture.read_global_capture)
+            stack.callback(capture.suspend_global_capture, in_=False)
         yield
-        return
-    capture.resume_global_capture()
-    try:
-        yield
-    finally:
-        capture.suspend_global_capture(in_=False)
-        capture.read_global_capture()
 
 
 def worker_interactor(config: pytest.Config) -> Any:

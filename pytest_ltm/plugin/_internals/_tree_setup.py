@@ -10,6 +10,8 @@ from _pytest.nodes import Node
 from _pytest.outcomes import TEST_OUTCOME
 from _pytest.runner import SetupState
 
+from pytest_ltm.plugin._internals._warnings import remember_warnings
+
 if TYPE_CHECKING:
     import pytest
 
@@ -66,4 +68,5 @@ def install(session: pytest.Session) -> TreeSetupState:
     """Replace the session's setup state; LTM runs only."""
     state = TreeSetupState()
     session._setupstate = state
+    remember_warnings(session.config)
     return state

@@ -6,58 +6,64 @@ import warnings
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from _pytest.warnings import catch_warnings_for_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
+WarningState = tuple[Any, Any, Any]
+
+OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
+"""The state outside of all items: inside, the marks of whichever item pytest asks for hold."""
 
 
 class Warnings:
-    """The warning filters and records of one item, put in place for each stretch of it.
+    """The warning filters and records of one item (None: of nobody), put in place for each stretch of it.
 
     pytest.warns, recwarn and filterwarnings marks then work in bodies that take turns.
     """
 
-    def __init__(self, item: pytest.Item) -> None:
-        config = item.config
+    def __init__(self, config: pytest.Config, item: pytest.Item | None) -> None:
         self._recording: AbstractContextManager[None] | None = None
+        filters, *rest = config.stash[OUTSIDE]
+        self._inside: WarningState = (list(filters), *rest)
         if config.pluginmanager.has_plugin("warnings"):
-            outside = _warning_state()
-            self._recording = catch_warnings_for_item(config=config, ihook=item.ihook, when="runtest", item=item)
-            self._recording.__enter__()
-            self._inside = _warning_state()
-            _set_warning_state(outside)
+            ihook = config.hook if item is None else item.ihook
+            recording = catch_warnings_for_item(config=config, ihook=ihook, when="runtest", item=item)
+            with self.active():
+                recording.__enter__()
+            self._recording = recording
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Put this item's warning state in place meanwhile."""
-        if self._recording is None:
-            yield
-            return
-        outside = _warning_state()
+        """Put this warning state in place meanwhile."""
+        around = _warning_state()
         _set_warning_state(self._inside)
         try:
             yield
         finally:
             self._inside = _warning_state()
-            _set_warning_state(outside)
+            _set_warning_state(around)
 
     def close(self) -> None:
         """Hand the recorded warnings to pytest."""
         recording, self._recording = self._recording, None
         if recording is not None:
-            outside = _warning_state()
-            recording.__exit__(None, None, None)
-            _set_warning_state(outside)
+            with self.active():
+                recording.__exit__(None, None, None)
 
 
-def _warning_state() -> tuple[Any, Any, Any]:
+def remember_warnings(config: pytest.Config) -> None:
+    """Take the present state as that outside of all items."""
+    config.stash[OUTSIDE] = _warning_state()
+
+
+def _warning_state() -> WarningState:
     return warnings.filters, warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
 
 
-def _set_warning_state(state: tuple[Any, Any, Any]) -> None:
+def _set_warning_state(state: WarningState) -> None:
     module: Any = warnings
     module.filters, module.showwarning, module._showwarnmsg_impl = state
     # Modules remember which warnings they have shown; they must look at the new filters.

@@ -1,0 +1,528 @@
+"""What is printed, logged and warned of belongs to the scenario that did it, however many are in progress."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+TALKATIVE = """
+import logging, sys
+
+class Talkative:
+    def reply(self, message):
+        print(f"agent heard {message[:20]}")
+        print(f"agent warns about {message[:20]}", file=sys.stderr)
+        logging.getLogger("agent").warning("agent logs %s", message[:20])
+        return message
+"""
+PAIR = """
+import logging, sys
+
+def talk(ltm, name):
+    print(name, "out before")
+    ltm.say(f"{name} speaks")
+    ltm.wait(span=0.5)
+    print(name, "out after")
+    print(name, "err after", file=sys.stderr)
+    logging.warning("%s logs", name)
+    assert ltm.ask(f"{name} asks") == "never"
+
+def test_a(ltm): talk(ltm, "A")
+def test_b(ltm): talk(ltm, "B")
+"""
+
+
+def section_of(result: pytest.RunResult, title: str, test: str) -> list[str]:
+    """Return the lines of a captured section in the report of one test."""
+    lines = iter(result.outlines)
+    for line in lines:
+        if re.match(rf"_+ .*{test}\[.* _+$", line):
+            break
+    for line in lines:
+        if re.match("__+ ", line):
+            return []
+        if re.match(rf"-+ {title} -+$", line):
+            break
+    return list(itertools.takewhile(lambda line: not re.match("[-_=]{5}", line), lines))
+
+
+def test_captured_output_is_in_the_report_of_the_scenario_that_wrote_it(project: Project) -> None:
+    project.file(PAIR)
+
+    result = project.ltm()
+
+    result.assert_outcomes(failed=2)
+    for name in "AB":
+        test = f"test_{name.lower()}"
+        assert section_of(result, "Captured stdout call", test) == [f"{name} out before", f"{name} out after"]
+        assert section_of(result, "Captured stderr call", test) == [f"{name} err after"]
+        (logged,) = section_of(result, "Captured log call", test)
+        assert logged.endswith(f"{name} logs")
+
+
+def test_what_the_agent_prints_and_logs_is_in_the_report_of_the_scenario_that_spoke(project: Project) -> None:
+    project.file(PAIR)
+    project.file(TALKATIVE, "bot.py")
+
+    result = project.ltm(agent="bot:Talkative")
+
+    result.assert_outcomes(failed=2)
+    for name in "AB":
+        test = f"test_{name.lower()}"
+        assert section_of(result, "Captured stdout call", test) == [
+            f"{name} out before", f"agent heard {name} speaks",
+            f"{name} out after", f"agent heard {name} asks",
+        ]  # fmt: skip
+        assert section_of(result, "Captured stderr call", test) == [
+            f"agent warns about {name} speaks", f"{name} err after", f"agent warns about {name} asks",
+        ]  # fmt: skip
+        logged = [line.partition(".py:")[2].split(" ", 1)[1] for line in section_of(result, "Captured log call", test)]
+        assert logged == [f"agent logs {name} speaks", f"{name} logs", f"agent logs {name} asks"]
+    assert "Filler" not in "".join(section_of(result, "Captured stdout call", "test_a"))
+
+
+def test_what_the_agent_prints_for_fillers_sake_is_nobodys(project: Project) -> None:
+    project.file("def test_a(ltm):\n    ltm.say('A')\n    ltm.wait(span=0.9)\n    assert ltm.ask('A?') == 'never'")
+    project.file(TALKATIVE, "bot.py")
+
+    result = project.ltm(agent="bot:Talkative")
+
+    assert section_of(result, "Captured stdout call", "test_a") == ["agent heard A", "agent heard A?"]
+    assert "\n".join(result.outlines).count("agent heard") == 2
+
+
+@pytest.mark.parametrize("capture", ["fd", "sys"])
+def test_every_kind_of_capture_keeps_scenarios_apart(project: Project, capture: str) -> None:
+    project.file(PAIR)
+
+    result = project.ltm(f"--capture={capture}")
+
+    assert section_of(result, "Captured stdout call", "test_a") == ["A out before", "A out after"]
+
+
+def test_fd_capture_sees_what_other_programs_write(project: Project) -> None:
+    project.file(
+        """
+import os
+
+def test_a(ltm):
+    ltm.say("A")
+    ltm.wait(span=0.5)
+    os.system("echo from the shell")
+    assert ltm.ask("A?") == "never"
+"""
+    )
+
+    result = project.ltm()
+
+    assert section_of(result, "Captured stdout call", "test_a") == ["from the shell"]
+
+
+def test_s_shows_everything_at_once(project: Project) -> None:
+    project.file(PAIR)
+
+    result = project.ltm("-s")
+
+    lines = re.findall("[AB] out (?:before|after)", "\n".join(result.outlines))
+    assert lines == ["A out before", "B out before", "A out after", "B out after"]
+    result.stdout.no_fnmatch_line("*Captured stdout*")
+
+
+@pytest.mark.parametrize("missing", ["logging", "warnings"])
+def test_scenarios_run_without_pytests_own(project: Project, missing: str) -> None:
+    project.file(PAIR)
+
+    result = project.ltm(f"-pno:{missing}")
+
+    result.assert_outcomes(failed=2)
+    assert section_of(result, "Captured stdout call", "test_a") == ["A out before", "A out after"]
+
+
+@pytest.mark.parametrize("fixture", ["capsys", "capfd"])
+def test_capturing_fixtures_of_two_scenarios_see_their_own_output_only(project: Project, fixture: str) -> None:
+    project.file(
+        f"""
+def talk(ltm, {fixture}, name):
+    print(name, "before")
+    ltm.say(f"{{name}} speaks")
+    ltm.wait(span=0.5)
+    print(name, "after")
+    ltm.ask(f"{{name}} asks")
+    assert {fixture}.readouterr().out == f"{{name}} before\\n{{name}} after\\n"
+    with {fixture}.disabled():
+        print(name, "shown")
+
+def test_a(ltm, {fixture}): talk(ltm, {fixture}, "A")
+def test_b(ltm, {fixture}): talk(ltm, {fixture}, "B")
+def test_c(ltm):
+    print("C before")
+    ltm.say("C speaks")
+    ltm.wait(span=0.5)
+    assert ltm.ask("C asks") == "never"
+"""
+    )
+
+    result = project.ltm()
+
+    result.assert_outcomes(passed=2, failed=1)
+    assert section_of(result, "Captured stdout call", "test_c") == ["C before"]
+    result.stdout.fnmatch_lines(["*A shown", "*B shown"])
+
+
+def test_capsys_of_a_scenario_sees_what_the_agent_prints_for_it(project: Project) -> None:
+    project.file(TALKATIVE, "bot.py")
+    project.file(
+        """
+def test_a(ltm, capsys):
+    ltm.say("A speaks")
+    ltm.wait(span=0.5)
+    ltm.ask("A asks")
+    assert capsys.readouterr().out == "agent heard A speaks\\nagent heard A asks\\n"
+"""
+    )
+
+    project.ltm(agent="bot:Talkative").assert_outcomes(passed=1)
+
+
+def test_output_of_fixtures_is_in_the_sections_of_setup_and_teardown(project: Project) -> None:
+    project.file(
+        """
+import pytest
+
+@pytest.fixture
+def noisy(request):
+    print("up", request.node.originalname)
+    yield
+    print("down", request.node.originalname)
+
+def talk(ltm, name):
+    ltm.say(name)
+    ltm.wait(span=0.5)
+    assert ltm.ask(f"{name}?") == "never"
+
+def test_a(ltm, noisy): talk(ltm, "A")
+def test_b(ltm, noisy): talk(ltm, "B")
+"""
+    )
+
+    result = project.ltm("-rA")
+
+    for name in ("test_a", "test_b"):
+        assert section_of(result, "Captured stdout setup", name) == [f"up {name}"]
+        assert section_of(result, "Captured stdout teardown", name) == [f"down {name}"]
+
+
+def test_caplog_of_two_scenarios_has_its_own_records_and_levels(project: Project) -> None:
+    project.file(TALKATIVE, "bot.py")
+    project.file(
+        """
+import logging
+import pytest
+
+@pytest.fixture
+def before():
+    logging.getLogger("x").warning("in setup")
+
+def test_a(ltm, before, caplog):
+    caplog.set_level(logging.DEBUG)
+    logging.debug("A before")
+    ltm.say("A speaks")
+    ltm.wait(span=0.5)
+    logging.debug("A after")
+    assert caplog.messages == ["A before", "agent logs A speaks", "A after"]
+    assert [record.message for record in caplog.get_records("setup")] == ["in setup"]
+    with caplog.at_level(logging.ERROR):
+        logging.warning("dropped")
+        ltm.wait(span=0.7)
+        logging.warning("dropped, too")
+    assert "A after" in caplog.text
+    caplog.clear()
+    ltm.ask("A asks")
+    assert caplog.messages == ["agent logs A asks"]
+
+def test_b(ltm, caplog):
+    logging.debug("not shown at this level")
+    logging.warning("B before")
+    ltm.say("B speaks")
+    ltm.wait(span=0.6)
+    logging.info("not shown at this level")
+    ltm.ask("B asks")
+    assert caplog.messages == ["B before", "agent logs B speaks", "agent logs B asks"]
+
+def test_c(ltm):
+    level = logging.getLogger().level
+    ltm.say("C speaks")
+    ltm.wait(span=0.6)
+    assert logging.getLogger().level == level
+    ltm.ask("C asks")
+"""
+    )
+
+    project.ltm(agent="bot:Talkative").assert_outcomes(passed=3)
+
+
+def test_caplog_in_a_teardown_has_the_records_of_the_body(project: Project) -> None:
+    project.file(
+        """
+import logging
+import pytest
+from ticks import tick
+
+@pytest.fixture
+def noted(caplog):
+    yield
+    tick([record.message for record in caplog.get_records("call")])
+
+def talk(ltm, name):
+    logging.warning("%s before", name)
+    ltm.say(name)
+    ltm.wait(span=0.5)
+    logging.warning("%s after", name)
+    ltm.ask(f"{name}?")
+
+def test_a(ltm, noted): talk(ltm, "A")
+def test_b(ltm, noted): talk(ltm, "B")
+"""
+    )
+
+    project.ltm().assert_outcomes(passed=2)
+
+    assert project.ticks == ["['A before', 'A after']", "['B before', 'B after']"]
+
+
+def test_recwarn_of_two_scenarios_has_its_own_warnings(project: Project) -> None:
+    project.file(
+        """
+import warnings
+
+def talk(ltm, recwarn, name):
+    warnings.warn(f"{name} before", UserWarning)
+    ltm.say(name)
+    ltm.wait(span=0.5)
+    warnings.warn(f"{name} after", UserWarning)
+    ltm.ask(f"{name}?")
+    assert [str(one.message) for one in recwarn] == [f"{name} before", f"{name} after"]
+
+def test_a(ltm, recwarn): talk(ltm, recwarn, "A")
+def test_b(ltm, recwarn): talk(ltm, recwarn, "B")
+"""
+    )
+
+    project.ltm("-W", "error").assert_outcomes(passed=2)
+
+
+def test_pytest_warns_spans_a_wait_and_sees_its_own_scenario_and_agent_only(project: Project) -> None:
+    project.file(
+        """
+import warnings
+
+class Bot:
+    def reply(self, message):
+        warnings.warn(f"agent about {message[:8]}", FutureWarning)
+        return message
+""",
+        "bot.py",
+    )
+    project.file(
+        """
+import warnings
+import pytest
+
+def talk(ltm, name):
+    with pytest.warns(Warning) as seen:
+        ltm.say(f"{name} speaks")
+        ltm.wait(span=0.5)
+        warnings.warn(f"{name} warns", UserWarning)
+    assert [str(one.message) for one in seen] == [f"agent about {name} speaks"[:20], f"{name} warns"]
+    ltm.ask(f"{name} asks")
+
+def test_a(ltm): talk(ltm, "A")
+def test_b(ltm): talk(ltm, "B")
+"""
+    )
+
+    project.ltm(agent="bot:Bot").assert_outcomes(passed=2)
+
+
+def test_filterwarnings_marks_hold_for_their_own_scenario_only(project: Project) -> None:
+    project.file(
+        """
+import warnings
+import pytest
+
+def talk(ltm, name):
+    ltm.say(name)
+    ltm.wait(span=0.5)
+    warnings.warn(f"{name} warns", UserWarning)
+    ltm.ask(f"{name}?")
+
+@pytest.mark.filterwarnings("error")
+def test_a(ltm):
+    with pytest.raises(UserWarning):
+        talk(ltm, "A")
+    ltm.ask("A??")
+
+@pytest.mark.filterwarnings("ignore")
+def test_b(ltm):
+    talk(ltm, "B")
+
+def test_c(ltm):
+    talk(ltm, "C")
+"""
+    )
+
+    result = project.ltm()
+
+    result.assert_outcomes(passed=3, warnings=1)
+    result.stdout.fnmatch_lines(["*warnings summary*", "test_it.py::test_c*", "*UserWarning: C warns"])
+
+
+def test_under_w_error_a_warning_is_the_error_of_its_own_scenario(project: Project) -> None:
+    project.file(
+        """
+import warnings
+
+def test_a(ltm):
+    ltm.say("A")
+    ltm.wait(span=0.5)
+    ltm.ask("A?")
+
+def test_b(ltm):
+    ltm.say("B")
+    ltm.wait(span=0.5)
+    warnings.warn("B warns", UserWarning)
+"""
+    )
+
+    result = project.ltm("-W", "error")
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at setup of test_b*", "E *UserWarning: B warns"])
+
+
+def test_the_current_test_is_the_one_that_speaks(project: Project) -> None:
+    project.file(
+        """
+import os
+
+class Bot:
+    def reply(self, message):
+        return os.environ.get("PYTEST_CURRENT_TEST", "")
+""",
+        "bot.py",
+    )
+    project.file(
+        """
+import os
+
+def talk(ltm, request):
+    expected = f"{request.node.nodeid} (call)"
+    assert ltm.say("hello") == expected
+    ltm.wait(span=0.5)
+    assert os.environ["PYTEST_CURRENT_TEST"] == expected
+    assert ltm.ask("hello?") == expected
+
+def test_a(ltm, request): talk(ltm, request)
+def test_b(ltm, request): talk(ltm, request)
+"""
+    )
+
+    project.ltm(agent="bot:Bot").assert_outcomes(passed=2)
+
+
+def test_context_variables_are_each_scenarios_own(project: Project) -> None:
+    project.file(
+        """
+import contextvars
+import pytest
+
+WHO = contextvars.ContextVar("WHO", default="nobody")
+
+@pytest.fixture
+def someone():
+    WHO.set("someone of a fixture")
+
+def test_a(ltm):
+    WHO.set("A")
+    ltm.say("A")
+    ltm.wait(span=0.5)
+    assert WHO.get() == "A"
+    ltm.ask("A?")
+
+def test_b(ltm, someone):
+    assert WHO.get() == "someone of a fixture"
+    ltm.say("B")
+    ltm.wait(span=0.5)
+    assert WHO.get() == "someone of a fixture"
+    ltm.ask("B?")
+"""
+    )
+
+    project.ltm().assert_outcomes(passed=2)
+
+
+def test_v_shows_one_line_for_each_scenario_in_the_order_in_which_they_end(project: Project) -> None:
+    project.file(
+        """
+def talk(ltm, span):
+    ltm.say("hello")
+    ltm.wait(span=span)
+    ltm.ask("hello?")
+
+def test_a(ltm): talk(ltm, 0.9)
+def test_b(ltm): talk(ltm, 0.2)
+"""
+    )
+
+    result = project.ltm("-v")
+
+    result.stdout.fnmatch_lines(
+        ["test_it.py::test_b[[]echo-300-0-0[]] PASSED *50%*", "test_it.py::test_a[[]echo-300-0-0[]] PASSED *100%*"]
+    )
+
+
+def test_vv_s_prints_every_exchange_live(project: Project) -> None:
+    project.file(
+        "def test_a(ltm):\n    ltm.say('A speaks')\n    ltm.wait(span=0.5)\n    print('awake')\n    ltm.ask('A asks')"
+    )
+
+    result = project.ltm("-vv", "-s")
+
+    result.stdout.fnmatch_lines(["*a/0 *", "*you: *A speaks", "*agent: A speaks", "awake*", "*you: *A asks"])
+
+
+def test_what_the_agent_warns_of_for_fillers_sake_is_not_an_items_error(project: Project) -> None:
+    project.file(
+        """
+import warnings
+
+class Bot:
+    def reply(self, message):
+        if not message.startswith("A"):
+            warnings.warn("for filler's sake", FutureWarning)
+        return message
+""",
+        "bot.py",
+    )
+    project.file(
+        """
+import pytest
+
+@pytest.mark.filterwarnings("error")
+def test_a(ltm):
+    ltm.say("A speaks")
+    ltm.wait(span=0.5)
+    ltm.ask("A asks")
+"""
+    )
+
+    result = project.ltm(agent="bot:Bot")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*FutureWarning: for filler's sake"])
