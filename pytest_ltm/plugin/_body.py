@@ -85,7 +85,7 @@ class ItemBody(GreenBody):
         if self.item.config.getoption("setupshow", False):
             internals.show_item(self.item)
         if not self._setup.passed:
-            self.error = _SetupEnded()
+            self.error = _why_it_ended(self._setup)
             return None
         stretch.begin_call()
         return super().begin()
@@ -150,7 +150,7 @@ class ItemBody(GreenBody):
         self._stretch.warnings.close()
 
     def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
-        if self._setup is not None and isinstance(ending.error, _SetupEnded):
+        if self._setup is not None and not self._setup.passed:
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
@@ -201,5 +201,13 @@ class ItemBody(GreenBody):
 BelowPassMark.__module__ = "builtins"  # pytest shows the module of any other
 
 
-class _SetupEnded(Exception):
-    """The setup failed or skipped the item: its own report says why."""
+class SetupFailed(Exception):
+    """A fixture failed; the report of the setup has the traceback."""
+
+
+def _why_it_ended(setup: pytest.TestReport) -> BaseException:
+    if setup.failed:
+        crash = getattr(setup.longrepr, "reprcrash", None)
+        return SetupFailed(crash.message if crash is not None else str(setup.longrepr))
+    said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
+    return pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))

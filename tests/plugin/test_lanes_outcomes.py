@@ -301,3 +301,35 @@ def test_c(ltm):
     result.assert_outcomes(passed=3)
     names = [line.partition("::")[2].partition("[")[0] for line in result.outlines if "PASSED" in line]
     assert names == ["test_a", "test_b", "test_c"] or names.index("test_a") > 0
+
+
+def test_the_record_says_why_a_scenario_never_began(project: Project) -> None:
+    project.file(
+        """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise ValueError("broken fixture")
+
+def test_a(ltm, broken): ltm.ask("never")
+@pytest.mark.skip(reason="not today")
+def test_b(ltm): ltm.ask("never")
+@pytest.mark.xfail(run=False, reason="known")
+def test_c(ltm): ltm.ask("never")
+@pytest.fixture
+def skips():
+    pytest.skip("not here")
+def test_d(ltm, skips): ltm.ask("never")
+"""
+    )
+
+    project.ltm().assert_outcomes(errors=1, skipped=2, xfailed=1)
+
+    found = {name: (row["outcome"], row["score"], row["reason"]) for name, row in project.results().items()}
+    assert found == {
+        "a": ("error", None, "SetupFailed: ValueError: broken fixture"),
+        "b": ("skipped", None, "not today"),
+        "c": ("skipped", None, "[NOTRUN] known"),
+        "d": ("skipped", None, "not here"),
+    }
