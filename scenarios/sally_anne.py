@@ -1,0 +1,225 @@
+"""Sally-Anne: a puppet play told line by line; where a puppet will look depends on what it has seen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say, spread
+from pytest_ltm.evaluators import AnswersWord
+
+PUPPETS = (
+    "Apollonia", "Crispin", "Fanchette", "Grimbold", "Hildegund", "Isidor", "Kunigunde", "Melchior", "Odila",
+    "Pankraz", "Rosamund", "Wendelin",
+)  # fmt: skip
+ROOMS = ("ballroom", "cloakroom", "dungeon", "pantry", "scullery", "stable", "turret", "washhouse")
+CONTAINERS = (
+    "barrel", "casket", "cauldron", "cupboard", "drawer", "hamper", "hatbox", "pouch", "sack", "satchel", "trunk",
+    "urn",
+)  # fmt: skip
+THINGS = ("crown", "feather", "horseshoe", "marble", "medal", "puzzle", "slipper", "thimble", "trumpet", "wig")
+
+OPENING = (
+    "I am watching a puppet play and shall tell you what happens in it as it goes on; when it is over I shall ask "
+    "you about it. A puppet sees everything that is or happens in the room it is in, and nothing of other rooms. "
+    "Just follow along."
+)
+PREFIX = "Puppet play: "
+ENTERS = ("{who} comes into the {room}.", "{who} walks into the {room}.", "{who} steps into the {room}.")
+LEAVES = ("{who} leaves the {room}.", "{who} walks out of the {room}.", "{who} goes away from the {room}.")
+LIES = ("The {thing} lies in the {box} of the {room}.", "In the {room}, the {thing} is kept in the {box}.")
+MOVES = ("{who} puts the {thing} into the {box}.", "{who} moves the {thing} to the {box}.")
+REMARKS = (
+    "{who} sneezes three times.", "{who} sings about a {thing}.", "{who} has dreamt of a {thing}.",
+    "{who} is proud of a new pair of boots.", "{who} wishes for a {thing}.", "{who} laughs at nothing in particular.",
+)  # fmt: skip
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "first": ("Where will {who} look for the {thing}?", "Where will {who} go to find the {thing}?"),
+    "second": (
+        "Where does {who} believe that {whom} will look for the {thing}?",
+        "Where will {whom} look for the {thing}, as {who} believes?",
+    ),
+    "start": ("Where was the {thing} at the very beginning?", "Where was the {thing} at first?"),
+    "end": ("Where is the {thing} really, now at the end?", "Where is the {thing} in truth by now?"),
+}
+CLOSING = (
+    'The puppet play is over. {question} Reply as JSON with the one place it is kept in, like {{"answer": "place"}}.'
+)
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "theory_of_mind": ("first", "second"),
+    "world": ("start", "end"),
+    "any": ("first", "second", "start", "end"),
+}
+SHORTEST, LONGEST = 9, 12
+"""Lines of a play."""
+
+
+class Stage:
+    """Who is where, where the things are, and who has come to believe what: a puppet sees the room it is in.
+
+    People who are in one room with a thing know where it is, and know of each other that they do.
+    """
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, str | None] = {}
+        """Where everybody is; None: nowhere in sight."""
+        self.things: dict[str, list[tuple[str | None, str]]] = {}
+        """The rooms and containers in which each thing has been, in order."""
+        self.beliefs: dict[tuple[str, str], str] = {}
+        """By person and thing: the container that it is in as far as they know."""
+        self.second: dict[tuple[str, str, str], str] = {}
+        """By person, other person and thing: what the first believes that the second believes."""
+
+    def enter(self, who: str, room: str) -> None:
+        """Somebody comes into a room and sees what is there."""
+        self.rooms[who] = room
+        self._look(room)
+
+    def leave(self, who: str) -> None:
+        """Somebody leaves and sees nothing any more."""
+        self.rooms[who] = None
+
+    def put(self, thing: str, box: str, room: str | None) -> None:
+        """A thing is in a container of a room, from the beginning or moved there."""
+        self.things.setdefault(thing, []).append((room, box))
+        self._look(room)
+
+    def present(self, room: str | None) -> list[str]:
+        """Return who is in a room, in the order of their first appearance."""
+        return [who for who, place in self.rooms.items() if place == room and place is not None]
+
+    def _look(self, room: str | None) -> None:
+        people = self.present(room)
+        for thing, places in self.things.items():
+            place, box = places[-1]
+            if place == room:
+                self.beliefs.update({(who, thing): box for who in people})
+                self.second.update({(who, other, thing): box for who in people for other in people})
+
+
+@dataclass
+class Story:
+    """A play in the making: its lines, and the stage they lead to."""
+
+    rng: random.Random
+    stage: Stage = field(default_factory=Stage)
+    lines: list[str] = field(default_factory=list)
+    visits: dict[str, int] = field(default_factory=dict)
+    """How often each puppet has come into the room of the thing."""
+
+    def tell(self, wordings: tuple[str, ...], **names: str) -> None:
+        """Add a line."""
+        self.lines.append(PREFIX + self.rng.choice(wordings).format(**names))
+
+
+def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return a play of 9 to 12 lines over 90 % of the span, then a question of `question_type`.
+
+    `question_type` is "theory_of_mind" (default: where somebody will look, or is believed to look), "world" (where
+    the thing was or is) or "any". Two of three answers about beliefs are false beliefs. Expected is the container.
+    """
+    kind = parameters.get("question_type", "theory_of_mind")
+    if kind not in KINDS:
+        raise ValueError(f"question_type is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    asked, false = rng.choice(KINDS[kind]), rng.random() < 2 / 3
+    fitting: list[_Candidate] = []
+    while not fitting:
+        thing, *others = rng.sample(THINGS, 4)
+        story = _story(rng, thing, others)
+        if len(story.lines) <= LONGEST:
+            fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
+    chosen = rng.choice(fitting)
+    question = rng.choice(QUESTIONS[asked]).format(who=chosen.who, whom=chosen.whom, thing=thing)
+    steps = spread([Say(OPENING), *map(Say, story.lines), Ask(CLOSING.format(question=question))])
+    boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
+    extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
+    return Definition(steps=steps, expected=chosen.answer, parameters={**parameters, **extra})
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    answer: str
+    false: bool
+    """The answer is not where the thing really is."""
+    who: str = ""
+    whom: str = ""
+
+
+def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
+    """Yield the questions of one kind that the story answers beyond doubt.
+
+    Second-order questions are about puppets that came into the room but once: whoever comes back and finds the thing
+    elsewhere may wonder who was there meanwhile.
+    """
+    stage, places = story.stage, [box for _, box in story.stage.things[thing]]
+    if asked in ("start", "end"):
+        yield _Candidate(places[0] if asked == "start" else places[-1], false=False)
+    elif asked == "first":
+        for (who, _), box in stage.beliefs.items():
+            yield _Candidate(box, box != places[-1], who)
+    else:
+        for (who, whom, _), box in stage.second.items():
+            if who != whom and story.visits[who] == 1:
+                yield _Candidate(box, box != places[-1], who, whom)
+
+
+def _story(rng: random.Random, thing: str, others: list[str]) -> Story:
+    """Return a play in which the thing is moved two or three times, and so has been in three or more places."""
+    story = Story(rng)
+    puppets, boxes = rng.sample(PUPPETS, 3), rng.sample(CONTAINERS, 4)
+    room, side = rng.sample(ROOMS, 2)
+    for who in puppets[:2]:
+        _enter(story, who, room)
+    story.stage.put(thing, boxes.pop(), room)
+    story.tell(LIES, thing=thing, box=story.stage.things[thing][-1][1], room=room)
+    moves = rng.choice((2, 3))
+    while moves or len(story.lines) < SHORTEST:
+        inside = story.stage.present(room)
+        act = rng.choice(("enter", "leave", "move", "move", "remark"))
+        if act == "move" and moves and inside:
+            _move(story, rng.choice(inside), thing, boxes.pop())
+            moves -= 1
+        elif act == "enter" and len(inside) < len(puppets):
+            _enter(story, rng.choice([who for who in puppets if who not in inside]), rng.choice((room, room, side)))
+        elif act == "leave" and inside:
+            _leave(story, rng.choice(inside))
+        elif act == "remark":
+            story.tell(REMARKS, who=rng.choice(puppets), thing=rng.choice(others))
+    return story
+
+
+def _enter(story: Story, who: str, room: str) -> None:
+    if story.stage.rooms.get(who) == room:
+        return
+    if story.stage.rooms.get(who):
+        _leave(story, who)
+    story.stage.enter(who, room)
+    story.visits[who] = story.visits.get(who, 0) + 1
+    story.tell(ENTERS, who=who, room=room)
+
+
+def _leave(story: Story, who: str) -> None:
+    story.tell(LEAVES, who=who, room=str(story.stage.rooms[who]))
+    story.stage.leave(who)
+
+
+def _move(story: Story, who: str, thing: str, box: str) -> None:
+    story.stage.put(thing, box, story.stage.rooms[who])
+    story.tell(MOVES, who=who, thing=thing, box=box)
+
+
+@pytest.mark.ltm(
+    generate=sally_anne,
+    skills="T",
+    version="1",
+    reset="You can forget the puppet play and everybody in it.",
+)
+def test_sally_anne(ltm: Ltm) -> None:
+    """Knows where a puppet of the play will look, or is believed to look, for a thing that was moved meanwhile."""
+    answers = ltm.play(ltm.definition)
+    others = tuple(ltm.definition.parameters.get("other_places", ()))
+    ltm.score(AnswersWord(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
