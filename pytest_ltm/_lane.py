@@ -99,7 +99,9 @@ class Watching:
             return
         replies = self.request.replies
         if replies is not None and len(self.since) >= replies:
-            self.verdict = Unscored(f"the watcher could not tell within {replies} replies")
+            self.verdict = Unscored(
+                f"the watcher could not tell within {replies} {'reply' if replies == 1 else 'replies'}"
+            )
         elif at_end:
             self.verdict = Unscored("the watcher could not tell before the conversation ended")
 

@@ -10,7 +10,7 @@ import json
 import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from _naive_agenda import Compared
 from hypothesis import strategies as st
@@ -28,13 +28,13 @@ from pytest_ltm._scenario import Ask, Say, Wait
 from pytest_ltm._score import Score
 from pytest_ltm._tokens import TokenCounter
 from pytest_ltm.agents._protocols import Reply
+from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._lane import Ending, Lane
     from pytest_ltm._transcript import Exchange
-    from pytest_ltm.agents._speaker import Speaker
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)
@@ -246,29 +246,33 @@ class Player(GreenBody):
         self.record.lanes[self.key] = lane
 
 
-class Voice:
+class Mute:
+    """Never asked: its speaker answers for it."""
+
+    def reply(self, message: str) -> str:
+        raise NotImplementedError
+
+
+class Voice(Speaker):
     """An agent, as the channel knows it."""
 
     def __init__(self, case: Case) -> None:
+        super().__init__(Mute(), timeout=None)
         self.case = case
         self.calls = self.streak = self.after_the_end = 0
         self.gone = False
         self.powers = frozenset({"AcceptsHistory"} if case.accepts_history else ())
         self.max_message_tokens = case.max_message_tokens
 
-    def tell_time(self, now: datetime) -> None:
-        """Nobody asks."""
+    def ask(self, message: str) -> Reply:
+        del message
+        return Reply("r" * self.case.replies[self._count() % len(self.case.replies)])
 
-    def ask(self, _message: str) -> Reply:
-        return Reply("r" * self.case.replies[self._call() % len(self.case.replies)])
+    def tell(self, message: str, reply: str) -> None:
+        del message, reply
+        self._count()
 
-    def tell(self, _message: str, _reply: str) -> None:
-        self._call()
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def _call(self) -> int:
+    def _count(self) -> int:
         number, self.calls = self.calls, self.calls + 1
         self.after_the_end += self.gone
         fatal = number == self.case.fatal
@@ -361,9 +365,7 @@ def play(case: Case, *, shuffled: int | None = None) -> Record:
             player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0)
         )  # fmt: skip
         player.sheet = player.ltm.sheet
-    channel = Channel(
-        cast("Speaker", record.voice), COUNTER, clock, Journal(record.file), Timings(), heard=record.heard
-    )  # fmt: skip
+    channel = Channel(record.voice, COUNTER, clock, Journal(record.file), Timings(), heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]
     record.conversation = Conversation(plan, bodies, channel=channel, filler=Dots(), counter=COUNTER)
     agenda = record.conversation._agenda
