@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from pytest_ltm.agents.reading._notes import Ability, Appends, Note, Notebook, Turn
+from pytest_ltm.agents.reading.chapter_break import ChapterBreak
 from pytest_ltm.agents.reading.colours import Colours
 from pytest_ltm.agents.reading.general import General
 from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
+from pytest_ltm.agents.reading.names import Names
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
-ABILITIES: tuple[Ability, ...] = (Trivia(), Instructions(), Jokes(), Colours(), SallyAnne(), General())
+ABILITIES: tuple[Ability, ...] = (
+    Trivia(),
+    ChapterBreak(),
+    Instructions(),
+    Jokes(),
+    Colours(),
+    SallyAnne(),
+    Names(),
+    General(),
+)
 """In the order in which they are offered a message; the first that claims it replies."""

@@ -1,0 +1,37 @@
+"""Name List: the user changes names several times; all of them are asked for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import ListsNames
+
+QUESTIONS = (
+    "Which names have I gone by so far? Please list all of them in their order, as a JSON list of strings.",
+    "Please give me a JSON list of strings with every name that I have gone by, the oldest first.",
+    "What are all the names that you have known me by? Answer with a JSON list of strings, in the order of time.",
+)
+
+
+def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `name_changes` (default 5) different names, one after the other over 90 % of the span, and the question.
+
+    All of them are expected.
+    """
+    names = first_names(rng, number_of_names(parameters, 5))
+    statements = told(rng, names)
+    question = Ask(rng.choice(QUESTIONS), about=tuple(statement.text for statement in statements))
+    return Definition(steps=spread([*statements, question]), expected=names, parameters=parameters)
+
+
+@pytest.mark.ltm(generate=name_list, skills="R", version="1", reset=RESET, incompatible=["names"])
+def test_name_list(ltm: Ltm) -> None:
+    """Lists all names that the user has gone by, and no others."""
+    answers = ltm.play(ltm.definition)
+    ltm.score(ListsNames(tuple(ltm.definition.expected), scoring=ltm.scoring)(answers))

@@ -1,0 +1,50 @@
+"""Name List and Names can be solved from what is said alone, by a solver with no code of generator or reader."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios import name_list
+
+from pytest_ltm import Ask, Definition, Say, Wait
+
+SEEDS = st.integers(0, 2**63)
+
+
+def own_names(definition: Definition) -> list[str]:
+    """Return the capitalised words that begin no sentence, one of each statement."""
+    told = [
+        re.findall(r"(?<![.!?:] )(?<!^)\b(?!I\b)[A-Z]\w+", step.text) for step in definition.steps if type(step) is Say
+    ]
+    assert all(len(names) == 1 for names in told), told
+    return [name for names in told for name in names]
+
+
+@given(seed=SEEDS, number=st.integers(1, 50))
+def test_the_names_told_are_the_names_expected(seed: int, number: int) -> None:
+    definition = name_list.name_list(random.Random(seed), {"name_changes": number})
+    assert own_names(definition) == definition.expected
+    assert len(definition.expected) == number
+
+
+@given(seed=SEEDS)
+def test_one_seed_gives_one_list(seed: int) -> None:
+    first, between, again = (name_list.name_list(random.Random(s), {}) for s in (seed, seed + 1, seed))
+    assert first == again != between
+
+
+@given(seed=SEEDS, number=st.integers(2, 20))
+def test_no_name_is_a_part_of_another(seed: int, number: int) -> None:
+    names = name_list.name_list(random.Random(seed), {"name_changes": number}).expected
+    assert not [(a, b) for a in names for b in names if a != b and a.lower() in b.lower()]
+
+
+@given(seed=SEEDS)
+def test_the_names_are_spread_over_90_percent_of_the_span(seed: int) -> None:
+    steps = name_list.name_list(random.Random(seed), {}).steps
+    assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.18, 0.36, 0.54, 0.72, 0.9]
+    assert isinstance(steps[-1], Ask)
+    assert steps[-1].about == tuple(step.text for step in steps if isinstance(step, Say))

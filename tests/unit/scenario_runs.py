@@ -1,0 +1,74 @@
+"""For the tests of built-in scenarios: whole conversations in memory, and the published definitions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._fields import Field
+from pytest_ltm._plan import PlannedExample
+from pytest_ltm._score import Score
+from pytest_ltm.datasets._published import from_published
+from pytest_ltm.testing import Played, run_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ltm import Definition
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
+ABSENT = f"the published definitions are not at {DATA}"
+
+
+def generated(generate: Any, number: int = 3, seed: int = 0, **parameters: Any) -> list[Definition]:
+    """Return the definitions of some examples."""
+    return [generate(random.Random(f"{seed} {generate.__name__} {i}"), parameters) for i in range(number)]
+
+
+def conversation(
+    bodies: Mapping[str, Any], definitions: Mapping[str, Sequence[Definition]], agent: object, **options: Any
+) -> Played:
+    """Play all definitions in one conversation, with the reset messages and rivals of the bodies' markers."""
+    examples = [
+        PlannedExample(
+            scenario=name,
+            example=str(i),
+            definition=definition,
+            reset=bodies[name].pytestmark[0].kwargs["reset"],
+            incompatible=tuple(bodies[name].pytestmark[0].kwargs.get("incompatible", ())),
+        )
+        for name in sorted(definitions)
+        for i, definition in enumerate(definitions[name])
+    ]
+    return run_conversation(bodies, agent, examples=examples, **options)
+
+
+def values(played: Played) -> dict[str, float]:
+    """Return the score of each example; an example without one fails the test."""
+    scores = {}
+    for key, ending in played.endings.items():
+        assert isinstance(ending.verdict, Score), (key, ending)
+        scores[key] = ending.verdict.value
+    return scores
+
+
+def scores(body: Any, definitions: Sequence[Definition], agent: Any, *, span: int | None) -> list[float]:
+    """Return the scores of one scenario's examples in one conversation; without a span each has its own agent."""
+    if span is not None:
+        return list(values(conversation({"it": body}, {"it": definitions}, agent(), span=span)).values())
+    each = [conversation({"it": body}, {"it": [one]}, agent(), span=None) for one in definitions]
+    return [value for played in each for value in values(played).values()]
+
+
+def published(folder: str, scenario: str) -> list[Definition]:
+    """Return all published definitions of a data set from version 2 on, each once."""
+    found: dict[str, Definition] = {}
+    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            if row["path"].split("/")[-2] == folder and "waits" in row:
+                fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
+                found[json.dumps(fields)] = from_published(Field(fields, row["path"]), scenario)
+    return list(found.values())

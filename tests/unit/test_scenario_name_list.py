@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from pytest_ltm.scenarios import _first_names, name_list
+from scenario_runs import ABSENT, DATA, generated, published, scores
+
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.evaluators import ListsNames
+from pytest_ltm.evaluators._words import words
+from pytest_ltm.testing import ScriptedAgent
+
+BODY = name_list.test_name_list
+FULL = make_reader("full")
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+@pytest.mark.parametrize("seed", range(4))
+def test_full_lists_all_names(span: int | None, seed: int) -> None:
+    assert scores(BODY, generated(name_list.name_list, seed=seed), FULL, span=span) == [1.0] * 3
+
+
+@pytest.mark.parametrize("agent", [Echo, Silent])
+@pytest.mark.parametrize("span", [2_000, None])
+def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
+    assert scores(BODY, generated(name_list.name_list), agent, span=span) == [0.0] * 3
+
+
+def test_a_window_loses_the_names_that_have_left_it() -> None:
+    lost = scores(BODY, generated(name_list.name_list), make_reader("window", "8k"), span=32_000)
+    assert all(score < 0.5 for score in lost)
+
+
+def test_an_empty_list_earns_nothing() -> None:
+    assert scores(BODY, generated(name_list.name_list, 1), lambda: ScriptedAgent(*[""] * 5, "[]"), span=None) == [0.0]
+
+
+def test_as_many_names_as_asked_for_all_different() -> None:
+    for number in (1, 5, 50):
+        expected = generated(name_list.name_list, 1, name_changes=number)[0].expected
+        assert len(set(expected)) == len(expected) == number
+
+
+@pytest.mark.parametrize("number", [0, -1, 51, "5", 2.0, True])
+def test_a_wrong_number_of_names_is_named(number: object) -> None:
+    with pytest.raises(ValueError, match="name_changes is a whole number from 1 to 50, not"):
+        name_list.name_list(random.Random(0), {"name_changes": number})
+
+
+def test_no_name_is_a_word_of_the_texts_around_it() -> None:
+    texts = [*_first_names.INTRODUCTIONS, *_first_names.CHANGES, _first_names.RESET, *name_list.QUESTIONS]
+    said = {word for text in texts for word in words(text)}
+    drawn = {name.lower() for seed in range(60) for name in _first_names.first_names(random.Random(seed), 30)}
+    assert len(drawn) > 300
+    assert drawn & said == set()
+
+
+@pytest.mark.parametrize("question", name_list.QUESTIONS)
+def test_the_question_alone_is_worth_nothing(question: str) -> None:
+    for definition in generated(name_list.name_list, 50):
+        assert ListsNames(tuple(definition.expected))([question]).value == 0
+
+
+def test_full_forgets_the_names_when_asked_to() -> None:
+    reader = make_reader("full")()
+    for name in ("Bronagh", "Emmet"):
+        reader.reply(_first_names.INTRODUCTIONS[0].format(name=name))
+    before = reader.reply(name_list.QUESTIONS[0])
+    reader.reply(_first_names.RESET)
+    assert (json.loads(before), json.loads(reader.reply(name_list.QUESTIONS[0]))) == (["Bronagh", "Emmet"], [])
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["What are the names of the days?", "They call the wind Maria.", "My dog is called Rex.", "Anna is her name."],
+)
+def test_names_of_others_are_not_taken_for_the_users(message: str) -> None:
+    reader = make_reader("full")()
+    reader.reply(message)
+    assert json.loads(reader.reply(name_list.QUESTIONS[0])) == []
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+def test_full_earns_full_marks_on_the_published_definitions() -> None:
+    definitions = published("NameList", "name_list")
+    assert len(definitions) > 20
+    assert scores(BODY, definitions, FULL, span=32_000) == [1.0] * len(definitions)
