@@ -47,7 +47,7 @@ class CountingFiller:
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler of about the wanted size."""
         self.made += 1
-        size = max(1, min(tokens, max_message_tokens) - 4)
+        size = max(1, min(tokens - 4, max_message_tokens - 8))  # its number takes a few tokens
         return FillerExchange(f"Filler {self.made}:" + " word" * size, "ok")
 
     def configuration(self) -> object:
