@@ -11,10 +11,11 @@ import pytest
 
 from pytest_ltm.plugin import _options, hookspec
 from pytest_ltm.plugin._fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
-from pytest_ltm.plugin._items import HANDLE, MARKER, is_ltm_item, resolves_here
+from pytest_ltm.plugin._items import HANDLE, MARKER, is_ltm_item, refusal
 from pytest_ltm.plugin._state import RUN
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 __all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
@@ -52,18 +53,22 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark LTM items, so that `-m ltm` selects them; refuse what would put two agents into one conversation."""
-    if not is_ltm_item(item):
-        return
-    if not any(item.iter_markers(HANDLE)):
+    """Mark LTM items, so that `-m ltm` selects them."""
+    if is_ltm_item(item) and not any(item.iter_markers(HANDLE)):
         item.add_marker(HANDLE)
-    definitions = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
-    if not resolves_here(definitions, "ltm_agent") and "ltm_agent" in definitions:
-        raise pytest.UsageError(
-            f"{item.nodeid}: the fixture 'ltm_agent' is overridden in "
-            f"{definitions['ltm_agent'][-1].baseid or 'a conftest'}; built-in scenarios would not see it. "
-            "Implement the hook pytest_ltm_make_agent(config, spec) instead"
-        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Refuse what cannot be a scenario where it is collected, so that only its own file or class is in error."""
+    report = yield
+    reasons = [refusal(node) for node in report.result or () if isinstance(node, pytest.Item)]
+    reason = next(filter(None, reasons), None)
+    if reason is not None:
+        report.outcome, report.longrepr, report.result = "failed", f"{collector.nodeid}: {reason}", []
+    return report
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import unittest
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._scenario import Definition
 
@@ -158,7 +159,38 @@ def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
     return info is not None and resolves_here(info.name2fixturedefs, HANDLE)
 
 
-def resolves_here(definitions: dict[str, Any], name: str) -> bool:
+def refusal(item: pytest.Item) -> str | None:
+    """Return why this item asks for `ltm` and yet cannot be a scenario, with the way out; None: all is well."""
+    if not is_ltm_item(item):
+        return None
+    owner = getattr(item, "cls", None)
+    if isinstance(owner, type) and issubclass(owner, unittest.TestCase):
+        return (
+            f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
+            f"parameters, so no agent either. Make it a plain class (class {owner.__name__}:) whose methods take "
+            "'ltm', or a function"
+        )
+    agents = definitions_of(item, "ltm_agent")
+    if agents and not resolves_here({"ltm_agent": agents}, "ltm_agent"):
+        return (
+            f"the fixture 'ltm_agent' is overridden in {agents[-1].func.__module__}, and built-in scenarios would not "
+            "see it. Implement the hook pytest_ltm_make_agent(config, spec) in a conftest instead"
+        )
+    return None
+
+
+def fixture_names(item: pytest.Item) -> Sequence[str]:
+    """Return the names of all fixtures that an item uses, through others, too."""
+    return getattr(item, "fixturenames", ())
+
+
+def definitions_of(item: pytest.Item, name: str) -> Sequence[Any]:
+    """Return the fixture definitions that a name would have in this item, the nearest last."""
+    manager: Any = item.session._fixturemanager
+    return manager.getfixturedefs(name, item if pytest.version_tuple >= (8, 1) else item.nodeid) or ()
+
+
+def resolves_here(definitions: Mapping[str, Sequence[Any]], name: str) -> bool:
     """Return whether the last fixture of this name is defined by this plugin."""
-    found: list[Any] = definitions.get(name) or []
+    found = definitions.get(name) or []
     return bool(found) and found[-1].func.__module__ == "pytest_ltm.plugin._fixtures"

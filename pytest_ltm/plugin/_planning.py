@@ -10,11 +10,12 @@ from pytest_ltm._errors import LtmError
 from pytest_ltm._plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._scenario import Definition
 from pytest_ltm.plugin._collection import version_of
-from pytest_ltm.plugin._items import PARAMETERS, LtmItem
+from pytest_ltm.plugin._items import PARAMETERS, LtmItem, fixture_names
 from pytest_ltm.plugin._settings import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from pytest_ltm._filler import Filler
     from pytest_ltm._tokens import TokenCounter
@@ -45,13 +46,14 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
     span = settings.spans[place.span]
     unready: dict[str, Exception] = {}
     examples = []
+    patching = {one.scenario for one in known if "monkeypatch" in fixture_names(one.item)}
     for one in known:
         definition = None
         try:
             definition = _definition(one, settings)
         except Exception as error:  # noqa: BLE001 - the generator is its author's: its error ends its example only
             unready[one.key] = error
-        examples.append(_example(one, definition))
+        examples.append(_example(one, definition, patching))
     plan = Plan(
         examples=tuple(examples),
         seed=settings.seed,
@@ -68,8 +70,10 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
     return plan, unready
 
 
-def _example(known: LtmItem, definition: Definition | None) -> PlannedExample:
+def _example(known: LtmItem, definition: Definition | None, patching: AbstractSet[str]) -> PlannedExample:
     marks = known.marks
+    # What one patches the other would see, and the first to end would undo it for both.
+    rivals = patching - {known.scenario} if known.scenario in patching else set()
     own_span = None if marks.span is None else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
     return PlannedExample(
         scenario=known.scenario,
@@ -79,7 +83,7 @@ def _example(known: LtmItem, definition: Definition | None) -> PlannedExample:
         span=own_span,
         skills=marks.skill_letters,
         pass_mark=marks.pass_mark,
-        incompatible=tuple(marks.incompatible),
+        incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])),
         requires=tuple(marks.requires),
         reset=marks.reset,
     )
