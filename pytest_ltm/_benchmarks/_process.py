@@ -1,4 +1,4 @@
-"""One pytest process of its own, timed: seconds on the wall and peak memory."""
+"""One pytest process of its own, and what it needed: seconds and peak memory."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class Cost(NamedTuple):
     """What a process needed."""
 
     seconds: float
+    """On the wall."""
+    cpu_seconds: float
+    """Of the processor: less disturbed by what else the machine does; 0.0 where the system does not tell."""
     megabytes: float
     """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
 
@@ -36,18 +39,19 @@ def pytest_run(folder: Path, words: Sequence[str]) -> Cost:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
-        megabytes = _wait(process)
+        cpu_seconds, megabytes = _wait(process)
         seconds = stopwatch() - began
     if process.returncode not in {0, 1}:
         tail = log.read_text(encoding="utf-8", errors="replace")[-2_000:]
         raise LtmError(f"the benchmark's pytest ended with status {process.returncode}:\n{tail}")
-    return Cost(seconds, megabytes)
+    return Cost(seconds, cpu_seconds, megabytes)
 
 
-def _wait(process: subprocess.Popen[bytes]) -> float:
+def _wait(process: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Wait for the end of a process; return its processor time and its peak memory."""
     if not hasattr(os, "wait4"):
         process.wait()
-        return 0.0
+        return 0.0, 0.0
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SIZE = 10_000_000
 """Tokens of the longest conversation; the others have a tenth and a hundredth."""
 SPANS = 2.7
-"""So many spans make a conversation of the suite `standard`: three examples one after the other, 90 % of a span each."""
+"""So many spans make a conversation of the suite `standard`: three examples in a row, 90 % of a span each."""
 
 
 def measure(size: int, repeats: int) -> Iterator[str]:

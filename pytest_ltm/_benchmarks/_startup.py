@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from pytest_ltm._benchmarks._process import pytest_run
+from pytest_ltm._benchmarks._process import Cost, pytest_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,20 +24,22 @@ def measure(size: int, repeats: int) -> Iterator[str]:
         pytest_run(folder, [])  # warms the caches of files and bytecode
         for _ in range(repeats):
             pairs = [_pair(folder, with_first=bool(number % 2)) for number in range(max(2, size))]
-            extra = [(used - bare) * 1000 for used, bare in pairs]
-            low, _, high = quantiles(extra, n=4)
-            bare = median(bare for _, bare in pairs) * 1000
+            bare = median(bare.seconds for _, bare in pairs) * 1000
             yield (
-                f"{len(pairs)} pairs: {median(extra):+.1f} ms (middle half {low:+.1f} to {high:+.1f}) "
-                f"on {bare:.0f} ms without the plugin"
+                f"{len(pairs)} pairs, {bare:.0f} ms without the plugin. With it: "
+                f"{_extra([(used.seconds, bare.seconds) for used, bare in pairs])} on the wall, "
+                f"{_extra([(used.cpu_seconds, bare.cpu_seconds) for used, bare in pairs])} of the processor"
             )
 
 
-def _pair(folder: Path, *, with_first: bool) -> tuple[float, float]:
-    """Return the seconds with the plugin and without it."""
-    seconds = {plugin: pytest_run(folder, _words(plugin=plugin)).seconds for plugin in (with_first, not with_first)}
-    return seconds[True], seconds[False]
+def _pair(folder: Path, *, with_first: bool) -> tuple[Cost, Cost]:
+    """Return the cost with the plugin and without it."""
+    words: dict[bool, list[str]] = {True: [], False: ["-p", "no:ltm"]}
+    costs = {plugin: pytest_run(folder, words[plugin]) for plugin in (with_first, not with_first)}
+    return costs[True], costs[False]
 
 
-def _words(*, plugin: bool) -> list[str]:
-    return [] if plugin else ["-p", "no:ltm"]
+def _extra(pairs: list[tuple[float, float]]) -> str:
+    """Return the median of the differences and their middle half, in milliseconds."""
+    low, middle, high = quantiles(((used - bare) * 1000 for used, bare in pairs), n=4)
+    return f"{middle:+.1f} ms (middle half {low:+.1f} to {high:+.1f})"
