@@ -11,7 +11,7 @@ from pytest_ltm._score import Unscored
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_GRADE = re.compile(r"\bGRADE[ \t]{0,4}:[ \t*_`\"']{0,8}([A-Za-z]{1,20})\b", re.IGNORECASE)
+_GRADE = re.compile(r"\bGRADE[ \t]{0,4}:[ \t*_`\"']{0,8}(?!grade\b)([A-Za-z]{1,20})\b", re.IGNORECASE)
 _LIMIT = 20_000
 
 

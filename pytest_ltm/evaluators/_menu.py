@@ -88,6 +88,11 @@ class Menu:
         named = frozenset(word for name in self.drinks for word in words(name))
         return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
 
+    @cached_property
+    def section_stems(self) -> frozenset[str]:
+        """The stems of the headings' words."""
+        return frozenset(stem(word) for section in self.sections for word in words(section))
+
     def named_in_full(self, text: str) -> tuple[str, ...]:
         """Return the dishes that a text names in full, in the order of the menu."""
         whole = f" {' '.join(words(text))} "
@@ -98,12 +103,11 @@ class Menu:
 
         The words after "with" are of its full name. None if no dish fits.
         """
-        section_words = {stem(word) for section in self.sections for word in words(section)}
         stems = frozenset(map(stem, before))
         for item in self.items:
             short = frozenset(map(stem, item.names[0]))
             fits = bool(stems) and stems <= short and {stem(word) for word in after} <= item.stems
-            if fits and any(self._rare(word) for word in stems - section_words):
+            if fits and any(self._rare(word) for word in stems - self.section_stems):
                 return item.name
         return None
 

@@ -50,18 +50,7 @@ _FANCIED = phrases(*_COURSE, "sounds", "calling my name", "for me", "my (?:choic
 _CHOSEN = phrases(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_NOT = (
-    "instead of",
-    "not",
-    "without",
-    "than",
-    "no",
-    "rather than",
-    "instead of the",
-    "not the",
-    "about the",
-    "out of the",
-)
+_REFUSED = re.compile(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
 _ENOUGH_STRANGE = 2
 
 
@@ -146,8 +135,9 @@ class _Reading:
                 rest.append(sentence[at])
                 at += 1
                 continue
-            self._note(item, rest)
             at += size
+            form = sentence[at] if at < len(sentence) else ""
+            self._note(item, rest, form)
             while at < len(sentence) and self._belongs(sentence, at, item):
                 at += 1
             rest.append("|")
@@ -159,8 +149,11 @@ class _Reading:
                 return item, len(name)
         return None, 0
 
-    def _note(self, item: Item, before: list[str]) -> None:
-        if " ".join(before[-2:]).endswith(_NOT) or " ".join(before[-3:]).endswith(_NOT[-4:]):
+    def _note(self, item: Item, before: list[str], form: str) -> None:
+        if _REFUSED.search(" ".join(before[-3:])):
+            return
+        if form in _FORMS and stem(form) not in item.stems | self.menu.section_stems:
+            self.strange.append(f"{item.name} {form}")
             return
         last = before[-1] if before else ""
         if stem(last) in self.menu.vocabulary and stem(last) not in item.stems and last not in FILLERS:
@@ -185,23 +178,49 @@ class _Reading:
         return [" ".join(run) for run in runs if any(word in self.menu.drink_words for word in run)]
 
     def _leftovers(self, rest: Sequence[str]) -> None:
-        drinking = {word for word in rest if word in self.menu.drink_words or word in DRINK_ADJECTIVES}
-        known = frozenset[str]().union(
-            *(item.stems for item in self.menu.items if item.name in self.dishes or item.name in self.before)
-        )
-        foods = [w for w in rest if stem(w) in self.menu.vocabulary and w not in drinking and stem(w) not in known]
-        called = None if self.dishes else self._called(rest, foods)
-        if called:
-            self.dishes.append(called)
-        elif foods and (not known or _SIDES.search(" ".join(rest)) or len(set(foods)) >= _ENOUGH_STRANGE):
-            self.strange.append(" ".join(foods))
+        """Note the dishes called by a part of their names, and what else sounds like food."""
+        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
+        known = frozenset[str]().union(*(item.stems for item in ordered))
+        strange: list[str] = []
+        for run, aside in _runs(rest):
+            foods = [word for word in run if self._is_food(word) and stem(word) not in known]
+            called = [] if aside else self._called(run, foods)
+            self.dishes += called
+            strange += [] if called else foods
+        sided = _SIDES.search(" ".join(rest)) is not None
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(strange))
 
-    def _called(self, rest: Sequence[str], foods: Sequence[str]) -> str | None:
-        cut = rest.index("with") if "with" in rest else len(rest)
-        before = frozenset(word for word in rest[:cut] if word in foods)
-        return self.menu.called(before, frozenset(foods) - before)
+    def _is_food(self, word: str) -> bool:
+        drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
+        return stem(word) in self.menu.vocabulary and not drinking
+
+    def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
+        """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
+        cut = run.index("with") if "with" in run else len(run)
+        before = frozenset(word for word in run[:cut] if word in foods)
+        whole = self.menu.called(before, frozenset(foods) - before)
+        if whole:
+            return [whole]
+        single = [self.menu.called(frozenset((word,)), frozenset()) for word in foods]
+        return [name for name in single if name] if all(single) else []
 
 
+def _runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+    """Yield runs of words with nothing but fillers between foods, and whether one describes the dish before it."""
+    run: list[str] = []
+    after_dish = False
+    for word in [*rest, "|"]:
+        if word == "|" or (word not in FILLERS and word in _BREAKS):
+            yield run, after_dish and bool(_LINKS & set(run[:2]) - {"and"})
+            run, after_dish = [], word == "|"
+        else:
+            run.append(word)
+    yield run, False
+
+
+_BREAKS = frozenset("ill i id will would have like love take go try still then can could get but also followed".split())
+_FORMS = frozenset("burger sandwich pie pizza taco soup salad wrap burrito pasta curry stew kebab roll toast".split())
 _LINKS = frozenset(
     "with and the served a side of on in over its some entree appetizer starter dish plate sandwich".split()
 )

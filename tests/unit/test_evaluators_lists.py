@@ -85,7 +85,7 @@ def test_names_are_read_from_lists_of_many_forms(answer: str, expected: float) -
 
 def test_published_rules_want_a_json_list_of_names_and_count_every_entry() -> None:
     for scoring in ("v3.5", "paper"):
-        rule = ListsNames(("Orla", "Tom"), scoring)  # type: ignore[arg-type]
+        rule = ListsNames(("Orla", "Tom"), scoring)
         assert value(rule(['{"names": ["Orla", "Tom"]}'])) == 0
         assert value(rule(["Orla and Tom"])) == 0
         assert value(rule(["['Orla', 'Tom']"])) == 0

@@ -154,5 +154,5 @@ QUOTE = "A borrowed umbrella never learns its owner's name."
 )
 def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float | None) -> None:
     for scoring in ("current", "v3.5", "paper"):
-        verdict = QuoteAtReply(QUOTE, 3, scoring).judge(replies)  # type: ignore[arg-type]
+        verdict = QuoteAtReply(QUOTE, 3, scoring).judge(replies)
         assert (verdict.value if verdict else None) == expected

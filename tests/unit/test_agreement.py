@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm._agreement import main, measure
+from pytest_ltm._errors import DatasetError
+
+PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "goodai" / "results_dev.jsonl.gz"
+needs_published = pytest.mark.skipif(not PUBLISHED.exists(), reason=f"needs the published results, {PUBLISHED}")
+
+
+def row(dataset: str, expected: object, answer: str, score: float, **more: Any) -> dict[str, Any]:
+    code, status = more.pop("code", "v3.5-benchmark"), more.pop("status", "ok")
+    return {
+        "dataset": dataset,
+        "agent": "somebody",
+        "example_id": "0",
+        "script": [],
+        "questions": ["?"],
+        "expected_responses": expected,
+        "definition_expected": None,
+        "responses": [answer],
+        "score": score,
+        "max_score": 1,
+        "reasoning": ["because"],
+        "task_log": [],
+        "orig_eval": {"code": code, "status": status, "score": score, "expected_source": "result"},
+        **more,
+    }
+
+
+ROWS = [
+    row("Colours", ["Ochre"], "Ochre.", 1),
+    row("Colours", ["Red"], "We shared it.", 1),
+    row("Colours", ["Teal"], "teal", 5, max_score=5, code="paper"),
+    row("Shopping", [["bread", 2]], "[]", 1 / 3),
+    row("Jokes", ["A goat ate my map."], "The goat that ate a map", 0, status="llm"),
+    row("Delayed Recall", ["x"], "x", 1, code="v2-benchmark", status="llm"),
+    row("Spy Meeting", [["noon"], ["quarry"], ["rope"]], "noon, quarry, rope, or the pier", 2 / 3),
+    row("Spy Meeting", [["dusk"], ["pier"], ["key"]], "dusk", 1 / 3),
+    row("Locations Directions", ["no directions at all"], "2 km north", 1, status="llm"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in ROWS) + "\n\n")
+    return path
+
+
+def test_strict_rows_are_those_whose_version_the_scoring_reproduces(results: Path) -> None:
+    assert measure(results, "v3.5").as_json()["strict"] == {"rows": 5, "agree": 5}
+    assert measure(results, "paper").as_json()["strict"] == {"rows": 1, "agree": 1}
+    assert measure(results, "current").as_json()["strict"] == {"rows": 6, "agree": 4}
+
+
+def test_the_counts_come_by_dataset_and_version(results: Path) -> None:
+    counts = measure(results, "current").as_json()
+    assert counts["datasets"]["Colours"]["v3.5"] == {
+        "rows": 2,
+        "agree": 1,
+        "unscored": 0,
+        "disagree": 1,
+        "balanced_accuracy": None,
+    }
+    assert counts["datasets"]["Delayed Recall"]["v2"]["unscored"] == 1
+    assert counts["model_judged"]["by_version"] == {
+        "v2": {"rows": 1, "agree": 0, "unscored": 1},
+        "v3.5": {"rows": 2, "agree": 0, "unscored": 1},
+    }
+    assert counts["model_judged"]["datasets"]["Jokes"]["rows"] == 1
+
+
+def test_balanced_accuracy_is_the_mean_over_full_marks_and_less(tmp_path: Path) -> None:
+    rows = [row("Colours", ["Red"], "red", 1)] * 3 + [row("Colours", ["Red"], "red", 0), row("Colours", ["Red"], "", 0)]
+    path = tmp_path / "r.jsonl.gz"
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(line) + "\n" for line in rows)
+    assert measure(path, "current").as_json()["datasets"]["Colours"]["v3.5"]["balanced_accuracy"] == 0.75
+
+
+def test_the_command_prints_a_table_json_or_what_differs(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(results)]) == 0
+    assert "strict rows (v3.5 and paper): 4 of 6 agree" in capsys.readouterr().out
+    assert main([str(results), "--json", "--scoring=v3.5"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"strict", "model_judged", "datasets"}
+    assert main([str(results), "--list"]) == 0
+    assert "Colours 0 (v3.5, somebody), line 2: published 1.00, ours 0.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("{", "line 1: no JSON"), ("[]", "line 1: a JSON object"), ('{"dataset": "Colours"}', "line 1: not a published")],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(text)
+    with pytest.raises(DatasetError, match=told):
+        measure(path, "current")
+    assert main([str(path)]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_or_no_gzip_is_an_error_of_two(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.gz").write_text("no gzip")
+    assert main([str(tmp_path / "none.jsonl")]) == 2
+    assert main([str(tmp_path / "x.jsonl.gz")]) == 2
+
+
+def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    odd = [row("Shopping", [1], "[]", 1), row("Restaurant", [], "hi", 0), row("Trigger Response", [], "", 0)]
+    path.write_text("\n".join(json.dumps(line) for line in [*odd, ROWS[0]]))
+    counts = measure(path, "current").as_json()["datasets"]
+    assert [counts[name]["v3.5"]["unscored"] for name in ("Shopping", "Restaurant", "Trigger Response")] == [1, 1, 1]
+    assert counts["Colours"]["v3.5"]["agree"] == 1
+
+
+@needs_published
+@pytest.mark.parametrize("scoring", ["v3.5", "paper"])
+def test_published_rules_agree_with_every_strict_row(scoring: Any) -> None:
+    strict = measure(PUBLISHED, scoring).as_json()["strict"]
+    assert strict["rows"] > 500
+    assert strict["agree"] == strict["rows"]
+
+
+@needs_published
+@pytest.mark.parametrize(
+    ("dataset", "share"),
+    [("Jokes", 0.98), ("Trigger Response", 0.97), ("Locations Directions", 0.97), ("Restaurant", 0.92)],
+)
+def test_current_rules_give_the_published_verdict_where_a_model_judged(dataset: str, share: float) -> None:
+    counts = measure(PUBLISHED, "current").as_json()["model_judged"]["datasets"][dataset]
+    assert counts["rows"] > 50
+    assert counts["agree"] >= share * counts["rows"]
+
+
+CORRECTED = {"NameList": 7, "Shopping": 22, "Spy Meeting": 1}
+"""Rows of docs/evaluators.md, "deliberate corrections"."""
+
+
+@needs_published
+def test_current_rules_differ_from_strict_rows_by_the_documented_corrections_alone() -> None:
+    found: dict[str, int] = {}
+    for difference in measure(PUBLISHED, "current", keep=True).differences:
+        origin = difference.row["orig_eval"]
+        if origin["status"] == "ok" and origin["code"] in ("v3.5-benchmark", "paper"):
+            found[difference.row["dataset"]] = found.get(difference.row["dataset"], 0) + 1
+    assert found == CORRECTED

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_ltm._judge import FakeJudge
+from pytest_ltm._score import Score, Unscored
+from pytest_ltm.evaluators import (
+    Menu,
+    PlaysGuest,
+    notices_mix_up,
+    orders_dish,
+    orders_drink,
+    read_order,
+    recalls_drink,
+)
+
+PRINTED = """Waiter: Good evening, please have a look:
+
+Starters:
+1. Roasted Beetroot with Walnuts and Goat Cheese
+2. Crispy Anchovies, served with Saffron Mayonnaise
+
+Mains:
+3. Grilled Trout with Almond Butter, Parsley Potatoes and Fennel
+4. Venison Goulash with Red Cabbage and Dumplings
+5. Chickpea Tagine with Apricots, served over Couscous
+
+Desserts:
+6. Plum Crumble with Vanilla Custard
+
+Drinks:
+7. Elderflower Cordial
+8. Beer (Lager or Stout)
+9. House Wine (Red or White)
+
+What would you like to drink?"""
+MENU = Menu.read(PRINTED)
+TROUT, GOULASH, TAGINE = MENU.dishes[2:5]
+BEETROOT = MENU.dishes[0]
+
+
+def test_a_menu_is_read_from_the_text_that_a_guest_reads() -> None:
+    assert MENU.dishes[1] == "Crispy Anchovies, served with Saffron Mayonnaise"
+    assert MENU.drinks == ("Elderflower Cordial", "Beer (Lager or Stout)", "House Wine (Red or White)")
+    assert MENU.sections == ("Starters", "Mains", "Desserts", "Drinks")
+
+
+@pytest.mark.parametrize(
+    ("reply", "drink"),
+    [
+        ("I'll have a glass of elderflower cordial, please.", "elderflower cordial"),
+        ("*reads* Lovely. Could I get a glass of the house red wine? And what about the trout?", "house red wine"),
+        ("Sparkling water, please", "sparkling water"),
+        ("Guest: I would like a stout.", "stout"),
+        ("I'll start with an iced tea, unsweetened please. The trout looks good.", "iced tea unsweetened"),
+    ],
+)  # fmt: skip
+def test_a_guest_orders_a_drink(reply: str, drink: str) -> None:
+    stage = orders_drink(reply, MENU)
+    assert (stage.ok, stage.items) == (True, (drink,))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "As an AI language model I cannot drink, but I'd like a lemonade.",
+        "I'm a helpful assistant and do not consume food. Would you like a lemonade?",
+        "I'll have a lemonade, please. What about you?",
+        "We have a fine selection: lemonade, beer and wine. Let me know your preference!",
+        "I'll have a beer, and the grilled trout, please.",
+        "A beer, please. For my main course, the venison goulash sounds perfect.",
+        "Could you recommend a good red wine?",
+        "Guest: I'll have a beer.\nWaiter: Certainly, a beer it is!",
+        PRINTED,
+    ],
+)
+def test_who_plays_no_guest_or_orders_more_or_nothing_fails_the_first_stage(reply: str) -> None:
+    assert orders_drink(reply, MENU).ok is False
+
+
+@pytest.mark.parametrize(
+    ("reply", "dishes"),
+    [
+        ("I'll have the grilled trout, please.", (TROUT,)),
+        ("The trout, please!", (TROUT,)),
+        (
+            "Could I please have the Grilled Trout with Almond Butter and a side of Parsley Potatoes and Fennel?",
+            (TROUT,),
+        ),
+        ("I'd like to start with the beetroot, and for my main course I'll have the goulash.", (BEETROOT, GOULASH)),
+        ("For my main course, the Chickpea Tagine sounds wonderful.", (TAGINE,)),
+        ("The tagine sounds tempting. I think I'll go with that.", (TAGINE,)),
+        ("My order:\n1. Venison Goulash\n2. Plum Crumble", (GOULASH, MENU.dishes[5])),
+        ("Instead of the trout, how about the venison goulash?", (GOULASH,)),
+        ("It's a shame that the trout is sold out, but I'll take the goulash instead.", (GOULASH,)),
+        ("I'm torn between the trout and the goulash. Which would you recommend?", ()),
+        ("Could you tell me more about the trout?", ()),
+        ("What else is there? Maybe the trout or the goulash?", ()),
+        ("I was so looking forward to the trout.", ()),
+    ],
+)
+def test_what_is_ordered_is_read_against_the_menu(reply: str, dishes: tuple[str, ...]) -> None:
+    order = read_order(reply, MENU)
+    assert (order.dishes, order.strange) == (dishes, ())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'll have the grilled trout burger, please.",
+        "I'll have the steak, please.",
+        "I'd like the trout with a side of dumplings and cabbage.",
+        "I'll take the goulash. Could I also get a side of french fries?",
+        "Can I have the roasted venison with apricots, please?",
+    ],
+)
+def test_what_is_not_on_the_menu_fails_the_order(reply: str) -> None:
+    assert read_order(reply, MENU).strange
+    assert orders_dish(reply, MENU).ok is False
+
+
+def test_another_dish_must_be_new() -> None:
+    again = orders_dish("Then I'll have the goulash.", MENU, before=(TROUT, GOULASH), unavailable=(TROUT,))
+    new = orders_dish("Then I'll have the tagine, and still the beetroot.", MENU, before=(TROUT, BEETROOT))
+    assert (again.ok, new.ok, new.items) == (False, True, (TAGINE,))
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok"),
+    [
+        ("Thank you, it looks delicious!", False),
+        ("Excuse me, I ordered the goulash.", True),
+        ("Hm, there seems to be a mix-up.", True),
+        ("This isn't what I asked for.", True),
+        ("Perfect, exactly what I ordered!", False),
+        ("I didn't order this.", True),
+        ("As an AI I never ordered anything.", False),
+        ("", False),
+    ],
+)
+def test_a_mix_up_is_noticed_in_many_words(reply: str, ok: bool) -> None:
+    assert notices_mix_up(reply).ok is ok
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok"),
+    [("Another iced tea, please", True), ("An unsweetened tea", True), ("A beer", False), ("", False)],
+)
+def test_a_drink_is_recalled_by_most_of_its_words(reply: str, ok: bool) -> None:
+    assert recalls_drink(reply, ("unsweetened iced tea",)).ok is ok
+
+
+def test_a_white_wine_is_no_red_wine() -> None:
+    assert recalls_drink("The house white wine", ("house red wine",)).ok is False
+
+
+WAITER = (
+    PRINTED,
+    "Waiter: Here is your lemonade. What would you like to eat?",
+    f"Waiter: I am sorry, {TROUT} is out. Something else?",
+    f"Waiter: Here you are: {TAGINE}.",
+    "Waiter: Forgive me. A drink on the house: what were you having?",
+)
+ANSWERS = (
+    "I'll have a lemonade, please.",
+    "I'll have the grilled trout.",
+    "Then the venison goulash, please.",
+    "I'm sorry, but I ordered the goulash.",
+    "I was having a lemonade.",
+)
+
+
+def value(verdict: object) -> float:
+    assert isinstance(verdict, Score)
+    return verdict.value
+
+
+def test_each_stage_is_a_fifth_and_the_first_failure_ends_it() -> None:
+    rule = PlaysGuest(MENU, WAITER)
+    assert value(rule(ANSWERS)) == 1
+    assert value(rule(ANSWERS[:3])) == pytest.approx(3 / 5)
+    assert value(rule([*ANSWERS[:2], "The trout, please", *ANSWERS[3:]])) == pytest.approx(2 / 5)
+    assert value(rule([])) == 0
+
+
+def test_echoing_the_waiter_earns_nothing() -> None:
+    assert value(PlaysGuest(MENU, WAITER)(WAITER)) == 0
+
+
+def test_a_judge_may_overrule_the_first_stage_and_its_failure_leaves_all_unscored() -> None:
+    assert value(PlaysGuest(MENU, WAITER, FakeJudge(otherwise="GRADE: yes"))(ANSWERS)) == 1
+    assert value(PlaysGuest(MENU, WAITER, FakeJudge(otherwise="GRADE: no"))(ANSWERS)) == 0
+    assert isinstance(PlaysGuest(MENU, WAITER, FakeJudge(otherwise="?"))(ANSWERS), Unscored)
+
+
+def test_under_published_rules_the_current_rules_stand_in() -> None:
+    verdict = PlaysGuest(MENU, WAITER, scoring="v3.5")(ANSWERS)
+    assert isinstance(verdict, Score)
+    assert verdict.rule == "restaurant/v3.5+restaurant/1"
