@@ -146,7 +146,7 @@ def _quote_of_version_2(script: Field) -> dict[str, Any]:
 
 
 _SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
-    **dict.fromkeys(("chapter_break", "colours", "jokes", "locations_directions", "sally_anne"), _one_text),
+    **dict.fromkeys(("chapter_break", "colours", "jokes", "locations_directions", "names", "sally_anne"), _one_text),
     "prospective_memory": _prospective,
 }
 

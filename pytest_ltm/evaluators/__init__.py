@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._locations import LeadsTo as LeadsTo
     from pytest_ltm.evaluators._menu import Menu as Menu
     from pytest_ltm.evaluators._names import ListsNames as ListsNames
+    from pytest_ltm.evaluators._names_current import NamesUser as NamesUser
     from pytest_ltm.evaluators._orders import Order as Order
     from pytest_ltm.evaluators._orders import read_order as read_order
     from pytest_ltm.evaluators._prospective import QuoteAtReply as QuoteAtReply
@@ -34,6 +35,7 @@ _HOMES = {
     "ListsNames": "_names",
     "Menu": "_menu",
     "NamesColour": "_colours",
+    "NamesUser": "_names_current",
     "Order": "_orders",
     "PicksOption": "_chapterbreak",
     "PlaysGuest": "_restaurant",

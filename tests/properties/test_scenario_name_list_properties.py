@@ -7,7 +7,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_ltm.scenarios import name_list
+from pytest_ltm.scenarios import name_list, names
 
 from pytest_ltm import Ask, Definition, Say, Wait
 
@@ -48,3 +48,12 @@ def test_the_names_are_spread_over_90_percent_of_the_span(seed: int) -> None:
     assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.18, 0.36, 0.54, 0.72, 0.9]
     assert isinstance(steps[-1], Ask)
     assert steps[-1].about == tuple(step.text for step in steps if isinstance(step, Say))
+
+
+@given(seed=SEEDS, number=st.integers(1, 50))
+def test_the_name_told_last_is_expected_and_the_others_are_former(seed: int, number: int) -> None:
+    definition = names.names(random.Random(seed), {"name_changes": number})
+    assert own_names(definition) == [*definition.parameters["former"], definition.expected]
+    question = definition.steps[-1]
+    assert isinstance(question, Ask)
+    assert [definition.expected in text for text in question.about] == [True]

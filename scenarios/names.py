@@ -1,0 +1,41 @@
+"""Names: the user's name changes; only the one told last counts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import NamesUser
+
+QUESTIONS = (
+    "What is my name now?",
+    "Which name do I go by at present?",
+    "What am I called these days?",
+    "By which name should you call me at the moment?",
+)
+
+
+def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `name_changes` (default 3) different names, one after the other over 90 % of the span, and the question.
+
+    The name told last is expected.
+    """
+    drawn = first_names(rng, number_of_names(parameters, 3))
+    statements = told(rng, drawn)
+    question = Ask(rng.choice(QUESTIONS), about=(statements[-1].text,))
+    return Definition(
+        steps=spread([*statements, question]), expected=drawn[-1], parameters={**parameters, "former": drawn[:-1]}
+    )
+
+
+@pytest.mark.ltm(generate=names, skills="R", version="1", reset=RESET, incompatible=["name_list"])
+def test_names(ltm: Ltm) -> None:
+    """Knows the name that the user goes by now, after others were told before."""
+    answers = ltm.play(ltm.definition)
+    former = tuple(ltm.definition.parameters.get("former", ()))
+    ltm.score(NamesUser(ltm.definition.expected, former, ltm.scoring)(answers))
