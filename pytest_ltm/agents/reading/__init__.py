@@ -10,6 +10,7 @@ from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
 from pytest_ltm.agents.reading.names import Names
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
+from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
@@ -22,6 +23,7 @@ ABILITIES: tuple[Ability, ...] = (
     Colours(),
     SallyAnne(),
     Names(),
+    SpyMeeting(),
     General(),
 )
 """In the order in which they are offered a message; the first that claims it replies."""

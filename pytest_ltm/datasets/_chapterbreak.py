@@ -1,0 +1,182 @@
+"""ChapterBreak from files: the original data set (Sun et al., 2022), and plain-text books of one's own.
+
+The data set is JSON: by split (`pg19`, `ao3`), by work id, a list of records `ctx` (what comes before), `pos` (the true
+beginning of the next chapter) and `negs` (five others). A file that holds one split alone is read, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import DatasetError, did_you_mean
+
+if TYPE_CHECKING:
+    import random
+
+SPLITS = ("all", "ao3", "pg19")
+"""What `split` may be."""
+BEGINNING = 900
+"""Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words."""
+
+_NUMBER = (
+    "(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    "|(?:twen|thir|for|fif)ty(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)"
+)
+_HEADING = re.compile(
+    rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{_NUMBER}))"
+    r"(?:[.:]?|(?:[.:]|\s*[–—-])\s+\S.{0,80})"  # noqa: RUF001 - books use any dash
+    r"|(?:[0-9]{1,3}|[IVXLCDM]{1,8})(?:[.:]?|[.:]\s+\S.{0,80})|(?i:prologue|epilogue)[.:]?)[*=\s]*"
+)
+_LONGEST_HEADING = 100
+_SENTENCE_END = re.compile(r"[.!?][\"”’)]*(?=\s)")  # noqa: RUF001 - books close quotations with curly marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """The text up to the end of a chapter, and beginnings that the next one might have."""
+
+    work: str
+    """Where it comes from: `<work id>_<number>`, or the file's name and the number of the chapter."""
+    context: str
+    """What comes before."""
+    true: str
+    """The beginning of the next chapter."""
+    others: tuple[str, ...]
+    """Beginnings of other chapters."""
+
+
+def chapter_from_dataset(
+    path: str | Path, rng: random.Random, *, split: str = "all", context_characters: int
+) -> Chapter:
+    """Return a record of the original data set, any with the same chance; DatasetError names what is wrong.
+
+    Of the context at most the last `context_characters` are kept, from the start of a sentence.
+    """
+    if split not in SPLITS:
+        raise DatasetError(f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}")
+    file = Path(path)
+    works = _works(_parsed(file, _changed(file)), split, str(file))
+    work, number = rng.choice([(work, number) for work in sorted(works) for number in range(len(works[work]))])
+    where = f"{file}, work {work!r}, record {number}"
+    record = works[work][number]
+    if not isinstance(record, Mapping):
+        raise DatasetError(f"{where}: expected a record with ctx, pos and negs, got {record!r:.60}.")
+    negatives = record.get("negs")
+    if not isinstance(negatives, list) or not negatives:
+        raise DatasetError(f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))}).")
+    return Chapter(
+        work=f"{work}_{number}",
+        context=_ending(_text(record, "ctx", where), context_characters),
+        true=_text(record, "pos", where),
+        others=tuple(_text({"negs": text}, "negs", where) for text in negatives),
+    )
+
+
+def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, context_characters: int) -> Chapter:
+    """Return the end of a chapter of a plain-text book (UTF-8, chapters under headings), any with the same chance.
+
+    The wrong beginnings are those of `others` chapters that come later still, so that nobody has heard them yet.
+    Headings are left out of the beginnings, because their numbers would tell. DatasetError if the book has
+    too few chapters.
+    """
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{file}: cannot be read as a text in UTF-8: {error}.") from None
+    chapters = book_chapters(text)
+    if len(chapters) < others + 2:
+        raise DatasetError(
+            f"{file}: {len(chapters)} chapters found, at least {others + 2} needed. A chapter begins with a line of "
+            "its own, such as 'Chapter 7', 'VII.' or '7. The storm'."
+        )
+    last = rng.randrange(len(chapters) - others - 1)
+    wrong = rng.sample(range(last + 2, len(chapters)), others)
+    return Chapter(
+        work=f"{file.name}_{last + 1}",
+        context=_ending(
+            "\n\n".join(f"{heading}\n\n{body}" for heading, body in chapters[: last + 1]), context_characters
+        ),
+        true=_beginning(chapters[last + 1][1]),
+        others=tuple(_beginning(chapters[number][1]) for number in wrong),
+    )
+
+
+def book_chapters(text: str) -> list[tuple[str, str]]:
+    """Return heading and body of each chapter; headings without a body (tables of contents) are dropped."""
+    chapters: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if len(line) <= _LONGEST_HEADING and line.strip() and _HEADING.fullmatch(line):
+            chapters.append((line.strip(), []))
+        elif chapters:
+            chapters[-1][1].append(line)
+    whole = [(heading, "\n".join(lines).strip()) for heading, lines in chapters]
+    return [(heading, body) for heading, body in whole if len(body) > _LONGEST_HEADING]
+
+
+def _changed(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError as error:
+        raise DatasetError(f"{file}: cannot be read: {error.strerror or error}.") from None
+
+
+@lru_cache(maxsize=1)
+def _parsed(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file that has changed is read again
+    try:
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise DatasetError(f"{file}: not JSON: {error}.") from None
+
+
+def _works(data: Any, split: str, where: str) -> dict[str, Sequence[Any]]:
+    """Return the records by work, of one split or of all."""
+    works = dict(_records(data, split, where))
+    if not any(works.values()):
+        raise DatasetError(f"{where}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
+    return works
+
+
+def _records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[Any]]]:
+    if not isinstance(data, Mapping):
+        raise DatasetError(f"{where}: expected a mapping of work ids (or of splits), got {type(data).__name__}.")
+    for name, value in data.items():
+        if isinstance(value, list):
+            yield str(name), value
+        elif isinstance(value, Mapping):
+            if split in ("all", name):
+                yield from _records(value, split, f"{where}, {name}")
+        else:
+            raise DatasetError(f"{where}, {name!r}: expected a list of records, got {type(value).__name__}.")
+
+
+def _text(record: Mapping[str, Any], name: str, where: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise DatasetError(
+            f"{where}: expected {name!r}, a text that is not empty (fields: {', '.join(sorted(record))})."
+        )
+    return value
+
+
+def _ending(text: str, characters: int) -> str:
+    """Return the last `characters` or fewer, from the start of a sentence."""
+    if len(text) <= characters:
+        return text
+    ending = text[-characters:]
+    end = _SENTENCE_END.search(ending)
+    return ending[end.end() :].lstrip() if end else ending
+
+
+def _beginning(text: str) -> str:
+    """Return the first sentences, about `BEGINNING` characters; a first sentence that is longer is cut."""
+    if len(text) <= BEGINNING:
+        return text
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, BEGINNING + 1)]
+    return text[: ends[-1]] if ends else text[:BEGINNING]

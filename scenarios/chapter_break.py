@@ -1,0 +1,169 @@
+"""ChapterBreak: a book is read out, then several beginnings of its next chapter, one of which fits."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say
+from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
+from pytest_ltm.evaluators import PicksOption
+
+from ._town import Beginning, Told, Town, beginnings, town_of
+from ._town_days import TITLES, Days
+from ._town_words import Words
+
+OPTIONS, CLAIMS, KEPT = 6, 3, 3
+"""Beginnings to choose from, facts that each takes for granted, facts of the first chapter that stay for good."""
+
+OPENING = "I am going to read to you from a book, page by page. You need not say anything; just listen."
+PROMISE = (
+    " It is a book that tells everything: unless it says so, nobody moves house, changes work, or gives anything "
+    "away, and nothing breaks or is put right. Between its chapters nothing of that kind happens."
+)
+INTERLUDE = (
+    "That was the last page for now. You are going to hear several beginnings that the next chapter might have. "
+    "Only one of them fits what you have heard."
+)
+QUESTION = (
+    "Which of these beginnings is that of the real next chapter? "
+    "Answer with the number of that option, as a digit, and with nothing else."
+)
+
+_SENTENCE_END = re.compile(r"[.!?][\"”’)]*\s+(?![a-z\s])")  # noqa: RUF001 - books close quotations with curly marks
+
+
+def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return pages of a book, six beginnings of its next chapter, and the question which is the true one.
+
+    The book is our own, of `chapters` (default 8) of about `chapter_characters` (default 4200), each with
+    `changes` (default 3) changes in the town; or the file `book` (plain text, chapters under headings); or the
+    ChapterBreak file `dataset` (`split` is "ao3", "pg19", or "all"). Pages have at most `page_characters` (default
+    4000), unless a sentence is longer; of a file at most the last `context_characters` (default 36000) are read out.
+    The number of the true beginning is expected.
+    """
+    if "book" in parameters or "dataset" in parameters:
+        return _from_file(rng, parameters)
+    town = town_of(rng, _whole(parameters, "chapters", 8), _whole(parameters, "changes", 3), KEPT)
+    words, days = Words(rng, town.people), Days(rng, town.people)
+    sentences: dict[tuple[str, str], str] = {}
+    text = _book(rng, parameters, town, days, words, sentences)
+    made = beginnings(town, rng, OPTIONS, CLAIMS)
+    heading = f"Chapter {len(town.chapters) + 1}"
+    texts = [f"{heading}\n\n{_beginning(beginning, days, words)}" for beginning in made]
+    needles = [sentences[beginning.broken.key] for beginning in made if beginning.broken]
+    return _definition(rng, parameters, text, texts, needles)
+
+
+def pages(text: str, characters: int) -> list[str]:
+    """Return the text cut at ends of sentences into pages of at most so many characters; joined they are the text.
+
+    A sentence that is longer than a page is a page of its own.
+    """
+    made, start, end = [], 0, 0
+    for stop in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
+        if stop - start > characters and end > start:
+            made.append(text[start:end])
+            start = end
+        end = stop
+    return [*made, text[start:]]
+
+
+def _book(
+    rng: random.Random,
+    parameters: Mapping[str, Any],
+    town: Town,
+    days: Days,
+    words: Words,
+    sentences: dict[tuple[str, str], str],
+) -> str:
+    """Return the text; `sentences` takes up the last sentence about each matter that is not as it was by default."""
+    titles = [title for _ in range(-(-len(town.chapters) // len(TITLES))) for title in rng.sample(TITLES, len(TITLES))]
+    length = _whole(parameters, "chapter_characters", 4200)
+    chapters = []
+    for number, told in enumerate(town.chapters, start=1):
+        said = [(one, words.told(one)) for one in told]
+        sentences.update({one.fact.key: sentence for one, sentence in said})
+        chapters.append(f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, said, length)}")
+    return "\n\n".join(chapters)
+
+
+def _chapter(rng: random.Random, days: Days, said: Sequence[tuple[Told, str]], length: int) -> str:
+    """Return paragraphs of about `length` characters with the sentences in their order, at random places."""
+    beats = [days.beat()]
+    size = len(beats[0]) + sum(len(sentence) for _, sentence in said)
+    while size < length:
+        beats.append(days.beat())
+        size += len(beats[-1]) + 1
+    places = sorted(rng.randrange(len(beats)) for _ in said)
+    parts: list[list[str]] = [[beat] for beat in beats]
+    for place, (_, sentence) in zip(places, said, strict=True):
+        parts[place].append(sentence)
+    paragraphs: list[str] = []
+    while parts:
+        taken = rng.randint(1, 3)
+        paragraphs.append(" ".join(sentence for part in parts[:taken] for sentence in part))
+        del parts[:taken]
+    return "\n\n".join(paragraphs)
+
+
+def _beginning(beginning: Beginning, days: Days, words: Words) -> str:
+    parts = [days.beat()]
+    for fact in beginning.facts:
+        parts += [words.claim(fact), days.beat()]
+    return " ".join(parts)
+
+
+def _from_file(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    limit = _whole(parameters, "context_characters", 36000)
+    if "book" in parameters:
+        chapter = chapter_from_book(parameters["book"], rng, others=OPTIONS - 1, context_characters=limit)
+    else:
+        split = parameters.get("split", "all")
+        chapter = chapter_from_dataset(parameters["dataset"], rng, split=split, context_characters=limit)
+    return _definition(rng, {**parameters, "work": chapter.work}, chapter.context, [chapter.true, *chapter.others], [])
+
+
+def _definition(
+    rng: random.Random, parameters: Mapping[str, Any], text: str, options: Sequence[str], needles: Sequence[str]
+) -> Definition:
+    """Return the conversation about a text; the first of the options is the true one."""
+    cut = pages(text, _whole(parameters, "page_characters", 4000))
+    read = [Say(f"Page {number} of {len(cut)}:\n\n{page}") for number, page in enumerate(cut, start=1)]
+    order = rng.sample(range(len(options)), len(options))
+    offered = [Say(f"Option {number}:\n\n{options[place]}") for number, place in enumerate(order, start=1)]
+    about = [page.text for page in read if any(needle in page.text for needle in needles)]
+    return Definition(
+        steps=(
+            Say(OPENING + (PROMISE if needles else "")),
+            *read,
+            Say(INTERLUDE),
+            *offered,
+            Ask(QUESTION, about=tuple(about)),
+        ),
+        expected=order.index(0) + 1,
+        parameters=parameters,
+    )
+
+
+def _whole(parameters: Mapping[str, Any], name: str, default: int) -> int:
+    value = parameters.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is a whole number of at least 1, not {value!r}")
+    return value
+
+
+@pytest.mark.ltm(
+    generate=chapter_break,
+    skills="R,I",
+    version="1",
+    reset="You can forget the book that I read to you, and the beginnings of its next chapter.",
+)
+def test_chapter_break(ltm: Ltm) -> None:
+    """Picks the beginning of the next chapter that contradicts nothing that the book has told."""
+    answers = ltm.play(ltm.definition)
+    ltm.score(PicksOption(int(ltm.definition.expected), scoring=ltm.scoring)(answers))
