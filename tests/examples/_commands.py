@@ -26,7 +26,12 @@ class Output:
     """What a command printed, and its exit status."""
 
     status: int
-    lines: tuple[str, ...]
+    printed: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines, made comparable."""
+        return tuple(map(comparable, self.printed))
 
     def counts(self) -> dict[str, int]:
         """Return pytest's last line as numbers by noun."""
@@ -49,7 +54,7 @@ def run(command: str, folder: Path) -> Output:
         encoding="utf-8",
         check=False,
     )
-    return Output(done.returncode, tuple(comparable(line) for line in done.stdout.splitlines()))
+    return Output(done.returncode, tuple(done.stdout.splitlines()))
 
 
 def comparable(line: str) -> str:
