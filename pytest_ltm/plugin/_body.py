@@ -69,9 +69,16 @@ class ItemBody(GreenBody):
         self._setup: pytest.TestReport | None = None
         self._seconds = 0.0
         self._runtest = self.item.runtest
+        self._held = True
+        setup_state.hold(self.item)
         self.item.stash[LANE] = self
 
     # --- its stretches
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been set up, or at least tried to."""
+        return self._stretch is not None
 
     def begin(self) -> Request | None:
         """Set the item up, then run its body up to the first request."""
@@ -141,7 +148,7 @@ class ItemBody(GreenBody):
     def withdraw(self) -> None:
         """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
         if self._stretch is None:
-            self._setup_state.let_go(self.item)
+            self.let_go()
             return
         with self._stretch.reporting():
             report = self._teardown()
@@ -188,8 +195,14 @@ class ItemBody(GreenBody):
             return None
         return self.assertion or BelowPassMark(self.failure_text, pytrace=False)
 
+    def let_go(self) -> None:
+        """Let the fixtures that it shares with others be torn down."""
+        if self._held:
+            self._held = False
+            self._setup_state.let_go(self.item)
+
     def _teardown(self) -> pytest.TestReport:
-        self._setup_state.let_go(self.item)
+        self.let_go()
         if self._stretch is None:
             return internals.empty_teardown(self.item)
         with self._stretch.warnings.active(), self._stretch.fixtures():

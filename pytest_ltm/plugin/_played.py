@@ -73,7 +73,6 @@ class PlayedConversation:
             self.bodies[key].unready = error
         self.conversation = self._conversation(filler)
         for body in self.bodies.values():
-            setup_state.hold(body.item)
             self._give_handle(body)
 
     # --- how it is made
@@ -177,6 +176,12 @@ class PlayedConversation:
     def bodies_by_item(self) -> dict[pytest.Item, ItemBody]:
         """The items' sides of the conversation."""
         return {body.item: body for body in self.bodies.values()}
+
+    def begin_no_more(self) -> None:
+        """The pytest session is about to stop: whoever has not begun needs no fixtures any more."""
+        for body in self.bodies.values():
+            if not body.begun:
+                body.let_go()
 
     def close(self, reason: str) -> None:
         """Finish the files; what is still in progress is unwound and not reported."""

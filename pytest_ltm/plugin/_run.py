@@ -37,6 +37,7 @@ class LtmRun:
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.progress = Progress(config)
+        self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
         self._groups: dict[ConversationKey, list[LtmItem]] = {}
@@ -101,6 +102,7 @@ class LtmRun:
         """Make the run folder before workers are started; let several items be set up at once."""
         if self.plays and not self.is_worker:
             self.folder.create()
+        self._session = session
         yield
         if self.plays:
             self._setup_state = _internals.install(session)
@@ -116,15 +118,26 @@ class LtmRun:
             self._playing = self._begin(item)
         elif body.reported:
             return True
-        playing, session = self._playing, item.session
+        playing = self._playing
         if playing is None:
             return None
         try:
-            playing.play_until_reported(item, lambda: bool(session.shouldfail or session.shouldstop))
+            playing.play_until_reported(item, lambda: self._stopping)
         finally:
-            if session.shouldfail or session.shouldstop or sys.exc_info()[0] is not None:
+            if self._stopping or sys.exc_info()[0] is not None:
                 self._stop(playing)
         return True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self) -> None:
+        """After what made -x stop: the teardown that follows is told by this item, so it must be everybody's."""
+        if self._playing is not None and self._stopping:
+            self._playing.begin_no_more()
+
+    @property
+    def _stopping(self) -> bool:
+        session = self._session
+        return session is not None and bool(session.shouldfail or session.shouldstop)
 
     def _stop(self, playing: PlayedConversation) -> None:
         self._asked_for = None
@@ -150,15 +163,15 @@ class LtmRun:
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
         """Return the item whose fixtures must stay up although no item in progress needs them."""
-        session = item.session
-        if self._asked_for is None or session.shouldfail or session.shouldstop:
+        if self._asked_for is None or self._stopping:
             return None
         asked, following = self._asked_for
         if item is not asked:
             return asked
         if following is None or not _is_reported(following):
             return following
-        later = session.items[session.items.index(item) + 1 :]
+        items = item.session.items
+        later = items[items.index(item) + 1 :]
         return next((one for one in later if not _is_reported(one)), None)
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:

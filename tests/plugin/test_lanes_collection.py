@@ -116,7 +116,10 @@ def test_overriding_ltm_agent_is_an_error_that_names_the_hook(project: Project, 
 
 def test_overriding_ltm_agent_elsewhere_is_nobodys_business(project: Project) -> None:
     project.file(GOOD)
-    project.file("import pytest\n@pytest.fixture\ndef ltm_agent(): return 5\ndef test_x(ltm_agent): assert ltm_agent == 5", "test_x.py")
+    project.file(
+        "import pytest\n@pytest.fixture\ndef ltm_agent(): return 5\ndef test_x(ltm_agent): assert ltm_agent == 5",
+        "test_x.py",
+    )
 
     project.pytest().assert_outcomes(passed=1, skipped=1)
 
@@ -179,7 +182,8 @@ steps:
   - say: My name is Ada.
   - wait: {span: 0.5}
   - ask: What is my name?
-    mentions: name
+    expect:
+      contains: name
 """,
         "name.ltm.yml",
     )
