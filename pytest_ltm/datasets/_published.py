@@ -13,6 +13,7 @@ from pytest_ltm._definition import read_definition, read_json
 from pytest_ltm._errors import DefinitionError
 from pytest_ltm._plan import natural
 from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm.datasets._companions import completed, keyword_groups
 
 if TYPE_CHECKING:
     from pytest_ltm._fields import Field
@@ -55,10 +56,13 @@ def scenario_of(folder: str) -> str:
 
 
 def read_any(path: str | Path, scenario: str) -> Definition:
-    """Return the definition in a file of our format or the published one, as its fields tell."""
+    """Return the definition in a file of our format or the published one, as its fields tell.
+
+    What a published file leaves to the files beside it is read from those (see `_companions`).
+    """
     top = read_json(path)
     if isinstance(top.value, Mapping) and "steps" not in top.value and not top.value.keys().isdisjoint(_SCRIPT):
-        return from_published(top, scenario)
+        return completed(from_published(top, scenario), Path(path), scenario)
     return read_definition(top)
 
 
@@ -116,6 +120,10 @@ def _one_text(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
     return Definition(steps=steps, expected=texts[0].text())
 
 
+def _spy_meeting(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+    return Definition(steps=steps, expected=keyword_groups(fields["expected_responses"]))
+
+
 def _prospective(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
     """The second message carries the mark of a question, but is the instruction: its reply earns nothing."""
     said = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
@@ -148,6 +156,7 @@ def _quote_of_version_2(script: Field) -> dict[str, Any]:
 _SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
     **dict.fromkeys(("chapter_break", "colours", "jokes", "locations_directions", "names", "sally_anne"), _one_text),
     "prospective_memory": _prospective,
+    "spy_meeting": _spy_meeting,
 }
 
 

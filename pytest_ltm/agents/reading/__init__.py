@@ -11,6 +11,7 @@ from pytest_ltm.agents.reading.jokes import Jokes
 from pytest_ltm.agents.reading.names import Names
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
+from pytest_ltm.agents.reading.shopping_list import ShoppingList
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
@@ -23,6 +24,7 @@ ABILITIES: tuple[Ability, ...] = (
     Colours(),
     SallyAnne(),
     Names(),
+    ShoppingList(),
     SpyMeeting(),
     General(),
 )

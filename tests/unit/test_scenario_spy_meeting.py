@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+from pytest_ltm.scenarios import colours, prospective_memory, sally_anne, spy_meeting
+
+from pytest_ltm._fields import Field
+from pytest_ltm._plan import PlannedExample
+from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._score import Score
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.datasets._published import DefinitionsFolder, from_published
+from pytest_ltm.evaluators import DecodesMessages
+from pytest_ltm.evaluators._words import joined, words
+from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
+CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
+
+
+def definition(seed: int) -> Definition:
+    made: Definition = spy_meeting.spy_meeting(random.Random(seed), {})
+    return made
+
+
+def scores(agent: object, definitions: list[Definition], *, span: int | None) -> list[float]:
+    examples = [
+        PlannedExample(
+            scenario="spy_meeting",
+            example=str(i),
+            definition=made,
+            reset=spy_meeting.test_spy_meeting.pytestmark[0].kwargs["reset"],
+        )
+        for i, made in enumerate(definitions)
+    ]
+    played = run_conversation({"spy_meeting": spy_meeting.test_spy_meeting}, agent, examples=examples, span=span)
+    verdicts = [ending.verdict for ending in played.endings.values()]
+    assert all(isinstance(verdict, Score) for verdict in verdicts), played.endings
+    return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+def test_full_decodes_all_messages(span: int | None) -> None:
+    assert scores(make_reader("full")(), [definition(i) for i in range(20)], span=span) == [1.0] * 20
+
+
+@pytest.mark.parametrize("agent", [Echo(), Silent()])
+def test_echo_and_silent_earn_nothing(agent: object) -> None:
+    assert set(scores(agent, [definition(i) for i in range(20)], span=2_000)) == {0.0}
+
+
+def test_a_window_sees_the_last_message_only() -> None:
+    values = scores(make_reader("window", "8k")(), [definition(i) for i in range(3)], span=32_000)
+    assert values == pytest.approx([1 / 3] * 3)
+
+
+def test_a_meeting_is_an_opening_three_messages_and_a_question_over_90_percent_of_the_span() -> None:
+    made = definition(1)
+    assert [type(step) for step in made.steps] == [Say, Wait] * 4 + [Ask]
+    assert [s.span for s in made.steps if isinstance(s, Wait)] == pytest.approx([0.225, 0.45, 0.675, 0.9])
+
+
+@pytest.mark.parametrize(("clue", "group"), CODES)
+def test_a_clue_gives_no_answer_away(clue: str, group: tuple[str, ...]) -> None:
+    """Nobody earns anything by repeating the messages, neither for this one nor for another."""
+    for form in (text for kind in spy_meeting.MESSAGES.values() for text in kind):
+        said = spy_meeting.SENT.format(name="Anselm Zorrick", message=form.format(clue=clue))
+        assert DecodesMessages((group,))([said]).value == 0
+        assert DecodesMessages((("never",),), tuple(words for _, words in CODES))([f"never {said}"]).value == 1
+
+
+def test_no_keyword_stands_for_two_messages() -> None:
+    forms = [joined(word) for _, group in CODES for word in group]
+    assert len(set(forms)) == len(forms)
+    inside = [
+        (a, b) for _, one in CODES for _, two in CODES if one != two for a in one for b in two if joined(a) in joined(b)
+    ]
+    assert inside == []
+
+
+def test_an_answer_that_also_names_something_of_a_message_that_was_not_sent_loses_a_third() -> None:
+    made = definition(2)
+    right = " ".join(group[0] for group in made.expected)
+    strange = made.parameters["other_messages"][0][0]
+    ends = [
+        run_scenario(
+            spy_meeting.test_spy_meeting, ScriptedAgent("", "", "", "", text), definition=made, span=None
+        ).verdict
+        for text in (right, f"{right} {strange}")
+    ]
+    assert [end.value for end in ends if isinstance(end, Score)] == pytest.approx([1.0, 2 / 3])
+
+
+def test_questions_opening_and_names_hold_no_keyword_and_no_text_a_colour() -> None:
+    fixed = [*spy_meeting.QUESTIONS, spy_meeting.OPENING, *spy_meeting.PEOPLE, spy_meeting.SENT]
+    everybody = tuple(group for _, group in CODES)
+    assert DecodesMessages((("never",),), everybody)([f"never {' '.join(fixed)}"]).value == 1
+    texts = [*fixed, *(clue for clue, _ in CODES), *(word for _, group in CODES for word in group)]
+    assert not {word for text in texts for word in words(text)} & set(colours.COLOURS)
+
+
+def test_nobody_has_the_name_of_somebody_in_another_scenario() -> None:
+    elsewhere = [
+        *prospective_memory.KNOWN, *prospective_memory.FIRST_NAMES, *prospective_memory.LAST_NAMES, *sally_anne.PUPPETS
+    ]  # fmt: skip
+    ours = [part for name in spy_meeting.PEOPLE for part in words(name)]
+    assert len(set(ours)) == len(ours)
+    assert not set(ours) & {part for name in elsewhere for part in words(name)}
+
+
+@needs_data
+def test_full_earns_full_marks_on_the_published_definitions() -> None:
+    found = []
+    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            if "/Spy Meeting/" in row["path"] and "waits" in row:
+                fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
+                found.append(from_published(Field(fields, row["path"]), "spy_meeting"))
+    assert len(found) > 40
+    assert set(scores(make_reader("full")(), found, span=None)) == {1.0}
+
+
+@needs_data
+def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_files() -> None:
+    folder = DefinitionsFolder(DATA / "definitions" / "Benchmark 3 - 120k")
+    made = folder.definition("spy_meeting", "0")
+    others = made.parameters["other_messages"]
+    assert others
+    assert not {word for group in others for word in group} & {word for group in made.expected for word in group}
+    everything = [group for n in "012" for group in folder.definition("spy_meeting", n).expected]
+    assert all(group in everything for group in others)
+    assert scores(make_reader("full")(), [folder.definition("spy_meeting", n) for n in "012"], span=None) == [1.0] * 3
+
+
+def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
+    tmp_path: Path,
+) -> None:
+    from pytest_ltm._definition import write  # noqa: PLC0415
+
+    (tmp_path / "spy_meeting").mkdir()
+    for n in range(2):
+        write(tmp_path / "spy_meeting" / f"{n}.def.json", definition(n))
+    assert DefinitionsFolder(tmp_path).definition("spy_meeting", "1") == definition(1)
