@@ -10,8 +10,8 @@ from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
 from pytest_ltm.agents.reading.names import Names
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
-from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
 from pytest_ltm.agents.reading.shopping_list import ShoppingList
+from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
