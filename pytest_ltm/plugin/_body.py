@@ -61,6 +61,8 @@ class ItemBody(GreenBody):
         self.agent: Any = None
         self.unready: Exception | None = None
         """Why it cannot even begin: its definition could not be generated."""
+        self.result: ScenarioResult | None = None
+        self.lane: Lane | None = None
         self.failure_text = ""
         self.reported = False
         self._setup_state, self._pool = setup_state, pool
@@ -121,6 +123,7 @@ class ItemBody(GreenBody):
 
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
+        __tracebackhide__ = True
         began = stopwatch()
         try:
             return super().send(request)
@@ -132,7 +135,9 @@ class ItemBody(GreenBody):
 
     def finish(self, lane: Lane, ending: Ending) -> None:
         """Report the item: setup, call and teardown, as pytest would have."""
+        self.lane = lane
         result, self.failure_text = self._ended(self, lane, ending)
+        self.result = result
         stretch = self._stretch or internals.Stretch(self.item)
         hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
         self.reported = True

@@ -27,7 +27,8 @@ class Report:
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
-        self._result: RunResult | None = None
+        self.result: RunResult | None = None
+        """What the run came to, once it is over."""
         self._began = stopwatch()
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
@@ -71,7 +72,7 @@ class Report:
         self._run.progress.clear()
         if not self._run.plays or not self._run.folder.path.is_dir():
             return
-        result = self._result = self._read()
+        result = self.result = self._read()
         if not result.conversations:
             return
         settings = self._run.settings
@@ -88,20 +89,20 @@ class Report:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the tables."""
-        if self._result is None or not self._result.conversations:
+        if self.result is None or not self.result.conversations:
             return
         config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.section("long-term memory")
         for line in summary_lines(
-            self._result,
+            self.result,
             width=terminalreporter._tw.fullwidth,
             verbosity=config.get_verbosity(),
             color=terminalreporter.hasmarkup,
         ):
             terminalreporter.write_line(line)
-        if _unmeasurable(self._result):
-            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self._result)}", yellow=True)
+        if _unmeasurable(self.result):
+            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
 
     def _read(self) -> RunResult:
         notices: list[str] = []

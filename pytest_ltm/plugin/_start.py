@@ -22,6 +22,13 @@ def start(config: pytest.Config) -> None:
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     if not run.is_worker:
-        manager.register(Report(run), "ltm-report")
+        report = Report(run)
+        manager.register(report, "ltm-report")
+    if getattr(config.option, "htmlpath", None):
+        from pytest_ltm.plugin._html import HtmlReport, HtmlRows  # noqa: PLC0415 - only where pytest-html is
+
+        manager.register(HtmlRows(), "ltm-html-rows")
+        if not run.is_worker:
+            manager.register(HtmlReport(report), "ltm-html-report")
     if manager.hasplugin("xdist"):
         manager.register(Xdist(run), "ltm-xdist")

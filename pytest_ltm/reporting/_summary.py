@@ -48,6 +48,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_gap": result.gap,
         "ltm_tokens": result.tokens,
         "ltm_cost_usd": result.cost_usd,
+        "ltm_skills": ",".join(result.skills) or None,
     }
     return [(name, value) for name, value in values.items() if value is not None]
 
