@@ -18,6 +18,7 @@ _VOLATILE = [
     (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "RUN-ID"),
     (re.compile(r"\bin \d+\.\d+s\b"), "in TIME"),
     (re.compile(r"^[=_\-]{2,} | [=_\-]{2,}$"), ""),
+    (re.compile(r"─{2,}"), "─"),
 ]
 
 

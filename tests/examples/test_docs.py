@@ -28,7 +28,9 @@ def page_id(page: Path) -> str:
 def test_a_reader_who_types_along_sees_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         if block.file:
-            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+            file = tmp_path / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
         if block.language == "console":
             for command, shown in block.commands():
                 output = run(command, tmp_path)
