@@ -52,6 +52,7 @@ class GreenBody:
 
     def send(self, request: Request) -> Any:
         """Hand a request to the conversation and return its answer; only from within the body."""
+        __tracebackhide__ = True
         if self._hub is None or getcurrent() is not self._green:
             raise ScenarioError(
                 "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"

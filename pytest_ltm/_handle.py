@@ -103,6 +103,7 @@ class Ltm:
 
     def say(self, text: str) -> str:
         """Tell the agent something and return its reply, which earns no credit."""
+        __tracebackhide__ = True
         reply: str = self._send(Say(text))
         return reply
 
@@ -111,6 +112,7 @@ class Ltm:
 
         `about`: the texts of the says that the question depends on; by default all earlier ones.
         """
+        __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
         reply: str = self._send(Ask(text, depends))
         return reply
@@ -122,6 +124,7 @@ class Ltm:
         (seconds, a timedelta, or "3h", "1h 30m", "2d"): counted from now. ScenarioError for less than
         nothing and for more than the span.
         """
+        __tracebackhide__ = True
         self._send(Wait(span=span, tokens=tokens, time=duration(time)))
 
     def watch(self, watcher: Watcher, replies: int | None = None) -> None:
@@ -131,6 +134,7 @@ class Ltm:
         this scenario's last exchange. With `replies` it must be able to tell after so many; without, it
         lasts to the end of the conversation. A watcher that never tells makes the example Unscored.
         """
+        __tracebackhide__ = True
         self._send(Watch(watcher, replies))
 
     def check(self, label: str, ok: object) -> bool:
@@ -153,6 +157,7 @@ class Ltm:
 
     def play(self, script: Definition | Iterable[Step]) -> list[str]:
         """Perform the steps in order and return the replies to the questions."""
+        __tracebackhide__ = True
         answers = []
         for step in script.steps if isinstance(script, Definition) else script:
             if not isinstance(step, (Say, Ask, Wait)):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+__tracebackhide__ = True
+"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
+
 T = TypeVar("T")
 
 REPEAT = 0.25

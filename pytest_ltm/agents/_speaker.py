@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+__tracebackhide__ = True
+"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
+
 MAX_MESSAGE_TOKENS = 4096
 """The size of the largest message to an agent that does not say how much it takes."""
 

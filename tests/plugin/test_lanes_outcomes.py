@@ -333,3 +333,14 @@ def test_d(ltm, skips): ltm.ask("never")
         "c": ("skipped", None, "[NOTRUN] known"),
         "d": ("skipped", None, "not here"),
     }
+
+
+def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none_of_ours(project: Project) -> None:
+    one(project, "ltm.say('raise')")
+
+    result = run(project)
+
+    result.stdout.fnmatch_lines(
+        ["bot.py:9: ConnectionError", ">       ltm.say('raise')", "E *AgentFault: *", "test_it.py:7: AgentFault"]
+    )
+    result.stdout.no_fnmatch_line("*pytest_ltm/*:*: *")
