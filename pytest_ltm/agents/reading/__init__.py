@@ -5,10 +5,13 @@ from __future__ import annotations
 from pytest_ltm.agents.reading._notes import Ability, Appends, Note, Notebook, Turn
 from pytest_ltm.agents.reading.chapter_break import ChapterBreak
 from pytest_ltm.agents.reading.colours import Colours
+from pytest_ltm.agents.reading.delayed_recall import DelayedRecall
 from pytest_ltm.agents.reading.general import General
 from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
+from pytest_ltm.agents.reading.locations import Locations
 from pytest_ltm.agents.reading.names import Names
+from pytest_ltm.agents.reading.restaurant import Restaurant
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.shopping_list import ShoppingList
 from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
@@ -18,6 +21,7 @@ __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
 ABILITIES: tuple[Ability, ...] = (
     Trivia(),
+    DelayedRecall(),
     ChapterBreak(),
     Instructions(),
     Jokes(),
@@ -25,7 +29,9 @@ ABILITIES: tuple[Ability, ...] = (
     SallyAnne(),
     Names(),
     ShoppingList(),
+    Locations(),
     SpyMeeting(),
+    Restaurant(),
     General(),
 )
 """In the order in which they are offered a message; the first that claims it replies."""

@@ -1,0 +1,167 @@
+"""Restaurant: the agent plays a guest for a whole evening, and the waiter makes mistakes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
+from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
+
+DISHES: Mapping[str, tuple[str, ...]] = {
+    "Starters": (
+        "Leek soup with croutons", "Smoked trout with horseradish", "Stuffed mushrooms with walnuts",
+        "Marinated beetroot with goat cheese", "Pumpkin fritters with yoghurt", "Baked aubergine with sesame",
+        "Herring salad with capers", "Onion tart with thyme", "Lentil dip with flatbread",
+    ),
+    "Main courses": (
+        "Roast duck with dumplings", "Braised lamb with apricots", "Fried plaice with parsley potatoes",
+        "Venison stew with cranberries", "Spinach lasagne with ricotta", "Chickpea curry with rice",
+        "Veal meatballs with paprika sauce", "Cauliflower gratin with almonds", "Rabbit pie with mustard",
+        "Squid risotto with fennel", "Buckwheat pancakes with sauerkraut",
+    ),
+    "Sweet things": (
+        "Plum crumble with custard", "Poppy seed cake with vanilla sugar", "Cherry strudel with cinnamon",
+        "Hazelnut parfait with honey", "Quince jelly with biscuits", "Gooseberry trifle with meringue",
+    ),
+}  # fmt: skip
+DRINKS = (
+    "Mineral water", "Elderflower lemonade", "Pear juice", "Peppermint tea", "Ginger ale", "Rhubarb spritzer",
+    "Currant cordial", "Barley coffee", "Grape juice", "Malt beer",
+)  # fmt: skip
+SERVED = {"Starters": 4, "Main courses": 6, "Sweet things": 3}
+"""How many dishes of each section are on one menu."""
+LEAST = 3
+"""Dishes that a menu has at least: one that is sold out, one that is ordered instead, one that is brought."""
+
+ROLE = (
+    "Let us play a scene in a restaurant. I am the waiter and you are a guest who is hungry and thirsty. Messages that "
+    "begin with Waiter: are said to the guest; please answer them just as a guest would, in a sentence or two, and "
+    "order from the menu only. All right?"
+)
+GREETINGS = (
+    "Waiter: Good evening, how nice to see you. Here is our menu.",
+    "Waiter: Welcome, I hope that you like the table by the window. Here is the menu.",
+)
+WELCOME = (
+    "{greeting}\n\n{menu}\n\nPlease choose your meal in peace; I will come back for your order. For now, what would "
+    "you like to drink?"
+)
+EAT = (
+    "Waiter: Your drink, please. Have you decided what you would like to eat?",
+    "Waiter: Here is your drink. And what would you like to eat?",
+)
+TAKEN = ("Waiter: {dish}, a good choice.", "Waiter: {dish}, gladly.")
+SOLD_OUT = (
+    "Waiter: I am terribly sorry, the kitchen tells me that this dish has just sold out: {dish}. What may I bring you "
+    "instead?"
+)
+INSTEAD = ("Waiter: {dish} then. Thank you for your patience.", "Waiter: {dish} it shall be.")
+WRONG = ("Waiter: There you are: {dishes}. Enjoy your meal!", "Waiter: Dinner is served: {dishes}. Enjoy your meal!")
+SORRY = "Waiter: Oh, forgive me! I shall put that right at once."
+ANOTHER = (
+    "Waiter: At last, {dish}, as you wished. To make up for it the house offers you another glass of what you had to "
+    "drink. What was it?"
+)
+WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
+"""The share of the span after which each stage begins, as published."""
+
+
+def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return the beginning of the evening: the roles, a wait until 20 % of the span, the menu.
+
+    `menu`, dishes by section, the drinks under Drinks or Beverages, replaces the one that is made up here. The rest
+    depends on what the guest says.
+    """
+    return Definition(steps=_beginning(rng, parameters), parameters=parameters)
+
+
+def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Step, ...]:
+    menu = parameters.get("menu") or _menu(rng)
+    numbers = count(1)
+    lines = [
+        line
+        for section, dishes in menu.items()
+        for line in (f"\n{section}:", *(f"{next(numbers)}. {dish}" for dish in dishes))
+    ]
+    welcome = WELCOME.format(greeting=rng.choice(GREETINGS), menu="\n".join(lines).strip())
+    return Say(ROLE), Wait(span=WAITS[0]), Ask(welcome, about=(ROLE,))
+
+
+def _menu(rng: random.Random) -> dict[str, list[str]]:
+    menu = {section: rng.sample(dishes, SERVED[section]) for section, dishes in DISHES.items()}
+    return {**menu, "Drinks": rng.sample(DRINKS, 5)}
+
+
+@pytest.mark.ltm(
+    generate=restaurant,
+    skills="C,I",
+    version="1",
+    reset="The scene in the restaurant is over. You are no guest any more; please forget all about it.",
+)
+def test_restaurant(ltm: Ltm) -> None:
+    """Orders, orders anew, notices a wrong dish and recalls the drink, always as a guest; ends where it first fails."""
+    # A published definition has no steps, only the menu.
+    visit = Visit(ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters))
+    for message in _evening(ltm, visit):
+        visit.hear(message)
+        if not visit.stages[-1].ok:
+            break
+    ltm.score(replace(visit.guest, judge=ltm.judge)(visit.replies))
+
+
+class Visit:
+    """What the guest has heard, replied and thereby achieved so far."""
+
+    def __init__(self, ltm: Ltm, beginning: Sequence[Step]) -> None:
+        *self.before, welcome = beginning
+        self.ltm = ltm
+        self.welcome = welcome.text if isinstance(welcome, Ask) else ""
+        """The message with the menu."""
+        self.guest = PlaysGuest(Menu.read(self.welcome), scoring=ltm.scoring)
+        if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
+            raise ValueError(
+                f"the last step before the guest's first reply is to hold a menu of {LEAST} or more dishes, and drinks "
+                f"under Drinks or Beverages; got {self.welcome!r}"
+            )
+        self.replies: list[str] = []
+        self.stages: list[Stage] = []
+
+    def hear(self, message: str) -> None:
+        """Say something to the guest and judge the reply; a judge, if there is one, reads it at the end."""
+        heard = self.guest.waiter
+        about = ((self.welcome,), (self.welcome,), (self.welcome,), heard[2:3], (self.welcome,))[len(heard)]
+        self.replies.append(self.ltm.ask(message, about=about if heard else (ROLE,)))
+        self.guest = replace(self.guest, waiter=(*heard, message))
+        self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The dishes of the last order."""
+        return self.stages[-1].items
+
+
+def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
+    """Yield what the waiter asks, as long as each reply is what a guest would say."""
+    pick = ltm.random.choice
+    ltm.play(visit.before)
+    yield visit.welcome
+    ltm.wait(span=WAITS[1])
+    yield pick(EAT)
+    *kept, gone = visit.ordered
+    ltm.say(pick(TAKEN).format(dish=" and ".join(visit.ordered)))
+    ltm.wait(span=WAITS[2])
+    yield SOLD_OUT.format(dish=gone)
+    right = visit.ordered
+    ltm.say(pick(INSTEAD).format(dish=" and ".join(right)))
+    ltm.wait(span=WAITS[3])
+    strange = [dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)] or [gone]
+    yield pick(WRONG).format(dishes=" and ".join([*kept, pick(strange)]))
+    ltm.say(SORRY)
+    ltm.wait(span=WAITS[4])
+    yield ANOTHER.format(dish=" and ".join(right))
