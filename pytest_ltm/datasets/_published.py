@@ -47,6 +47,8 @@ ENDING = ".def.json"
 _SCRIPT = ("script", "is_question", "waits", "expected_responses")
 _QUOTE = re.compile(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
 _NTH = re.compile(r"(\d{1,6})(?:st|nd|rd|th) new message")
+_LEG = re.compile(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_STRAIGHT = re.compile(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
 _VERSION_1 = ("token_spacings", "time_jumps")
 
 
@@ -70,7 +72,8 @@ def from_published(top: Field, scenario: str) -> Definition:
     """Return a published definition as ours; DefinitionError names the field of what is wrong.
 
     A wait of nothing is no step. `expected` is the text itself for the scenarios that have one text, a
-    mapping of quote, author and nth for Prospective Memory, else the published list.
+    mapping of what it says for Prospective Memory (quote, author, nth), Locations (km, direction) and Locations
+    Directions (start, route), else the published list.
     """
     fields = top.mapping()
     if "waits" not in fields and any(name in fields for name in _VERSION_1):
@@ -153,8 +156,27 @@ def _quote_of_version_2(script: Field) -> dict[str, Any]:
     return {"quote": quote["quote"], "author": quote["author"], "nth": int(nth[1]) + 1}
 
 
+def _route(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+    """The expected text is an example of an answer, a leg a line."""
+    text = _one_text(fields, steps).expected
+    legs = _LEG.findall(text)
+    if not legs:
+        raise fields["expected_responses"].error("legs such as 'From Mill, go 2km North to Inn.'")
+    route = [[float(km), way.lower(), goal] for _, km, way, goal in legs]
+    return Definition(steps=steps, expected={"start": legs[0][0], "route": route})
+
+
+def _direct(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+    found = _STRAIGHT.fullmatch(_one_text(fields, steps).expected)
+    if found is None:
+        raise fields["expected_responses"].error("a text such as '3 km North'")
+    return Definition(steps=steps, expected={"km": float(found[1]), "direction": found[2].lower()})
+
+
 _SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
-    **dict.fromkeys(("chapter_break", "colours", "jokes", "locations_directions", "names", "sally_anne"), _one_text),
+    **dict.fromkeys(("chapter_break", "colours", "jokes", "names", "sally_anne"), _one_text),
+    "locations": _direct,
+    "locations_directions": _route,
     "prospective_memory": _prospective,
     "spy_meeting": _spy_meeting,
 }

@@ -1,0 +1,46 @@
+"""Locations Directions: the places of a town are told one by one; the way through all of them is asked for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios._places import PLACES, RESET, number_of_places, route, told, town
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import LeadsTo
+
+QUESTIONS = (
+    "How do I get from the {start} to the {goal} in {town} if I pass all places in the order in which I told them? Say "
+    "for each leg the direction and the kilometres.",
+    "I am at the {start} in {town}, and I want to go to the {goal}, by way of all the places in the order in which I "
+    "described them. Which direction do I take each time, and how far do I go?",
+)
+
+
+def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `known_locations` (default 6) places over 90 % of the span, each relative to the one before; the question.
+
+    Expected are the `start` and the `route` as [kilometres, direction, place] for each leg. No two places of the town
+    lie at the same point.
+    """
+    places = rng.sample(PLACES, number_of_places(parameters, 6, least=2))
+    where, legs = town(rng), route(rng, places)
+    statements = told(rng, where, places[0], legs)
+    question = rng.choice(QUESTIONS).format(start=places[0], goal=places[-1], town=where)
+    return Definition(
+        steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
+        expected={"start": places[0], "route": [list(leg) for leg in legs]},
+        parameters=parameters,
+    )
+
+
+@pytest.mark.ltm(generate=locations_directions, skills="S,I", version="1", reset=RESET, incompatible=["locations"])
+def test_locations_directions(ltm: Ltm) -> None:
+    """Finds the way through a town whose places were told one by one."""
+    answers = ltm.play(ltm.definition)
+    expected = ltm.definition.expected
+    legs = tuple((float(km), way, place) for km, way, place in expected["route"])
+    ltm.score(LeadsTo(expected["start"], legs, ltm.scoring)(answers))
