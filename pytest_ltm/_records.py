@@ -7,6 +7,7 @@ import json
 import re
 import types
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_ltm._errors import LtmError
@@ -72,7 +73,7 @@ def _read_scalar(kind: type, record: object, where: str) -> object:
 def _read_fields(kind: Any, record: object, where: str) -> object:
     if not isinstance(record, Mapping):
         raise _wrong(where, "an object", record)
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     values = {}
     for field in dataclasses.fields(kind):
         if field.name in record:
@@ -85,6 +86,11 @@ def _read_fields(kind: Any, record: object, where: str) -> object:
         return kind(**values)
     except ValueError as error:
         raise LtmError(f"{where}: {error}") from error
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _wrong(where: str, expected: str, record: object) -> LtmError:
