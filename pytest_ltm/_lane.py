@@ -174,7 +174,7 @@ class Lane:
         tokens = sum(counter.count(step.text) for step in steps if not isinstance(step, Wait))
         if self.span is None or tokens <= self.span:
             return ""
-        return f"its text alone has {tokens:,} tokens, the memory span only {self.span:,}: give it a longer --ltm-span"
+        return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
 
     def measured_span(self, transcript: Transcript) -> int | None:
         """Return the tokens from its start to the start of its last question."""

@@ -133,6 +133,8 @@ class ConversationResult:
     tokens: int = 0
     """Of all its exchanges, by the plan's tokenizer."""
     filler_tokens: int = 0
+    reply_tokens: int = 0
+    """Of the replies that the agent generated: told filler is not among them."""
     exchanges: int = 0
     simulated_seconds: float = 0.0
     """Of the conversation's own time, from its first message to its end."""

@@ -103,6 +103,15 @@ def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
     return (fsum(spans) / len(spans) if spans else 0.0) if scored else None
 
 
+def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
+    """Return the mean over examples of score times measured span, in tokens; None without any score.
+
+    The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted by accuracy.
+    """
+    scored = [row for row in rows if row.score is not None and row.measured_span is not None]
+    return fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored) / len(scored) if scored else None
+
+
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
     """Return the share of a conversation's tokens that is filler, 0 to 1; None if it is empty."""
     return filler_tokens / tokens if tokens else None

@@ -229,6 +229,7 @@ class PlayedConversation:
     def _result(self, reason: str) -> ConversationResult:
         transcript, channel = self.conversation.channel.transcript, self.conversation.channel
         filler = sum(e.message_tokens + e.reply_tokens for e in transcript if e.kind == "filler")
+        said = sum(e.reply_tokens for e in transcript if not e.told)
         notices = list(self.conversation.notices)
         if channel.silences:
             notices.append(f"the agent replied with an empty text {channel.silences:,} times")
@@ -244,6 +245,7 @@ class PlayedConversation:
             scenarios=tuple(self.results[e.key] for e in self.plan.examples if e.key in self.results),
             tokens=transcript.position,
             filler_tokens=filler,
+            reply_tokens=said,
             exchanges=len(transcript),
             simulated_seconds=(self._clock.now - self._start).total_seconds(),
             cost_usd=channel.cost_usd,

@@ -9,8 +9,9 @@ import pytest
 
 from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmError
+from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
-from pytest_ltm.reporting._summary import summary_json, write_summary
+from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
 
 if TYPE_CHECKING:
@@ -82,7 +83,10 @@ class Report:
             seed=settings.seed,
             plan=settings.described(),
             wall_seconds=round(stopwatch() - self._began, 3),
+            agent_seconds=self._agent_seconds(),
         )
+        verdicts = self._run.folder.path / "verdicts.csv"
+        verdicts.write_text(verdicts_csv(result), encoding="utf-8", errors="backslashreplace")
         write_summary(self._run.folder.path / "summary.json", summary)
         if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
             session.exitstatus = UNMEASURABLE
@@ -118,6 +122,14 @@ class Report:
             folder=self._run.folder.shown(),
             notices=tuple(notices + self._left_out()),
         )
+
+    def _agent_seconds(self) -> dict[tuple[str, str], float]:
+        found: dict[tuple[str, str], float] = {}
+        for path in self._run.folder.path.glob("*/timings.jsonl"):
+            agent, span, *_ = path.parent.name.split("~")
+            seconds = sum(event["seconds"] for event in read(path) if event["event"] == "reply")
+            found[agent, span] = found.get((agent, span), 0.0) + seconds
+        return found
 
     def _in_order(self, found: Sequence[ConversationResult]) -> tuple[ConversationResult, ...]:
         agents = [agent.label for agent in self._run.settings.agents]

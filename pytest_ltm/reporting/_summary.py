@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._records import json_text
@@ -23,6 +26,12 @@ METRICS = {
     "range of 95 % of the draws; null where no scenario has two scores",
     "accuracy": "total / out_of, 0 to 1",
     "ltm_reach": "the LTM score of the paper, in tokens: mean measured span of the examples with full marks",
+    "ltm_reach_weighted": "the LTM score of the blog, in tokens: mean over examples of score times measured span",
+    "measured_spans": "measured spans of the examples: median, longest, and how many there are",
+    "reply_tokens": "verbosity: tokens that the agent generated, by the plan's tokenizer",
+    "agent_seconds": "time that the agent took for its replies, added up; null where no timings are kept",
+    "tokens_a_second": "reply_tokens / agent_seconds",
+    "tests_an_hour": "examples per hour of agent_seconds",
     "ltm_gap": "tokens from the end of the nearest needle's message to the start of the last question's",
     "measured_span": "tokens from an example's start to the start of its last question",
     "overruns": "examples whose measured span is longer than their memory span",
@@ -60,10 +69,12 @@ def summary_json(
     seed: int,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
+    agent_seconds: Mapping[tuple[str, str], float] | None = None,
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
-    `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...), JSON values.
+    `agent_seconds`: by agent and span label, what the replies took. `plan`: what else the run was made from (suite,
+    filler, tokenizer, scoring ...), JSON values.
     """
     return {
         "format": FORMAT,
@@ -72,11 +83,39 @@ def summary_json(
         "seed": seed,
         "plan": dict(plan),
         "wall_seconds": wall_seconds,
-        "results": [_column(column) for column in columns(run)],
+        "results": [
+            _column(column) | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
+            for column in columns(run)
+        ],
         "conversations": [_conversation(each) for each in run.conversations],
         "notices": list(run.notices),
         "metrics": METRICS,
     }
+
+
+VERDICTS = (
+    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
+    "rule", "evidence", "ltm_gap", "measured_span", "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_skills", "nodeid",
+)  # fmt: skip
+"""The columns of `verdicts.csv`."""
+
+
+def verdicts_csv(run: RunResult) -> str:
+    """Return every verdict as CSV, a line an example, with a heading; empty cells where there is nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(VERDICTS)
+    for row in run.scenarios:
+        said = _example(row) | {"rule": row.rule, "evidence": row.evidence}
+        writer.writerow([_tame(said.get(name)) for name in VERDICTS])
+    return text.getvalue()
+
+
+def _tame(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
@@ -95,10 +134,17 @@ def _column(column: Column) -> dict[str, Any]:
         "spread": spread and {"sd": spread.sd, "low": spread.low, "high": spread.high},
         "accuracy": column.accuracy,
         "ltm_reach": column.reach,
+        "ltm_reach_weighted": column.weighted_reach,
+        "measured_spans": {
+            "count": len(column.measured_spans),
+            "median": median(column.measured_spans) if column.measured_spans else None,
+            "longest": max(column.measured_spans, default=None),
+        },
         "examples": column.examples,
         "unscored": column.missing,
         "overruns": column.overruns,
         "tokens": column.tokens,
+        "reply_tokens": column.reply_tokens,
         "filler_share": column.filler_share,
         "exchanges": column.exchanges,
         "simulated_seconds": column.simulated_seconds,
@@ -108,6 +154,14 @@ def _column(column: Column) -> dict[str, Any]:
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
             for name, cell in column.cells.items()
         },
+    }
+
+
+def _speed(column: Column, seconds: float | None) -> dict[str, Any]:
+    return {
+        "agent_seconds": seconds,
+        "tokens_a_second": column.reply_tokens / seconds if seconds else None,
+        "tests_an_hour": column.examples * 3600 / seconds if seconds else None,
     }
 
 
@@ -122,6 +176,7 @@ def _conversation(held: ConversationResult) -> dict[str, Any]:
         "ended": held.ended,
         "tokens": held.tokens,
         "filler_tokens": held.filler_tokens,
+        "reply_tokens": held.reply_tokens,
         "exchanges": held.exchanges,
         "simulated_seconds": held.simulated_seconds,
         "cost_usd": held.cost_usd,

@@ -596,7 +596,7 @@ def test_a_text_longer_than_the_span_is_not_played() -> None:
     definition = Definition(steps=(Say("x" * 1990), Wait(span=0.9), Ask("y" * 11)))
     played = talk({"a": simple, "b": simple}, agent, definitions={"a": definition})
     assert played.endings["a/0"] == Ending(
-        unplayable="its text alone has 2,001 tokens, the memory span only 2,000: give it a longer --ltm-span"
+        unplayable="its text alone is longer than its memory span of 2,000 tokens: give it a longer --ltm-span"
     )
     assert agent.heard == ["blue", "which?"]
 

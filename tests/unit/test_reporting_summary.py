@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import importlib.resources
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 import sample_runs
 from sample_runs import row
 
-from pytest_ltm.reporting._summary import METRICS, summary_json, user_properties, write_summary
+from pytest_ltm.reporting._summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 ALL = (
     "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_tokens",
-    "ltm_cost_usd",
+    "ltm_cost_usd", "ltm_skills",
 )  # fmt: skip
 
 
@@ -87,3 +91,48 @@ def test_a_written_summary_reads_back_and_says_how_it_was_made(tmp_path: Path) -
 
     assert read == summary(sample_runs.gaps())
     assert (read["seed"], read["plan"], read["wall_seconds"]) == (7, {"suite": "standard"}, 1.5)
+
+
+def schema() -> dict[str, Any]:
+    text = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
+    read: dict[str, Any] = json.loads(text)
+    return read
+
+
+@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps])
+def test_the_published_schema_is_true_of_summaries(make: Any) -> None:
+    jsonschema.Draft202012Validator(schema()).validate(json.loads(json.dumps(summary(make()))))
+
+
+def test_the_schema_notices_a_field_that_it_does_not_know() -> None:
+    broken = summary(sample_runs.one()) | {"surprise": 1}
+    with pytest.raises(jsonschema.ValidationError, match="surprise"):
+        jsonschema.Draft202012Validator(schema()).validate(broken)
+
+
+def test_every_verdict_is_a_line_of_the_csv() -> None:
+    run = sample_runs.gaps()
+    lines = list(csv.DictReader(io.StringIO(verdicts_csv(run))))
+    assert [(line["ltm_scenario"], line["ltm_example"]) for line in lines] == [
+        (row.scenario, row.example) for row in run.scenarios
+    ]
+    assert [line["ltm_score"] for line in lines] == [
+        "" if row.score is None else str(row.score) for row in run.scenarios
+    ]
+
+
+def test_no_cell_of_the_csv_is_a_formula() -> None:
+    run = sample_runs.run(
+        sample_runs.conversation("full", "2k", {}, scenarios=(row("colours", 0.0, reason='=HYPERLINK("x")'),))
+    )
+    (line,) = csv.DictReader(io.StringIO(verdicts_csv(run)))
+    assert line["reason"].startswith("'=")
+
+
+def test_speed_is_told_where_timings_are_known() -> None:
+    timed = summary_json(
+        sample_runs.one(), pytest_ltm_version="0.1.0", seed=7, plan={}, agent_seconds={("full", "2k"): 2.0}
+    )
+    (result,) = timed["results"]
+    assert result["tests_an_hour"] == result["examples"] * 1800
+    assert summary(sample_runs.one())["results"][0]["tests_an_hour"] is None
