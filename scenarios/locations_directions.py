@@ -13,11 +13,10 @@ from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
 
 QUESTIONS = (
-    "How do I get from the {start} to the {goal} in {town} if I pass all places in the order in which I told them? Say "
-    "for each leg the direction and the kilometres.",
-    "I am at the {start} in {town}, and I want to go to the {goal}, by way of all the places in the order in which I "
-    "described them. Which direction do I take each time, and how far do I go?",
+    "How do I get from the {start} to the {goal} in {town} if I pass all places in the order in which I told them?",
+    "I am at the {start} in {town}, and I want to go to the {goal}, by way of all places in the order of my telling.",
 )
+LEGS = "Say for each leg the direction and the kilometres."
 
 
 def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -29,7 +28,7 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     places = rng.sample(PLACES, number_of_places(parameters, 6, least=2))
     where, legs = town(rng), route(rng, places)
     statements = told(rng, where, places[0], legs)
-    question = rng.choice(QUESTIONS).format(start=places[0], goal=places[-1], town=where)
+    question = f"{rng.choice(QUESTIONS)} {LEGS}".format(start=places[0], goal=places[-1], town=where)
     return Definition(
         steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
         expected={"start": places[0], "route": [list(leg) for leg in legs]},
