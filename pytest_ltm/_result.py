@@ -55,6 +55,15 @@ class QuestionResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Automatic:
+    """The verdict that the rules gave before a person amended it."""
+
+    score: float | None
+    reason: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioResult:
     """How one example of a scenario went: one pytest item."""
 
@@ -94,6 +103,8 @@ class ScenarioResult:
     cost_usd: float | None = None
     """Of its own exchanges; None where the agent does not tell."""
     questions: tuple[QuestionResult, ...] = ()
+    automatic: Automatic | None = None
+    """What the rules said, where a person has amended the verdict; None: nobody has."""
 
     def __post_init__(self) -> None:
         if self.scored != (self.outcome in ("passed", "failed")):
