@@ -40,8 +40,8 @@ class Output:
         return {noun: int(number) for number, noun in re.findall(r"(\d+) ([a-z]+)", last.partition(" in ")[0])}
 
 
-def run(command: str, folder: Path) -> Output:
-    """Run a command line of the documentation with this Python, 80 columns wide."""
+def run(command: str, folder: Path, *, columns: int = 80) -> Output:
+    """Run a command line of the documentation with this Python."""
     program, *arguments = shlex.split(command, comments=True)
     programs = {"pytest": [sys.executable, "-c", _PYTEST], "python": [sys.executable]}
     # A run inside a run would inherit the outer one's worker, options and current test.
@@ -49,7 +49,7 @@ def run(command: str, folder: Path) -> Output:
     done = subprocess.run(
         [*programs[program], *arguments],
         cwd=folder,
-        env=environment | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        env=environment | {"COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

@@ -10,6 +10,8 @@ from _pages import blocks
 
 README = ROOT / "README.md"
 FAILURE = "test_colours[window_8k-32k-0-1]"
+WIDE = 100
+"""Columns: in 80 the two agents get a table each."""
 
 
 def first_command() -> Output:
@@ -17,7 +19,7 @@ def first_command() -> Output:
     setup = next(block.text for block in blocks(README) if block.language == "sh")
     [arguments] = re.findall(r"pytest (--ltm.+)", setup)
     with tempfile.TemporaryDirectory() as folder:
-        return run(f"pytest {arguments} --ltm-dir='{folder}/ltm' -p no:cacheprovider", ROOT)
+        return run(f"pytest {arguments} --ltm-dir='{folder}/ltm' -p no:cacheprovider", ROOT, columns=WIDE)
 
 
 def printed_parts(output: Output) -> list[str]:

@@ -8,6 +8,7 @@ import refresh_readme
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
+from pytest_ltm import _suite
 from pytest_ltm._cli import COMMANDS
 from pytest_ltm.agents import POWERS
 from pytest_ltm.plugin import _items, _options
@@ -77,6 +78,11 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
         assert f"`{option.dest}`" in row[2] or not option.has_twin
     documented = {flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])}
     assert documented == {option.flag for option in _options.OPTIONS} | {"--ltm-agent", "--ltm", "--ltm-isolated"}
+
+
+def test_the_page_of_built_in_scenarios_has_all_of_them() -> None:
+    text = (ROOT / "docs" / "scenarios" / "index.md").read_text(encoding="utf-8")
+    assert [name for name in _suite.scenario_names() if f"`{name}`" not in text] == [], "give each a row in its table"
 
 
 def test_the_page_of_agents_has_every_power() -> None:

@@ -25,7 +25,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 2, "failed": 2, "deselected": 2}, "FAILED  does not contain 'Tuesday'"),
         (
             {"passed": 2, "skipped": 3},
-            "test_my_scenarios.py ..                                                  [ 80%]",
+            "2 passed, 3 skipped in TIME",
         ),
     ],
     "custom_filler": [({"passed": 1}, "ferry                  1.00")],
