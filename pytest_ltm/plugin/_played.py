@@ -177,6 +177,12 @@ class PlayedConversation:
         """The items' sides of the conversation."""
         return {body.item: body for body in self.bodies.values()}
 
+    def note(self, nodeid: str, label: str, ok: bool) -> None:
+        """A part of an item has been reported: it is a check of its example."""
+        for body in self.bodies.values():
+            if body.item.nodeid == nodeid and not body.reported:
+                body.handle.check(label, ok)
+
     def begin_no_more(self) -> None:
         """The pytest session is about to stop: whoever has not begun needs no fixtures any more."""
         for body in self.bodies.values():

@@ -129,9 +129,14 @@ class LtmRun:
         return True
 
     @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self) -> None:
-        """After what made -x stop: the teardown that follows is told by this item, so it must be everybody's."""
-        if self._playing is not None and self._stopping:
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count subtests as checks; once -x stops, let the teardown that this item is about to tell be everybody's."""
+        if self._playing is None:
+            return
+        part = _internals.subtest(report)
+        if part is not None:
+            self._playing.note(report.nodeid, *part)
+        if self._stopping:
             self._playing.begin_no_more()
 
     @property

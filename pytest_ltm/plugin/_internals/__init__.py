@@ -12,7 +12,7 @@ logging.LogCaptureHandler with the two stash keys of caplog; WorkerInteractor.it
 """
 
 from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, dispose, prepare
-from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, phase, show_item
+from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, phase, show_item, subtest
 from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed, worker_interactor
 from pytest_ltm.plugin._internals._tree_setup import TreeSetupState, install
 from pytest_ltm.plugin._internals._warnings import Warnings
@@ -30,6 +30,7 @@ __all__ = [
     "phase",
     "prepare",
     "show_item",
+    "subtest",
     "unclaimed",
     "worker_interactor",
 ]

@@ -33,6 +33,15 @@ def empty_teardown(item: pytest.Item) -> pytest.TestReport:
     return report
 
 
+def subtest(report: pytest.TestReport) -> tuple[str, bool] | None:
+    """Return label and success of a subtest's report, of pytest 9 or of pytest-subtests; None for any other."""
+    if type(report).__name__.lower() != "subtestreport" or report.skipped or hasattr(report, "wasxfail"):
+        return None
+    context: Any = cast("Any", report).context
+    named = [f"{name}={value}" for name, value in context.kwargs.items()]
+    return " ".join([*filter(None, [context.msg]), *named]) or "subtest", report.passed
+
+
 def show_item(item: pytest.Item) -> None:
     """Show the item as `--setup-show` does."""
     if pytest.version_tuple >= (9, 1):

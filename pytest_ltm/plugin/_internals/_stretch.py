@@ -36,6 +36,8 @@ class Stretch:
         self._capture_fixture: Any = None
         self._log: LogCaptureHandler | None = None
         self._root_level: int | None = None
+        self._added: list[logging.Handler] = []
+        self._removed: list[logging.Handler] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self.warnings = Warnings(item.config, item)
 
@@ -45,6 +47,7 @@ class Stretch:
             return
         self._log = LogCaptureHandler()
         self._log.setFormatter(self._logging.formatter)
+        self._added.append(self._log)
         if self._logging.log_level is not None:
             self._log.setLevel(self._logging.log_level)
         self._item.stash[caplog_handler_key] = self._log
@@ -153,11 +156,14 @@ class Stretch:
         outside = root.level
         level = min(outside, handler.level) if handler.level else outside
         root.setLevel(level if self._root_level is None else self._root_level)
-        root.addHandler(handler)
+        others = list(root.handlers)
+        root.handlers[:] = [one for one in others if one not in self._removed] + self._added
         try:
             yield
         finally:
-            root.removeHandler(handler)
+            self._added = [one for one in root.handlers if one not in others]
+            self._removed = [one for one in others if one not in root.handlers]
+            root.handlers[:] = others
             self._root_level = root.level  # caplog.set_level moves it, for this item only
             root.setLevel(outside)
 

@@ -1,0 +1,185 @@
+"""Under pytest-xdist every conversation stays whole on one worker, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+pytest.importorskip("xdist")
+
+SUITE = """
+import os
+import pytest
+from ticks import tick
+
+@pytest.fixture(scope="module")
+def server():
+    tick("server up", os.getpid())
+    yield
+    tick("server down", os.getpid())
+
+def talk(ltm, name, span=0.5):
+    tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)
+    ltm.say(f"{name} speaks")
+    ltm.wait(span=span)
+    return ltm.ask(f"{name} asks")
+
+def test_a(ltm, server):
+    assert talk(ltm, "A", 0.9)
+
+def test_b(ltm, server, capsys):
+    print("B out")
+    assert talk(ltm, "B", 0.2) == "B asks"
+    assert capsys.readouterr().out == "B out\\n"
+
+@pytest.mark.parametrize("size", ["x-y", "z"])
+def test_c(ltm, size):
+    print("C out")
+    assert talk(ltm, f"C {size}", 0.6) == "C z asks"
+
+@pytest.mark.skip(reason="not today")
+def test_d(ltm): pass
+
+@pytest.fixture
+def broken():
+    raise ValueError("broken")
+
+def test_e(ltm, broken): pass
+
+@pytest.mark.ltm(examples=2)
+def test_f(ltm):
+    talk(ltm, "F")
+    ltm.check("one", True)
+    ltm.check("two", False)
+"""
+
+
+def rows(project: Project, workers: int) -> dict[str, tuple[str, str, str]]:
+    """Run with so many workers; return outcome, message and score of each node id."""
+    (project.path / "ticks.txt").unlink(missing_ok=True)
+    project.ltm(f"-n{workers}", "--junitxml=junit.xml", "-rA", agent="echo,silent")
+    found = {}
+    for case in ET.parse(project.path / "junit.xml").iter("testcase"):
+        verdict = [child for child in case if child.tag in {"failure", "error", "skipped"}]
+        score = [str(one.get("value")) for one in case.iter("property") if one.get("name") == "ltm_score"]
+        tag, message = (
+            (verdict[0].tag, re.sub("0x[0-9a-f]+", "", str(verdict[0].get("message")))) if verdict else ("passed", "")
+        )
+        key = f"{case.get('classname')}::{case.get('name')}"
+        assert key not in found
+        found[key] = (tag, message, "".join(score))
+    return found
+
+
+def test_workers_change_neither_outcomes_nor_ids(project: Project) -> None:
+    project.file(SUITE)
+
+    alone = rows(project, 0)
+
+    assert len(alone) == 16
+    assert {tag for tag, _, _ in alone.values()} == {"passed", "failure", "error", "skipped"}
+    assert rows(project, 1) == alone
+    assert rows(project, 2) == alone
+
+
+def test_a_conversation_stays_on_one_worker(project: Project) -> None:
+    project.file(
+        SUITE.replace('tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)', "").replace(
+            'ltm.say(f"{name} speaks")', 'tick(ltm.say(os.environ["PYTEST_XDIST_WORKER"]) or "silent", os.getpid())'
+        )
+    )
+
+    project.ltm("-n3", agent="echo,silent")
+
+    pids = {kind: {tick.split()[1] for tick in project.ticks if tick.startswith(kind)} for kind in ("gw", "silent")}
+    assert [len(found) for found in pids.values()] == [1, 1]
+    assert pids["gw"] != pids["silent"]
+
+
+def test_module_fixtures_are_set_up_once_on_each_worker(project: Project) -> None:
+    project.file(SUITE)
+
+    project.ltm("-n2", agent="echo,silent")
+
+    ups = [tick.split()[-1] for tick in project.ticks if tick.startswith("server up")]
+    downs = [tick.split()[-1] for tick in project.ticks if tick.startswith("server down")]
+    assert sorted(ups) == sorted(downs)
+    assert len(set(ups)) == len(ups) == 2
+
+
+def test_all_workers_write_into_one_run_folder(project: Project) -> None:
+    project.file(SUITE)
+
+    result = project.ltm("-n2", agent="echo,silent", span="300,400")
+
+    (folder,) = (project.path / ".ltm" / "runs").iterdir()
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
+        "echo~300~0", "echo~400~0", "silent~300~0", "silent~400~0",
+    ]  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert len(summary["conversations"]) == 4
+    result.stdout.fnmatch_lines(["*long-term memory*"])
+
+
+@pytest.mark.parametrize("dist", ["load", "loadscope", "loadgroup", "worksteal"])
+def test_the_kind_of_distribution_makes_no_difference(project: Project, dist: str) -> None:
+    project.file(SUITE)
+
+    result = project.ltm("-n2", f"--dist={dist}", "-rA", agent="echo,silent")
+
+    result.assert_outcomes(passed=3, failed=9, skipped=2, errors=2)
+    result.stdout.no_fnmatch_line("*@*echo*")
+
+
+def test_dist_each_is_refused(project: Project) -> None:
+    project.file(SUITE)
+
+    result = project.ltm("-n2", "--dist=each")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--dist=each would have every conversation on every worker*"])
+
+
+def test_a_wrong_option_is_told_once_before_any_worker_starts(project: Project) -> None:
+    project.file(SUITE)
+
+    result = project.ltm("-n2", agent="no.such:Agent")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_75_is_said_by_the_controller(project: Project) -> None:
+    project.file("class Bot:\n    def reply(self, message): raise OSError('gone')", "bot.py")
+    project.file("def test_a(ltm):\n    ltm.say('hello')\n    ltm.ask('hm?')")
+
+    assert project.ltm("-n2", agent="bot:Bot").ret == 75
+
+
+def test_x_stops_the_worker_and_cleans_up(project: Project) -> None:
+    project.file(
+        SUITE.replace(
+            'return ltm.ask(f"{name} asks")',
+            'try:\n        return ltm.ask(f"{name} asks")\n    finally:\n        tick("finally", name)',
+        )
+    )
+
+    result = project.ltm("-n1", "-x")
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert [tick.split()[1] for tick in project.ticks if tick.startswith("server")] == ["up", "down"]
+
+
+def test_captured_output_comes_over_from_the_worker(project: Project) -> None:
+    project.file(SUITE)
+
+    result = project.ltm("-n1", "-k", "test_c")
+
+    result.stdout.fnmatch_lines(["*test_c[[]echo-300-0-0-x-y[]]*", "*conversation*", "*Captured stdout call*", "C out"])
