@@ -174,7 +174,7 @@ def _direct(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
 
 
 _SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
-    **dict.fromkeys(("chapter_break", "colours", "jokes", "names", "sally_anne"), _one_text),
+    **dict.fromkeys(("chapter_break", "colours", "jokes", "kv_pairs", "names", "sally_anne"), _one_text),
     "locations": _direct,
     "locations_directions": _route,
     "prospective_memory": _prospective,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._chapterbreak import PicksOption as PicksOption
     from pytest_ltm.evaluators._colours import NamesColour as NamesColour
+    from pytest_ltm.evaluators._delayed_recall import RecallsFacts as RecallsFacts
     from pytest_ltm.evaluators._jokes import RecallsJoke as RecallsJoke
+    from pytest_ltm.evaluators._kv_pairs import RecallsValue as RecallsValue
     from pytest_ltm.evaluators._locations import LeadsTo as LeadsTo
     from pytest_ltm.evaluators._menu import Menu as Menu
     from pytest_ltm.evaluators._names import ListsNames as ListsNames
@@ -40,7 +42,9 @@ _HOMES = {
     "PicksOption": "_chapterbreak",
     "PlaysGuest": "_restaurant",
     "QuoteAtReply": "_prospective",
+    "RecallsFacts": "_delayed_recall",
     "RecallsJoke": "_jokes",
+    "RecallsValue": "_kv_pairs",
     "SaysAtEachTrigger": "_trigger",
     "Stage": "_restaurant",
     "notices_mix_up": "_restaurant",

@@ -9,12 +9,14 @@ from pytest_ltm.agents.reading.delayed_recall import DelayedRecall
 from pytest_ltm.agents.reading.general import General
 from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
+from pytest_ltm.agents.reading.kv_pairs import KeyValuePairs
 from pytest_ltm.agents.reading.locations import Locations
 from pytest_ltm.agents.reading.names import Names
 from pytest_ltm.agents.reading.restaurant import Restaurant
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.shopping_list import ShoppingList
 from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
+from pytest_ltm.agents.reading.trigger_response import TriggerResponse
 from pytest_ltm.agents.reading.trivia import Trivia
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
@@ -30,8 +32,10 @@ ABILITIES: tuple[Ability, ...] = (
     Names(),
     ShoppingList(),
     Locations(),
+    TriggerResponse(),
     SpyMeeting(),
     Restaurant(),
+    KeyValuePairs(),
     General(),
 )
 """In the order in which they are offered a message; the first that claims it replies."""

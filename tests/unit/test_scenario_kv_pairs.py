@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios import colours, kv_pairs
+
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._fields import Field
+from pytest_ltm._plan import PlannedExample
+from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._score import Score
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.datasets._published import from_published
+from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.evaluators._words import words
+from pytest_ltm.testing import run_conversation
+
+
+def definition(seed: int, **parameters: Any) -> Definition:
+    made: Definition = kv_pairs.kv_pairs(random.Random(seed), parameters)
+    return made
+
+
+def scores(agent: object, definitions: list[Definition], *, span: int | None) -> list[float]:
+    examples = [
+        PlannedExample(
+            scenario="kv_pairs",
+            example=str(i),
+            definition=made,
+            reset=kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"],
+        )
+        for i, made in enumerate(definitions)
+    ]
+    played = run_conversation({"kv_pairs": kv_pairs.test_kv_pairs}, agent, examples=examples, span=span)
+    verdicts = [ending.verdict for ending in played.endings.values()]
+    assert all(isinstance(verdict, Score) for verdict in verdicts), played.endings
+    return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+def test_full_follows_the_register_at_any_depth(span: int | None) -> None:
+    made = [definition(i, levels=1 + i % 4) for i in range(10)]
+    assert scores(make_reader("full")(), made, span=span) == [1.0] * 10
+
+
+@pytest.mark.parametrize("agent", [Echo(), Silent()])
+def test_echo_and_silent_earn_nothing(agent: object) -> None:
+    made = [definition(i, levels=1 + i % 2) for i in range(10)]
+    assert set(scores(agent, made, span=2_000)) == {0.0}
+
+
+def test_a_window_loses_most_of_the_register() -> None:
+    values = scores(make_reader("window", "8k")(), [definition(i) for i in range(10)], span=32_000)
+    assert sum(values) <= 2
+
+
+def test_entries_are_spread_over_90_percent_of_the_span() -> None:
+    made = definition(0, pairs=5)
+    assert [type(step) for step in made.steps] == [Say, Wait] * 5 + [Ask]
+    waits = [step.span for step in made.steps if isinstance(step, Wait)]
+    assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
+
+
+def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going_on() -> None:
+    made = definition(4, levels=1)
+    entries = [words(step.text) for step in made.steps if isinstance(step, Say)]
+    pairs = [(said[said.index("holds") - 1], said[said.index("holds") + 1]) for said in entries]
+    assert not {key for key, _ in pairs} & {value for _, value in pairs}
+    assert made.questions[0].text in [text.format(key=key) for text in kv_pairs.PLAIN for key, _ in pairs]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pairs": 0}, "pairs is a whole number from 1 to 1000, not 0"),
+        ({"levels": "2"}, "levels is a whole number from 1 to 20, not '2'"),
+        ({"levels": True}, "levels is a whole number from 1 to 20, not True"),
+        ({"pairs": 2, "levels": 3}, "3 levels need as many pairs; there are only 2"),
+    ],
+)
+def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        definition(0, **parameters)
+
+
+def test_no_word_of_our_texts_looks_like_a_code_or_is_a_colour() -> None:
+    reset = kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"]
+    said = {word for text in (*kv_pairs.ENTRIES, *kv_pairs.PLAIN, kv_pairs.NESTED, reset) for word in words(text)}
+    assert not any(character.isdigit() for word in said for character in word)
+    assert not said & set(colours.COLOURS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("tivo42", 1.0),
+        ("It is **Tivo42**.", 1.0),
+        ('{"code": "tivo42"}', 1.0),
+        ("pamo10 holds sure77, and that holds tivo42, where it ends.", 1.0),
+        ("sure77", 0.0),
+        ("tivo421", 0.0),
+        ("tivo42 or lale33", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_the_value_counts_as_a_word_and_alone(answer: str, value: float) -> None:
+    assert RecallsValue("tivo42", ("lale33",))([answer]).value == value
+
+
+def test_the_last_answer_counts() -> None:
+    assert RecallsValue("tivo42")(["tivo42", "no idea"]).value == 0.0
+    assert RecallsValue("tivo42")([]).value == 0.0
+
+
+def test_a_verdict_says_why() -> None:
+    evaluate = RecallsValue("tivo42", ("lale33",))
+    assert evaluate(["no"]).reason == "'tivo42' is not in the answer"
+    assert evaluate(["tivo42, lale33"]).reason == "names 'lale33' beside 'tivo42'"
+    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/1", "tivo42")
+
+
+def test_an_unknown_scoring_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="scoring 'v9' is unknown"):
+        RecallsValue("tivo42", scoring="v9")  # type: ignore[arg-type]
+
+
+def test_a_definition_in_the_published_form_is_played() -> None:
+    fields = {
+        "script": ["New entry in the register: pamo10 holds tivo42.", "What does pamo10 hold in the register?"],
+        "is_question": [False, True],
+        "waits": [{"percentage_finished": 90.0}, {}],
+        "expected_responses": ["tivo42"],
+    }
+    made = from_published(Field(fields, "here"), "kv_pairs")
+    assert made.expected == "tivo42"
+    assert scores(make_reader("full")(), [made], span=2_000) == [1.0]
