@@ -1,0 +1,58 @@
+"""Delayed Recall: what is expected stands in one line of the facts, and only the line that the question is about."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios.delayed_recall import KINDS, delayed_recall
+
+from pytest_ltm._scenario import Say
+from pytest_ltm.evaluators import RecallsFacts
+
+SEEDS = st.integers(0, 2**63)
+REPLIES = st.lists(st.text() | st.from_regex(r"[\w ,.]{0,80}"), max_size=12)
+
+
+def beginnings(text: str) -> set[str]:
+    return {word[:4] for word in re.findall(r"\w{3,}", text.lower())} - set(
+        ["the", "what", "whic", "does", "one", "are", "who", "how", "many", "its", "has", "was"]
+    )
+
+
+def answering(question: str, lines: list[str]) -> str:
+    """Return the line that has most of the question's beginnings of words, rare ones counting more."""
+    count = Counter(word for line in lines for word in beginnings(line))
+    return max(lines, key=lambda line: sum(1 / count[word] for word in beginnings(line) & beginnings(question)))
+
+
+@given(seed=SEEDS, facts=st.integers(1, len(KINDS)))
+def test_each_expected_answer_stands_in_one_line_that_fits_the_question(seed: int, facts: int) -> None:
+    definition = delayed_recall(random.Random(seed), {"facts": facts})
+    told = definition.steps[0]
+    assert isinstance(told, Say)
+    lines = told.text.split("\n")[1:]
+    assert len(lines) == facts == len(definition.questions) == len(definition.expected)
+    world = re.findall(r"world of (\w+)", told.text)[0]
+    for question, expected in zip(definition.questions, definition.expected, strict=True):
+        asked = re.split(r"[:.] ", question.text)[-1].replace(world, "")
+        assert expected.lower() in answering(asked, lines).lower()
+        assert expected not in question.text
+    assert definition == delayed_recall(random.Random(seed), {"facts": facts})
+
+
+@given(seed=SEEDS, replies=REPLIES)
+def test_no_answer_breaks_the_rule(seed: int, replies: list[str]) -> None:
+    definition = delayed_recall(random.Random(seed), {})
+    questions = tuple(ask.text for ask in definition.questions)
+    assert 0 <= RecallsFacts(tuple(definition.expected), questions)(replies).value <= 1
+
+
+@given(seed=SEEDS)
+def test_an_echo_earns_nothing(seed: int) -> None:
+    definition = delayed_recall(random.Random(seed), {"facts": len(KINDS)})
+    questions = tuple(ask.text for ask in definition.questions)
+    assert RecallsFacts(tuple(definition.expected), questions)(questions).value == 0
