@@ -1,0 +1,39 @@
+"""Trigger Response can be solved from what is said alone, by a solver with no code of generator or reader."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios import trigger_response
+
+from pytest_ltm import Ask, Say, Wait
+
+SEEDS = st.integers(0, 2**63)
+
+
+@given(seed=SEEDS, number=st.integers(1, 12))
+def test_the_rule_names_what_each_question_mentions_and_the_sentence(seed: int, number: int) -> None:
+    definition = trigger_response.trigger_response(random.Random(seed), {"trigger_activations": number})
+    rule, *others = [step for step in definition.steps if not isinstance(step, Wait)]
+    assert isinstance(rule, Say)
+    ((thing, sentence),) = re.findall(r'I mention ((?:my|the) [a-z ]+),.*"(.+)"$', rule.text)
+    assert definition.expected == [sentence] * number
+    assert all(isinstance(other, Ask) and thing in other.text.lower() for other in others)
+    assert all(isinstance(other, Ask) and other.about == (rule.text,) for other in others)
+
+
+@given(seed=SEEDS)
+def test_three_activations_come_at_30_60_and_90_percent_of_the_span(seed: int) -> None:
+    steps = trigger_response.trigger_response(random.Random(seed), {}).steps
+    assert [type(step) for step in steps] == [Say, Wait, Ask, Wait, Ask, Wait, Ask]
+    assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.3, 0.6, 0.9]
+    assert len({step.text for step in steps if isinstance(step, Ask)}) == 3
+
+
+@given(seed=SEEDS)
+def test_one_seed_gives_one_definition(seed: int) -> None:
+    make = trigger_response.trigger_response
+    assert make(random.Random(seed), {}) == make(random.Random(seed), {})

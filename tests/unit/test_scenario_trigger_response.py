@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from pytest_ltm.scenarios import trigger_response
+from scenario_runs import ABSENT, DATA, generated, published, scores
+
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.evaluators import SaysAtEachTrigger
+from pytest_ltm.evaluators._words import stem, words
+from pytest_ltm.testing import ScriptedAgent
+
+BODY = trigger_response.test_trigger_response
+FULL = make_reader("full")
+GENERATE = trigger_response.trigger_response
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+@pytest.mark.parametrize("seed", range(5))
+def test_full_says_the_sentence_each_time(span: int | None, seed: int) -> None:
+    assert scores(BODY, generated(GENERATE, seed=seed), FULL, span=span) == [1.0] * 3
+
+
+@pytest.mark.parametrize("agent", [Echo, Silent])
+@pytest.mark.parametrize("span", [2_000, None])
+def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
+    assert scores(BODY, generated(GENERATE, 20), agent, span=span) == [0.0] * 20
+
+
+def test_a_window_loses_the_rule() -> None:
+    assert scores(BODY, generated(GENERATE), make_reader("window", "8k"), span=32_000) == [0.0] * 3
+
+
+def test_each_activation_counts_for_itself() -> None:
+    definition = generated(GENERATE, 1)[0]
+    sentence = definition.expected[0]
+    agent = lambda: ScriptedAgent("", f"Oh dear. {sentence}", "Oh dear.", sentence.upper())  # noqa: E731 - one use
+    assert scores(BODY, [definition], agent, span=None) == [pytest.approx(2 / 3)]
+
+
+@pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
+def test_each_message_mentions_its_thing_and_no_other(thing: str) -> None:
+    for mention in trigger_response.TRIGGERS[thing][1]:
+        said = mention.lower()
+        assert [other for other in trigger_response.TRIGGERS if other in said] == [thing]
+
+
+@pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
+def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(thing: str) -> None:
+    sentence, _ = trigger_response.TRIGGERS[thing]
+    others = [said for other, (said, _) in trigger_response.TRIGGERS.items() if other != thing]
+    everything = [mention for _, mentions in trigger_response.TRIGGERS.values() for mention in mentions]
+    assert [text for text in (*others, *everything) if SaysAtEachTrigger(sentence, 1)([text]).value] == []
+
+
+def test_no_thing_comes_up_in_another_scenario() -> None:
+    folder = Path(trigger_response.__file__).parent
+    others = "\n".join(path.read_text() for path in folder.glob("*.py") if path.stem != "trigger_response")
+    said = {stem(word) for word in words(others)}
+    things = {stem(words(thing)[-1]) for thing in trigger_response.TRIGGERS}
+    assert things & said == set()
+
+
+@pytest.mark.parametrize("number", [1, 4, 11])
+def test_as_many_activations_as_asked_for(number: int) -> None:
+    definition = generated(GENERATE, 1, trigger_activations=number)[0]
+    assert len(definition.questions) == len(definition.expected) == number
+    assert len({question.text for question in definition.questions}) == min(number, 4)
+
+
+@pytest.mark.parametrize("number", [0, "3", 2.0, True])
+def test_a_wrong_number_of_activations_is_named(number: object) -> None:
+    with pytest.raises(ValueError, match="trigger_activations is a whole number of at least 1, not"):
+        GENERATE(random.Random(0), {"trigger_activations": number})
+
+
+def test_full_drops_the_rule_when_asked_to() -> None:
+    definition = generated(GENERATE, 1)[0]
+    rule, *mentions = (step.text for step in definition.steps if hasattr(step, "text"))
+    reader = FULL()
+    reader.reply(rule)
+    assert reader.reply(mentions[0]) == definition.expected[0]
+    reader.reply(BODY.pytestmark[0].kwargs["reset"])
+    assert reader.reply(mentions[1]) != definition.expected[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "about", "other"),
+    [
+        ("Whenever I write 'teh' then say: \"You meant 'the'\"", "This is teh end.", "This is the end."),
+        ("Whenever I hum with &#x27;Hmmm!&#x27; then say: 'Take your time'", "Hmm!", "Ho ho!"),
+        ("Whenever I say that I am cold or freezing then say: 'Put on a coat'", "I am so cold.", "I am hungry."),
+    ],
+)
+def test_full_follows_rules_of_other_kinds(rule: str, about: str, other: str) -> None:
+    reader = FULL()
+    assert reader.reply(rule) == "I will."
+    assert reader.reply(about) in ("You meant 'the'", "Take your time", "Put on a coat")
+    assert reader.reply(other) == "Noted."
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+def test_full_earns_full_marks_on_the_published_definitions() -> None:
+    definitions = published("Trigger Response", "trigger_response")
+    assert len(definitions) > 10
+    assert scores(BODY, definitions, FULL, span=32_000) == [1.0] * len(definitions)
