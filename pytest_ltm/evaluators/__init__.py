@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._jokes import RecallsJoke as RecallsJoke
     from pytest_ltm.evaluators._kv_pairs import RecallsValue as RecallsValue
     from pytest_ltm.evaluators._locations import LeadsTo as LeadsTo
+    from pytest_ltm.evaluators._locations_direct import LiesAt as LiesAt
     from pytest_ltm.evaluators._menu import Menu as Menu
     from pytest_ltm.evaluators._names import ListsNames as ListsNames
     from pytest_ltm.evaluators._names_current import NamesUser as NamesUser
@@ -33,6 +34,7 @@ _HOMES = {
     "AnswersWord": "_sally_anne",
     "DecodesMessages": "_spy",
     "LeadsTo": "_locations",
+    "LiesAt": "_locations_direct",
     "ListsItems": "_shopping",
     "ListsNames": "_names",
     "Menu": "_menu",

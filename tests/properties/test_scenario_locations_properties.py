@@ -7,7 +7,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_ltm.scenarios import locations_directions
+from pytest_ltm.scenarios import locations, locations_directions
 
 from pytest_ltm import Ask, Definition, Say
 
@@ -67,3 +67,19 @@ def test_all_messages_and_the_question_name_one_town(seed: int) -> None:
 def test_one_seed_gives_one_route(seed: int) -> None:
     make = locations_directions.locations_directions
     assert make(random.Random(seed), {}) == make(random.Random(seed), {}) != make(random.Random(seed + 1), {})
+
+
+@given(seed=SEEDS, number=st.integers(3, 12))
+def test_the_goal_lies_as_far_in_the_direction_expected_as_the_messages_place_it(seed: int, number: int) -> None:
+    definition = locations.locations(random.Random(seed), {"known_locations": number})
+    points = mapped(definition)
+    expected, question = definition.expected, definition.steps[-1]
+    assert isinstance(question, Ask)
+    (pair,) = re.findall(r"from the ([a-z ]+) to the ([a-z ]+) in [A-Z]", question.text)
+    (ax, ay), (bx, by) = points[pair[0]], points[pair[1]]
+    east, north = TURNS[expected["direction"]]
+    assert (bx - ax, by - ay) == (east * expected["km"], north * expected["km"])
+    assert expected["km"] > 0
+    assert len(set(points.values())) == number
+    ways = {match for step in definition.steps if type(step) is Say for match in re.findall(r"\d+ km (\w+)", step.text)}
+    assert len(ways) > 1

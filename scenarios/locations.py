@@ -1,0 +1,60 @@
+"""Locations: the places of a town are told one by one; the direct way from the first to the last is asked for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios._places import PLACES, RESET, Leg, end, number_of_places, route, told, town
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import LiesAt
+
+QUESTIONS = (
+    "How far and in which compass direction is it from the {start} to the {goal} in {town}, as the crow flies?",
+    "If I went from the {start} to the {goal} in {town} in a straight line, how far would I go, in which direction?",
+)
+
+
+def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `known_locations` (default 5, at least 3) places over 90 % of the span, and the question.
+
+    Each place is told relative to the one before; the last one lies due north, south, east or west of the first.
+    Expected are `km` and `direction` from the first to the last.
+    """
+    places = rng.sample(PLACES, number_of_places(parameters, 5, least=3))
+    where, legs = town(rng), _aligned(rng, places)
+    statements = told(rng, where, places[0], legs)
+    question = rng.choice(QUESTIONS).format(start=places[0], goal=places[-1], town=where)
+    east, north = end(legs)
+    return Definition(
+        steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
+        expected={"km": abs(east or north), "direction": _direction(east, north)},
+        parameters={**parameters, "from": places[0], "to": places[-1]},
+    )
+
+
+def _aligned(rng: random.Random, places: list[str]) -> list[Leg]:
+    """Return legs whose end is in line with their start, but which turn at least once on the way."""
+    while True:
+        legs: list[Leg] = route(rng, places)
+        east, north = end(legs)
+        if bool(east) != bool(north) and len({way for _, way, _ in legs}) > 1:
+            return legs
+
+
+def _direction(east: int, north: int) -> str:
+    if east:
+        return "east" if east > 0 else "west"
+    return "north" if north > 0 else "south"
+
+
+@pytest.mark.ltm(generate=locations, skills="S,I", version="1", reset=RESET, incompatible=["locations_directions"])
+def test_locations(ltm: Ltm) -> None:
+    """Tells how far away, and in which direction, one place of a town lies from another."""
+    answers = ltm.play(ltm.definition)
+    expected, parameters = ltm.definition.expected, ltm.definition.parameters
+    places = (parameters.get("from", ""), parameters.get("to", ""))
+    ltm.score(LiesAt(expected["km"], expected["direction"], places, ltm.scoring)(answers))
