@@ -49,8 +49,8 @@ ITEMS: tuple[Code, ...] = (
     ("a way to breathe below the surface of a lake", ("snorkel", "scuba", "diving", "oxygen tank", "air tank")),
 )
 PEOPLE = (
-    "Anselm Zorrick", "Berengaria Quist", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren", "Florimund Orpwood",
-    "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump", "Montague Ziervogel",
+    "Anselm Zorrick", "Berengaria Quarrendon", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren",
+    "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump", "Montague Ziervogel",
     "Peregrine Holdfast", "Sidonie Ackerwald", "Thaddeus Crumm", "Ulrika Nachtegaal",
 )  # fmt: skip
 
