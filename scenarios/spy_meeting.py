@@ -50,8 +50,8 @@ ITEMS: tuple[Code, ...] = (
 )
 PEOPLE = (
     "Anselm Zorrick", "Berengaria Quarrendon", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren",
-    "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump", "Montague Ziervogel",
-    "Peregrine Holdfast", "Sidonie Ackerwald", "Thaddeus Crumm", "Ulrika Nachtegaal",
+    "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump",
+    "Montague Ziervogel", "Peregrine Holdfast", "Sidonie Ackerwald", "Thaddeus Crumm", "Ulrika Nachtegaal",
 )  # fmt: skip
 
 OPENING = "{names} will each send me a coded message about a secret meeting. I shall pass the three on to you."
