@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from _pytest.pytester import RunResult
+
 # pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
 PRELOADED = (
     "greenlet",
@@ -52,6 +54,7 @@ class Project:
         self.path: Path = pytester.path
         self.neighbours: tuple[str, ...] = ()
         """Which of the NEIGHBOURS take part."""
+        self.all_neighbours = NEIGHBOURS
         pytester.makepyfile(ticks=TICKS)
 
     def conftest(self, source: str) -> None:
@@ -64,7 +67,7 @@ class Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
 
-    def pytest(self, *args: str, subprocess: bool = False) -> pytest.RunResult:
+    def pytest(self, *args: str, subprocess: bool = False) -> RunResult:
         """Run pytest, in this process unless told otherwise."""
         off = [f"-pno:{name}" for name in NEIGHBOURS if name not in self.neighbours]
         run = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
@@ -72,7 +75,7 @@ class Project:
             warnings.simplefilter("default")  # the filters of the outer run are not the project's
             return run(*off, *args)
 
-    def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> pytest.RunResult:
+    def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> RunResult:
         """Run the project's scenarios."""
         return self.pytest(
             f"--ltm-agent={agent}", f"--ltm-span={span}", "--ltm-suite=none", *args, subprocess=subprocess

@@ -38,7 +38,13 @@ def debug(project: Project, *args: str, commands: list[str], agent: str = "echo"
         sys.executable, "-m", "pytest", *off, f"--ltm-agent={agent}", "--ltm-span=300", "--ltm-suite=none", *args,
     ]  # fmt: skip
     done = subprocess.run(
-        command, input="\n".join([*commands, ""]), capture_output=True, text=True, timeout=60, cwd=project.path, check=False
+        command,
+        input="\n".join([*commands, ""]),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=project.path,
+        check=False,
     )
     return done.stdout
 
@@ -50,7 +56,7 @@ def test_pdb_stops_at_the_failing_line_of_the_body(project: Project) -> None:
 
     assert ">>> PDB post_mortem" in shown.replace(" (IO-capturing turned off)", "").replace(">>>>>>>>", ">>>")
     assert "test_it.py(10)test_a()" in shown
-    assert "-> assert answer == \"never\"" in shown
+    assert '-> assert answer == "never"' in shown
     assert "'the secret is 42'" in shown
     assert "'A asks'" in shown
     assert "1 failed, 1 passed" in shown
@@ -67,7 +73,9 @@ def test_pdb_stops_where_the_body_raised(project: Project) -> None:
 
 
 def test_pdb_stops_where_the_agent_raised(project: Project) -> None:
-    project.file("class Bot:\n    def reply(self, message):\n        mood = 'tired'\n        raise OSError(mood)", "bot.py")
+    project.file(
+        "class Bot:\n    def reply(self, message):\n        mood = 'tired'\n        raise OSError(mood)", "bot.py"
+    )
     project.file("def test_a(ltm):\n    mood = 'eager'\n    ltm.say('hello')\n")
 
     shown = debug(project, "--pdb", agent="bot:Bot", commands=["p 'who', mood", "c", "c"])
@@ -129,7 +137,10 @@ def test_output_is_captured_again_after_pdb(project: Project) -> None:
 
 @pytest.mark.parametrize("option", ["--pdb", "--trace"])
 def test_the_agent_may_take_its_time_while_somebody_debugs(project: Project, option: str) -> None:
-    project.file("import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(0.2)\n        return message", "bot.py")
+    project.file(
+        "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(0.2)\n        return message",
+        "bot.py",
+    )
     project.file("def test_a(ltm):\n    assert ltm.say('hello') == 'hello'\n    assert 0")
 
     shown = debug(project, option, "--ltm-reply-timeout=0.05", agent="bot:Bot", commands=["c", "c"])

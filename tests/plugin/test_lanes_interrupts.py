@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
     from conftest import Project
 
 CAST = """
@@ -50,7 +51,7 @@ class Bot:
 """
 
 
-def stopped(project: Project, *args: str, agent: str = "echo", subprocess: bool = False) -> pytest.RunResult:
+def stopped(project: Project, *args: str, agent: str = "echo", subprocess: bool = False) -> RunResult:
     result = project.ltm(*args, agent=agent, subprocess=subprocess)
     ticks = project.ticks
     for name in "ABC":

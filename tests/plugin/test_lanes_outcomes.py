@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
     from conftest import Project
 
 UNMEASURABLE = 75
@@ -44,7 +45,7 @@ def junit(project: Project, name: str = "a") -> ET.Element:
     return found
 
 
-def run(project: Project, *args: str, **options: str) -> pytest.RunResult:
+def run(project: Project, *args: str, **options: str) -> RunResult:
     return project.ltm("--junitxml=junit.xml", "-rA", *args, **{"agent": "bot:Bot", **options})  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
     from conftest import Project
 
 TALKATIVE = """
@@ -38,7 +39,7 @@ def test_b(ltm): talk(ltm, "B")
 """
 
 
-def section_of(result: pytest.RunResult, title: str, test: str) -> list[str]:
+def section_of(result: RunResult, title: str, test: str) -> list[str]:
     """Return the lines of a captured section in the report of one test."""
     lines = iter(result.outlines)
     for line in lines:

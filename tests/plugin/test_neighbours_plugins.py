@@ -1,0 +1,316 @@
+"""Other plugins in an LTM run, and what they do to scenarios."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+TALK = """
+import pytest
+from ticks import tick
+
+def talk(ltm, name, expected=""):
+    tick(name, "begins")
+    ltm.say(f"{name} speaks")
+    ltm.wait(span=0.5)
+    tick(name, "goes on")
+    assert expected in ltm.ask(f"{name} asks")
+
+"""
+
+
+@pytest.mark.parametrize("config", ["", "concurrency = greenlet", "concurrency = greenlet, thread"])
+def test_coverage_sees_the_lines_of_bodies_that_take_turns(project: Project, config: str) -> None:
+    pytest.importorskip("pytest_cov")
+    project.neighbours = ("cov",)
+    project.file(f"[run]\n{config}\n", "cover.cfg")
+    project.file(
+        "def first():\n    return 1\n\ndef second():\n    return 2\n\ndef never():\n    return 3\n",
+        "product.py",
+    )
+    project.file(
+        """
+import product
+
+def test_a(ltm):
+    product.first()
+    ltm.say("A")
+    ltm.wait(span=0.5)
+    product.second()
+    ltm.ask("A?")
+
+def test_b(ltm):
+    ltm.say("B")
+    ltm.wait(span=0.4)
+    ltm.ask("B?")
+"""
+    )
+
+    result = project.ltm(
+        "--cov=product", "--cov-config=cover.cfg", "--cov-report=term-missing", "--cov-report=json", subprocess=True
+    )
+
+    result.assert_outcomes(passed=2)
+    (found,) = json.loads((project.path / "coverage.json").read_text())["files"].values()
+    assert found["missing_lines"] == [8]
+
+
+def test_asyncio_in_auto_mode_leaves_scenarios_alone_and_async_fixtures_work(project: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    project.neighbours = ("asyncio",)
+    project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
+    project.file(
+        TALK
+        + """
+import asyncio
+
+@pytest.fixture
+async def five():
+    await asyncio.sleep(0)
+    yield 5
+    tick("five down")
+
+def test_a(ltm): talk(ltm, "A")
+def test_b(ltm, five):
+    talk(ltm, "B")
+    assert five == 5
+async def test_ordinary(five): assert five == 5
+"""
+    )
+
+    project.ltm(subprocess=True).assert_outcomes(passed=2, deselected=1)
+    project.pytest(subprocess=True).assert_outcomes(passed=1, skipped=2)
+
+
+def test_asyncio_in_strict_mode_leaves_scenarios_alone(project: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    project.neighbours = ("asyncio",)
+    project.file(
+        TALK
+        + """
+import asyncio
+import pytest_asyncio
+
+@pytest_asyncio.fixture
+async def five():
+    return 5
+
+def test_a(ltm, five):
+    talk(ltm, "A")
+    assert five == 5
+def test_b(ltm): talk(ltm, "B")
+
+@pytest.mark.asyncio
+async def test_ordinary(): await asyncio.sleep(0)
+"""
+    )
+
+    project.ltm("--asyncio-mode=strict", subprocess=True).assert_outcomes(passed=2, deselected=1)
+    project.pytest("--asyncio-mode=strict", subprocess=True).assert_outcomes(passed=1, skipped=2)
+
+
+def test_async_scenarios_of_asyncio_take_turns(project: Project) -> None:
+    pytest.importorskip("pytest_asyncio", "1.0", reason="older ones close whichever event loop was made last")
+    project.neighbours = ("asyncio",)
+    project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
+    project.file(
+        """
+import asyncio
+from ticks import tick
+
+async def talk(ltm, name):
+    loop = asyncio.get_running_loop()
+    tick(name, "begins")
+    ltm.say(f"{name} speaks")
+    await asyncio.sleep(0)
+    ltm.wait(span=0.5)
+    assert asyncio.get_running_loop() is loop
+    await asyncio.sleep(0)
+    tick(name, "goes on")
+    assert ltm.ask(f"{name} asks")
+
+async def test_a(ltm): await talk(ltm, "A")
+async def test_b(ltm): await talk(ltm, "B")
+"""
+    )
+
+    project.ltm(subprocess=True).assert_outcomes(passed=2)
+
+    assert project.ticks == ["A begins", "B begins", "A goes on", "B goes on"]
+
+
+def test_an_async_agent_works_for_async_and_plain_scenarios(project: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    project.neighbours = ("asyncio",)
+    project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
+    project.file(
+        """
+import asyncio
+
+class Bot:
+    loops = set()
+    async def reply(self, message):
+        self.loops.add(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        assert len(self.loops) == 1
+        return message
+""",
+        "bot.py",
+    )
+    project.file(
+        """
+async def test_a(ltm):
+    assert ltm.say("A speaks") == "A speaks"
+    ltm.wait(span=0.5)
+    assert ltm.ask("A asks") == "A asks"
+
+def test_b(ltm):
+    assert ltm.say("B speaks") == "B speaks"
+    ltm.wait(span=0.5)
+    assert ltm.ask("B asks") == "B asks"
+"""
+    )
+
+    project.ltm(agent="bot:Bot", subprocess=True).assert_outcomes(passed=2)
+
+
+def test_anyio_leaves_scenarios_alone(project: Project) -> None:
+    pytest.importorskip("anyio")
+    project.neighbours = ("anyio",)
+    project.file(
+        TALK
+        + """
+import anyio
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.mark.anyio
+async def test_ordinary(): await anyio.sleep(0)
+def test_a(ltm, anyio_backend): talk(ltm, "A")
+def test_b(ltm): talk(ltm, "B")
+"""
+    )
+
+    project.ltm(subprocess=True).assert_outcomes(passed=2, deselected=1)
+    project.pytest(subprocess=True).assert_outcomes(passed=1, skipped=2)
+
+
+def test_randomly_changes_neither_order_nor_outcome(project: Project) -> None:
+    pytest.importorskip("pytest_randomly")
+    project.neighbours = ("randomly",)
+    project.file(TALK + "".join(f"def test_{name}(ltm): talk(ltm, '{name}')\n" for name in "abcdef"))
+    journals = []
+
+    for seed in ("1", "2"):
+        project.ltm("-p", "randomly", f"--randomly-seed={seed}", subprocess=True).assert_outcomes(passed=6)
+        latest = (project.path / ".ltm" / "latest").read_text().strip()
+        (journal,) = (project.path / ".ltm" / "runs" / latest).glob("*/journal.jsonl")
+        journals.append(journal.read_bytes())
+
+    assert [tick[0] for tick in project.ticks if "begins" in tick] == list("abcdef") * 2
+    assert journals[0] == journals[1]
+
+
+def test_timeouts_timer_is_off_for_scenarios(project: Project) -> None:
+    pytest.importorskip("pytest_timeout")
+    project.neighbours = ("timeout",)
+    project.file(
+        "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(0.2)\n        return message",
+        "bot.py",
+    )
+    project.file(
+        TALK
+        + """
+@pytest.mark.timeout(0.1)
+def test_a(ltm): talk(ltm, "A")
+def test_b(ltm): talk(ltm, "B")
+"""
+    )
+
+    for method in ("signal", "thread"):
+        result = project.ltm("--timeout=0.3", f"--timeout-method={method}", agent="bot:Bot", subprocess=True)
+        result.assert_outcomes(passed=2)
+
+
+def test_timeout_works_for_ordinary_tests_as_ever(project: Project) -> None:
+    pytest.importorskip("pytest_timeout")
+    project.neighbours = ("timeout",)
+    project.file("import time\ndef test_slow(): time.sleep(5)\ndef test_a(ltm): pass")
+
+    result = project.pytest("--timeout=0.2", subprocess=True)
+
+    result.assert_outcomes(failed=1, skipped=1)
+
+
+def test_our_own_limit_ends_a_reply(project: Project) -> None:
+    project.file(
+        "import time\nclass Bot:\n    def reply(self, message):\n"
+        "        time.sleep(5 * ('B' in message))\n        return message",
+        "bot.py",
+    )
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    result = project.ltm("--ltm-reply-timeout=0.3", agent="bot:Bot", subprocess=True)
+
+    result.assert_outcomes(errors=1, skipped=1)
+    assert result.ret == 75
+
+
+@pytest.mark.parametrize("how", ["option", "marker"])
+def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(project: Project, how: str) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.neighbours = ("rerunfailures",)
+    mark = "@pytest.mark.flaky(reruns=2)\n" if how == "marker" else ""
+    project.file(TALK + mark + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    result = project.ltm(*(["--reruns=2"] if how == "option" else []))
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.ticks.count("A begins") == 1
+    if how == "option":
+        result.stdout.fnmatch_lines(["ltm: scenarios are never rerun*"])
+    result.stdout.no_fnmatch_line("*rerun*in *s*")
+
+
+def test_rerunfailures_reruns_ordinary_tests_as_ever(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.neighbours = ("rerunfailures",)
+    project.file(
+        "from ticks import tick\ndef test_flaky():\n    tick('try')\n    assert len(open('ticks.txt').readlines()) > 1"
+    )
+
+    project.pytest("--reruns=2").assert_outcomes(passed=1)
+
+    assert project.ticks == ["try", "try"]
+
+
+def test_html_has_one_row_for_each_scenario(project: Project) -> None:
+    pytest.importorskip("pytest_html")
+    project.neighbours = ("html", "metadata")
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    project.ltm("--html=report.html", "--self-contained-html").assert_outcomes(passed=1, failed=1)
+
+    page = (project.path / "report.html").read_text(encoding="utf-8")
+    assert page.count("test_it.py::test_a[echo-300-0-0]") >= 1
+    assert page.count("test_it.py::test_b[echo-300-0-0]") >= 1
+
+
+def test_all_neighbours_together_change_nothing(project: Project) -> None:
+    project.neighbours = project.all_neighbours
+    project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
+    project.file(
+        TALK + "def test_a(ltm, capsys): talk(ltm, 'A')\ndef test_b(ltm, caplog): talk(ltm, 'B', expected='never')"
+    )
+
+    result = project.ltm("-n2", "-v", subprocess=True)
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.ticks == ["A begins", "B begins", "A goes on", "B goes on"]
