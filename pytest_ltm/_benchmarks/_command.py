@@ -1,4 +1,8 @@
-"""`benchmark NAME`: measures and prints; the figures depend on the machine, ratios and slopes hardly do."""
+"""`benchmark NAME`: measures and prints.
+
+Seconds are those of the processor: what else the machine does hardly changes them. Ratios and slopes hardly depend on
+the machine.
+"""
 
 from __future__ import annotations
 

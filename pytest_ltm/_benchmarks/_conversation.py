@@ -21,12 +21,12 @@ def measure(size: int, repeats: int) -> Iterator[str]:
     converse(SHORT)  # warms the caches of files and bytecode
     whole, talk = [], []
     for _ in range(repeats):
-        fixed, run = converse(SHORT).cost.seconds, converse(size)
+        fixed, run = converse(SHORT).cost.cpu_seconds, converse(size)
         seconds, tokens = tiktoken_pass(run.texts)
-        whole.append(run.cost.seconds / seconds)
-        talk.append((run.cost.seconds - fixed) / seconds)
+        whole.append(run.cost.cpu_seconds / seconds)
+        talk.append((run.cost.cpu_seconds - fixed) / seconds)
         yield (
-            f"{tokens:,} tokens in {len(run.texts):,} messages: {run.cost.seconds:.2f} s, {fixed:.2f} s of it for any "
-            f"run; one tiktoken pass: {seconds:.2f} s; {talk[-1]:.2f} passes; peak {run.cost.megabytes:.0f} MB"
+            f"{tokens:,} tokens in {len(run.texts):,} messages: {run.cost.cpu_seconds:.2f} s, {fixed:.2f} s of it for "
+            f"any run; one tiktoken pass: {seconds:.2f} s; {talk[-1]:.2f} passes; peak {run.cost.megabytes:.0f} MB"
         )
     yield f"median: {median(talk):.2f} tiktoken passes; {median(whole):.2f} with the start of the process"

@@ -11,6 +11,7 @@ from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmError
 
 if TYPE_CHECKING:
+    import resource
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -24,7 +25,7 @@ class Cost(NamedTuple):
     seconds: float
     """On the wall."""
     cpu_seconds: float
-    """Of the processor: less disturbed by what else the machine does; 0.0 where the system does not tell."""
+    """Of the processor: hardly disturbed by what else the machine does; on the wall where the system does not tell."""
     megabytes: float
     """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
 
@@ -39,19 +40,22 @@ def pytest_run(folder: Path, words: Sequence[str]) -> Cost:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
-        cpu_seconds, megabytes = _wait(process)
+        usage = _wait(process)
         seconds = stopwatch() - began
     if process.returncode not in {0, 1}:
         tail = log.read_text(encoding="utf-8", errors="replace")[-2_000:]
         raise LtmError(f"the benchmark's pytest ended with status {process.returncode}:\n{tail}")
-    return Cost(seconds, cpu_seconds, megabytes)
+    if usage is None:
+        return Cost(seconds, seconds, 0.0)
+    megabytes = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, megabytes)
 
 
-def _wait(process: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Wait for the end of a process; return its processor time and its peak memory."""
+def _wait(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
+    """Wait for the end of a process and return what it used, where the system tells."""
     if not hasattr(os, "wait4"):
         process.wait()
-        return 0.0, 0.0
+        return None
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return usage

@@ -22,7 +22,7 @@ def measure(size: int, repeats: int) -> Iterator[str]:
     points = []
     for tokens in (size // 100, size // 10, size):
         runs = [converse(max(2_000, round(tokens / SPANS))) for _ in range(repeats)]
-        seconds = median(run.cost.seconds for run in runs)
+        seconds = median(run.cost.cpu_seconds for run in runs)
         megabytes = median(run.cost.megabytes for run in runs)
         points.append((runs[0].tokens, seconds, megabytes))
         yield f"{runs[0].tokens:,} tokens: {seconds:.2f} s, peak {megabytes:.0f} MB"

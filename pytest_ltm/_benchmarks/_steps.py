@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import TYPE_CHECKING
 
 from pytest_ltm._benchmarks._agents import Ready
 from pytest_ltm._benchmarks._process import pytest_run
 from pytest_ltm._benchmarks._recorded import AGENT
-from pytest_ltm._clock import stopwatch
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def _in_memory(scenarios: int, steps: int) -> float:
         ltm.ask("Hello?")
 
     bodies = {f"talk_{number}": talk for number in range(scenarios)}
-    began = stopwatch()
+    began = process_time()
     run_conversation(bodies, Ready(), span=SPAN)
-    return stopwatch() - began
+    return process_time() - began
 
 
 def _through_pytest(scenarios: int, steps: int) -> float:
@@ -65,4 +65,4 @@ def _through_pytest(scenarios: int, steps: int) -> float:
         folder = Path(name)
         (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=steps), encoding="utf-8")
         words = ["test_talk.py", f"--ltm-agent={AGENT}", f"--ltm-span={SPAN}", "--ltm-dir=runs", "--tb=no"]
-        return pytest_run(folder, words).seconds
+        return pytest_run(folder, words).cpu_seconds

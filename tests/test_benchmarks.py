@@ -1,0 +1,35 @@
+"""The benchmarks work; what they measure is never asserted."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_ltm._benchmarks._command import NAMES
+from pytest_ltm._cli import main
+
+SHOWN = {
+    "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",
+    "scale": r"slopes of the last tenfold \(1 is linear\): -?\d+\.\d\d, -?\d+\.\d\d",
+    "steps": r"in memory: 3 scenarios x 50 steps in .* µs a step\nthrough pytest: .* µs a step",
+    "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
+}
+SIZES = {"conversation": "2000", "scale": "100000", "steps": "3", "startup": "2"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["benchmark", name, "--size", SIZES[name]]) == 0
+    assert re.search(SHOWN[name], capsys.readouterr().out)
+
+
+def test_an_unknown_benchmark_is_one_sentence_with_the_cure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["benchmark", "step"]) == 2
+    assert "no benchmark 'step'. Did you mean 'steps'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--size", "0"], ["--repeat", "0"]])
+def test_a_size_of_nothing_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["benchmark", "steps", *words]) == 2
+    assert "at least 1" in capsys.readouterr().err
