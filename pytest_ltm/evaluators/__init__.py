@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._chapterbreak import PicksOption as PicksOption
     from pytest_ltm.evaluators._colours import NamesColour as NamesColour
     from pytest_ltm.evaluators._delayed_recall import RecallsFacts as RecallsFacts
+    from pytest_ltm.evaluators._instruction_recall import RecallsSteps as RecallsSteps
     from pytest_ltm.evaluators._jokes import RecallsJoke as RecallsJoke
     from pytest_ltm.evaluators._kv_pairs import RecallsValue as RecallsValue
     from pytest_ltm.evaluators._locations import LeadsTo as LeadsTo
@@ -46,6 +47,7 @@ _HOMES = {
     "QuoteAtReply": "_prospective",
     "RecallsFacts": "_delayed_recall",
     "RecallsJoke": "_jokes",
+    "RecallsSteps": "_instruction_recall",
     "RecallsValue": "_kv_pairs",
     "SaysAtEachTrigger": "_trigger",
     "Stage": "_restaurant",
