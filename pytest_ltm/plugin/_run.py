@@ -28,7 +28,7 @@ class LtmRun:
     def __init__(self, config: pytest.Config, settings: _settings.Settings, selection: _collection.Selection) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         option = config.option
-        self.plays = not (option.collectonly or getattr(option, "setuponly", False) or option.setupplan)
+        self.plays = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         """Whether anything is played: else nothing is written and no agent is made."""
         self.sources = _settings.sources(config, settings) if self.plays else {}
         worker = getattr(config, "workerinput", {})

@@ -135,14 +135,23 @@ def test_s_shows_everything_at_once(project: Project) -> None:
     result.stdout.no_fnmatch_line("*Captured stdout*")
 
 
-@pytest.mark.parametrize("missing", ["logging", "warnings"])
-def test_scenarios_run_without_pytests_own(project: Project, missing: str) -> None:
+@pytest.mark.parametrize(
+    "missing", ["cacheprovider", "debugging", "junitxml", "logging", "setuponly", "setupplan", "stepwise", "warnings"]
+)
+def test_scenarios_run_without_a_plugin_of_pytests_own(project: Project, missing: str) -> None:
     project.file(PAIR)
 
     result = project.ltm(f"-pno:{missing}")
 
     result.assert_outcomes(failed=2)
     assert section_of(result, "Captured stdout call", "test_a") == ["A out before", "A out after"]
+
+
+def test_scenarios_run_without_a_terminal(project: Project) -> None:
+    project.file(PAIR)
+
+    assert project.ltm("-pno:terminal").ret == pytest.ExitCode.TESTS_FAILED
+    assert set(project.results()) == {"a", "b"}
 
 
 @pytest.mark.parametrize("fixture", ["capsys", "capfd"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
@@ -263,3 +264,12 @@ def test_junitxml_has_each_scenario_once_with_its_properties(four: Project) -> N
         assert int(str(properties["ltm_gap"])) >= 140
         assert int(str(properties["ltm_tokens"])) > 0
         assert "ltm_cost_usd" not in properties
+
+
+def test_isolated_examples_have_a_conversation_each_and_run_next_to_spans(four: Project) -> None:
+    result = four.ltm("-v", span="isolated,300")
+
+    result.assert_outcomes(passed=6, failed=2, deselected=1)
+    lines = [line.partition("::")[2].partition("]")[0] for line in result.outlines if re.search(r"\.py::.*%\]", line)]
+    assert lines[:4] == [f"test_{name}[echo-isolated-0.{name}_0-0" for name in ("ada", "ben", "cid", "dot")]
+    assert four.ticks[:3] == ["ada begins", "ada goes on", "ada ends"]

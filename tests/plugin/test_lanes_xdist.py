@@ -128,7 +128,7 @@ def test_all_workers_write_into_one_run_folder(project: Project) -> None:
     result.stdout.fnmatch_lines(["*long-term memory*"])
 
 
-@pytest.mark.parametrize("dist", ["load", "loadscope", "loadgroup", "worksteal"])
+@pytest.mark.parametrize("dist", ["load", "loadgroup"])
 def test_the_kind_of_distribution_makes_no_difference(project: Project, dist: str) -> None:
     project.file(SUITE)
 

@@ -28,7 +28,6 @@ class LaneFixtures(dict[str, FixtureDefs]):
     def __init__(self, item: pytest.Item, pool: Pool) -> None:
         self._item = cast("Any", item)
         self._pool = pool
-        self._own = {id(definition) for definition in pool.values()}
         self._callspec: Any = getattr(item, "callspec", None)
         fixtures: dict[str, FixtureDefs] = self._item._fixtureinfo.name2fixturedefs
         super().__init__(fixtures)
@@ -45,8 +44,6 @@ class LaneFixtures(dict[str, FixtureDefs]):
         return super().get(name, default)
 
     def _mine(self, definition: FixtureDef[Any]) -> FixtureDef[Any]:
-        if id(definition) in self._own:
-            return definition
         arg2scope = self._callspec._arg2scope if self._callspec else {}
         scope = arg2scope.get(definition.argname, definition._scope)
         if scope is Scope.Function:
@@ -60,7 +57,6 @@ class LaneFixtures(dict[str, FixtureDefs]):
             mine: Any = copy.copy(definition)
             mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
             self._pool[key] = mine
-            self._own.add(id(mine))
         return self._pool[key]
 
     def _node_of(self, definition: FixtureDef[Any], scope: Scope) -> Node:
