@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 _PYTEST = "import sys; sys.path[:] = filter(None, sys.path); import pytest; sys.exit(pytest.main())"
 _VOLATILE = [
     (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "RUN-ID"),
-    (re.compile(r"\bin \d+\.\d+s\b"), "in TIME"),
+    (re.compile(r"\bin \d+\.\d+s\b(?: \([\d:]+\))?"), "in TIME"),
     (re.compile(r"^[=_\-]{2,} | [=_\-]{2,}$"), ""),
     (re.compile(r"─{2,}"), "─"),
 ]
