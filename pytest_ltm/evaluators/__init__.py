@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._chapterbreak import PicksOption as PicksOption
     from pytest_ltm.evaluators._colours import NamesColour as NamesColour
     from pytest_ltm.evaluators._delayed_recall import RecallsFacts as RecallsFacts
+    from pytest_ltm.evaluators._how_to_think import AppliesRule as AppliesRule
     from pytest_ltm.evaluators._instruction_recall import RecallsSteps as RecallsSteps
     from pytest_ltm.evaluators._jokes import RecallsJoke as RecallsJoke
     from pytest_ltm.evaluators._kv_pairs import RecallsValue as RecallsValue
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AnswersWord": "_sally_anne",
+    "AppliesRule": "_how_to_think",
     "DecodesMessages": "_spy",
     "LeadsTo": "_locations",
     "LiesAt": "_locations_direct",

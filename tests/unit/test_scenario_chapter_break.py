@@ -90,7 +90,7 @@ def test_the_default_book_fits_32k_and_is_longer_than_2k() -> None:
 def test_a_span_shorter_than_the_book_skips_it_with_the_reason() -> None:
     ending = run_scenario(test_chapter_break, Silent(), definition=book(0), span=2_000)
     assert ending.verdict is None
-    assert "its text alone has" in str(ending.unplayable)
+    assert "its text alone" in str(ending.unplayable)
 
 
 def test_every_wording_of_a_fact_is_understood_and_no_ordinary_day_tells_one() -> None:

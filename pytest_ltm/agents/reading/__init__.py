@@ -7,6 +7,7 @@ from pytest_ltm.agents.reading.chapter_break import ChapterBreak
 from pytest_ltm.agents.reading.colours import Colours
 from pytest_ltm.agents.reading.delayed_recall import DelayedRecall
 from pytest_ltm.agents.reading.general import General
+from pytest_ltm.agents.reading.how_to_think import HowToThink
 from pytest_ltm.agents.reading.instruction_recall import InstructionRecall
 from pytest_ltm.agents.reading.instructions import Instructions
 from pytest_ltm.agents.reading.jokes import Jokes
@@ -24,6 +25,7 @@ __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
 ABILITIES: tuple[Ability, ...] = (
     Trivia(),
+    HowToThink(),
     InstructionRecall(),
     DelayedRecall(),
     ChapterBreak(),

@@ -23,7 +23,7 @@ _OPTION = re.compile(r"Option (\d{1,4}):\s")
 _QUESTION = re.compile(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
 _FORGET = re.compile(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_KINDS = ("page", "option")
+_KINDS = ("book page", "book option")
 _SHORT = 300
 
 
@@ -37,10 +37,10 @@ class ChapterBreak:
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a page or an option, answer the question, forget on request."""
         if page := _PAGE.match(turn.text):
-            notes.add(turn, "page", _read(turn.text[page.end() :]))
+            notes.add(turn, "book page", _read(turn.text[page.end() :]))
             return "I am listening."
         if option := _OPTION.match(turn.text):
-            notes.add(turn, "option", {"number": int(option[1]), **_read(turn.text[option.end() :])})
+            notes.add(turn, "book option", {"number": int(option[1]), **_read(turn.text[option.end() :])})
             return "I am listening."
         if len(turn.text) > 2 * _SHORT:
             return None
@@ -48,7 +48,7 @@ class ChapterBreak:
             notes.drop(*_KINDS)
             return "All right."
         if _INTERLUDE.search(turn.text):
-            notes.drop("option")
+            notes.drop("book option")
             return "Ready."
         return _choice(notes) if _QUESTION.search(turn.text) else None
 
@@ -60,8 +60,8 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _choice(notes: Notebook) -> str:
-    pages = [note.content for note in notes.visible("page")]
-    options = {note.content["number"]: note.content for note in notes.visible("option")}
+    pages = [note.content for note in notes.visible("book page")]
+    options = {note.content["number"]: note.content for note in notes.visible("book option")}
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reading._notes import Notebook, Turn
 
 _STEP = re.compile(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
+_MANY = re.compile(r"^.{0,200}\b\d{1,3} steps\b")
 _FRAME = re.compile(r"^.{0,80}\binstructions for the [\w ]{1,60}: |^.{0,100}\bneed its instructions\. ")
 _FORGET = re.compile(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
 _BY_NUMBER = re.compile(r"\bstep (\d{1,3})\b", re.IGNORECASE)
@@ -27,17 +28,17 @@ _FEWEST, _LONGEST, _ENOUGH = 3, 20_000, 2
 class InstructionRecall:
     """Keeps the steps of the newest instructions.
 
-    A question that does not say what it is about is taken for one about them if it speaks of a step, or
-    shares several words with one.
+    Where they were told without saying how many there are, questions may come without saying what they are about: taken
+    for such are those that speak of a step, or share several words with one.
     """
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
         """Note instructions, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
-        steps = _STEP.findall(turn.text)
-        if len(steps) >= _FEWEST:
-            notes.add(turn, "steps", [text for _, text in steps])
+        told = _STEP.findall(turn.text)
+        if len(told) >= _FEWEST:
+            notes.add(turn, "steps", {"steps": [text for _, text in told], "announced": bool(_MANY.search(turn.text))})
             return "Noted."
         if turn.brief and _FORGET.search(turn.text):
             notes.drop("steps")
@@ -48,7 +49,8 @@ class InstructionRecall:
         if newest is None:
             return "I do not have those instructions." if framed else None
         question = turn.text[framed.end() :] if framed else turn.text
-        return _answer(question, newest.content) if framed or _fits(question, newest.content) else None
+        steps, announced = newest.content["steps"], newest.content["announced"]
+        return _answer(question, steps) if framed or (not announced and _fits(question, steps)) else None
 
 
 def _fits(question: str, steps: Sequence[str]) -> bool:

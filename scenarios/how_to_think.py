@@ -1,0 +1,206 @@
+"""How To Think: the user's own rules for choosing are told by name; later each is to be applied to cases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say, spread
+from pytest_ltm.evaluators import AppliesRule
+
+from ._inventions import Inventions
+
+Thing = Mapping[str, int]
+"""The values of one thing on offer, by measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Something by which things differ."""
+
+    low: str
+    high: str
+    over: str
+    shown: str
+    least: int
+    most: int
+
+
+MEASURES: Mapping[str, Measure] = {
+    "price": Measure("cheapest", "dearest", "costs more than {n} crowns", "{n} crowns", 11, 95),
+    "age": Measure("newest", "oldest", "is more than {n} years old", "{n} years old", 2, 60),
+    "weight": Measure("lightest", "heaviest", "weighs more than {n} pounds", "{n} pounds", 3, 80),
+    "distance": Measure("nearest", "farthest", "is more than {n} miles away", "{n} miles away", 2, 70),
+}
+NAMES = (
+    "Lantern", "Harbour", "Two-Coin", "Grandmother", "Snail", "Weathercock", "Walnut", "Thursday", "Chimney",
+    "Goose", "Bookend", "Ladder", "Umbrella", "Teapot", "Signpost", "Anchor", "Button", "Moth",
+)  # fmt: skip
+THINGS = (
+    "kettle", "rowing boat", "grandfather clock", "bicycle", "carpet", "tent", "cello", "wardrobe", "sewing machine",
+    "garden bench", "piano", "stove", "telescope", "printing press", "church organ", "sledge", "mirror", "saddle",
+    "loom", "bathtub",
+)  # fmt: skip
+LIMIT, TIE, SECOND, UNLESS, MIDDLE = "limit", "tie", "second", "unless", "middle"
+WORDINGS: Mapping[str, Sequence[str]] = {
+    LIMIT: ("I leave out whatever {over}, and of the rest I take the {best}.",),
+    TIE: ("I take the {best}. If several are equal in that, I take the {other} of these.",),
+    SECOND: ("I take the second {best}, never the {best} of all.",),
+    UNLESS: ("I look for the {best} and take it, unless it {over}; in that case I take the {other} of all.",),
+    MIDDLE: ("I line them up from the {low} to the {high} and take the one in the middle.",),
+}
+INTRODUCTIONS = (
+    "This is how I think when I choose between things, and I call it the {name} rule: {rule}",
+    "Let me teach you my {name} rule for choosing between things. {rule}",
+    "I have a principle for choices; it is the {name} rule: {rule}",
+)
+CASES = (
+    "I want to buy a {thing}. By the {name} rule, which of these do I take? Answer with the name of the town only.",
+    "Please apply the {name} rule for me. From which town do I get my {thing}? Answer with its name only.",
+    "Think as I do, by the {name} rule: which {thing} is mine? Answer with the name of the town only.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A way to choose; `best` and `other` are a measure with True for its low end."""
+
+    kind: str
+    best: tuple[str, bool]
+    other: tuple[str, bool]
+    limit: tuple[str, int]
+
+    def words(self, rng: random.Random) -> str:
+        """Return the rule as the user tells it."""
+        measure, bound = self.limit
+        return rng.choice(WORDINGS[self.kind]).format(
+            best=_superlative(self.best),
+            other=_superlative(self.other),
+            over=MEASURES[measure].over.format(n=bound),
+            low=MEASURES[self.best[0]].low,
+            high=MEASURES[self.best[0]].high,
+        )
+
+    def choice(self, things: Sequence[Thing]) -> int | None:
+        """Return the place of the thing that the rule takes; None if it takes none or cannot decide."""
+        everything = range(len(things))
+        measure, bound = self.limit
+        order = sorted(everything, key=lambda place: _rank(self.best, things[place]))
+        if self.kind == LIMIT:
+            return _first([place for place in everything if things[place][measure] <= bound], self.best, things)
+        if self.kind == TIE:
+            top = [place for place in everything if things[place][self.best[0]] == things[order[0]][self.best[0]]]
+            return _first(top, self.other, things)
+        if self.kind == UNLESS:
+            return order[0] if things[order[0]][measure] <= bound else _first(everything, self.other, things)
+        return order[1 if self.kind == SECOND else len(things) // 2]
+
+
+def _rank(by: tuple[str, bool], thing: Thing) -> int:
+    measure, low = by
+    return thing[measure] if low else -thing[measure]
+
+
+def _first(places: Sequence[int], by: tuple[str, bool], things: Sequence[Thing]) -> int | None:
+    return min(places, key=lambda place: _rank(by, things[place]), default=None)
+
+
+def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `rules` (default 2) named rules and `cases` (default 4) with `options` (default 5) things each.
+
+    All messages over 90 % of the span; the cases take the rules in turn. The names of the right things
+    are expected.
+    """
+    count, cases = _between(parameters, "rules", 2, 1, len(NAMES)), _between(parameters, "cases", 4, 1, 50)
+    options = _between(parameters, "options", 5, 3, 15)
+    rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
+    names = rng.sample(NAMES, count)
+    told = [
+        Say(rng.choice(INTRODUCTIONS).format(name=name, rule=rule.words(rng)))
+        for name, rule in zip(names, rules, strict=True)
+    ]
+    questions, expected, offered = [], [], []
+    for number in range(cases):
+        at = number % count
+        towns = _towns(rng, options)
+        things, right = _case(rng, rules[at], options)
+        question = rng.choice(CASES).format(thing=rng.choice(THINGS), name=names[at])
+        lines = [f"{town}: {_shown(thing)}" for town, thing in zip(towns, things, strict=True)]
+        questions.append(Ask("\n".join([question, *lines]), about=(told[at].text,)))
+        expected.append(towns[right])
+        offered.append(towns)
+    return Definition(
+        steps=spread([*told, *questions]), expected=expected, parameters={**parameters, "offered": offered}
+    )
+
+
+def _kinds(rng: random.Random, count: int, options: int) -> list[str]:
+    """Return kinds of rules, different ones as long as there are any; an even number of things has no middle."""
+    fitting = [kind for kind in WORDINGS if kind != MIDDLE or options % 2]
+    kinds: list[str] = []
+    while len(kinds) < count:
+        kinds += rng.sample(fitting, len(fitting))
+    return kinds[:count]
+
+
+def _rule(rng: random.Random, kind: str) -> Rule:
+    best, other, third = rng.sample(list(MEASURES), 3)
+    limited = MEASURES[third]
+    bound = rng.randint(limited.least + (limited.most - limited.least) // 3, limited.most * 2 // 3)
+    return Rule(kind, (best, rng.choice((True, False))), (other, rng.choice((True, False))), (third, bound))
+
+
+def _case(rng: random.Random, rule: Rule, options: int) -> tuple[list[Thing], int]:
+    """Return things and which of them the rule takes: never the one that its first words alone would take.
+
+    No two things are equal in any measure, but for a rule about equals.
+    """
+    while True:
+        columns = {name: rng.sample(range(m.least, m.most + 1), options) for name, m in MEASURES.items()}
+        things = [{name: column[place] for name, column in columns.items()} for place in range(options)]
+        by = rule.best
+        first = min(range(options), key=lambda place: _rank(by, things[place]))
+        if rule.kind == TIE:
+            for place in rng.sample(range(options), 2):
+                things[place][by[0]] = things[first][by[0]]
+        right = rule.choice(things)
+        if right is not None and (right != first or (rule.kind == UNLESS and rng.randrange(5) == 0)):
+            return list(things), right
+
+
+def _towns(rng: random.Random, number: int) -> list[str]:
+    inventions = Inventions(rng)
+    return [inventions.name() for _ in range(number)]
+
+
+def _shown(thing: Thing) -> str:
+    return ", ".join(MEASURES[name].shown.format(n=value) for name, value in thing.items())
+
+
+def _superlative(end: tuple[str, bool]) -> str:
+    measure, low = end
+    return MEASURES[measure].low if low else MEASURES[measure].high
+
+
+def _between(parameters: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    value = parameters.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError(f"{name} is a whole number from {least} to {most}, not {value!r}")
+    return value
+
+
+@pytest.mark.ltm(
+    generate=how_to_think,
+    skills="R,I",
+    version="1",
+    reset="You can forget my rules for choosing between things.",
+)
+def test_how_to_think(ltm: Ltm) -> None:
+    """Applies the user's own rules for choosing to cases that come much later."""
+    answers = ltm.play(ltm.definition)
+    offered = tuple(tuple(towns) for towns in ltm.definition.parameters.get("offered", ()))
+    ltm.score(AppliesRule(tuple(ltm.definition.expected), offered, scoring=ltm.scoring)(answers))
