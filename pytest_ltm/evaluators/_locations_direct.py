@@ -66,7 +66,8 @@ class LiesAt:
         told = [
             (sentence, legs)
             for sentence in _SENTENCE_END.split(answer)
-            if (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
+            if _may_tell(sentence)
+            and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
         ]
         single = [(sentence, legs) for sentence, legs in told if len(legs) == 1]
         best = [found for found in single if self._concludes(found[0], places)]
@@ -76,3 +77,8 @@ class LiesAt:
         said = joined(sentence)
         both = len(places) > 1 and all(joined(place) in said for place in places)
         return both or any(joined(word) in said for word in _CONCLUDES)
+
+
+def _may_tell(sentence: str) -> bool:
+    """Tell cheaply whether a sentence may hold a distance: only texts of this letter are worth reading closely."""
+    return "k" in sentence or "K" in sentence or not sentence.isascii()

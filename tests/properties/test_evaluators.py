@@ -15,10 +15,12 @@ from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
     LeadsTo,
+    LiesAt,
     ListsItems,
     ListsNames,
     Menu,
     NamesColour,
+    NamesUser,
     PicksOption,
     PlaysGuest,
     QuoteAtReply,
@@ -49,6 +51,8 @@ def families(scoring: Any) -> list[tuple[Rule, tuple[str, ...]]]:
         (RecallsJoke("My goat eats maps.", ("Clocks never knock.",), None, scoring), ("Which joke did I tell you?",)),
         (SaysAtEachTrigger("The kettle is already on the stove", 3, scoring), ("I am cold.",) * 3),
         (LeadsTo("Harbour", ((2, "north", "Mill"), (1, "east", "Old Town")), scoring), ("How do I get to Old Town?",)),
+        (NamesUser("Orla", ("Tom",), scoring), ("What is my name?",)),
+        (LiesAt(3, "north", ("Mill", "Quay"), scoring), ("How far is it from the Mill to the Quay?",)),
         (PlaysGuest(MENU, WAITER, None, scoring), WAITER),
     ]
 
@@ -116,12 +120,21 @@ MILLIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", MILLIONS, ids=repr)
-def test_a_million_characters_are_read(unit: str) -> None:
-    text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+def read_by_all(unit: str, characters: int) -> None:
+    text = (unit * (characters // len(unit) + 1))[:characters]
     for rule, _ in families("current"):
         answers = ["I'll have a lemonade, please.", text] if isinstance(rule, PlaysGuest) else [text]
         assert rule(answers).rule
+
+
+@pytest.mark.parametrize("unit", MILLIONS, ids=repr)
+def test_a_hundred_thousand_characters_of_any_kind_are_read(unit: str) -> None:
+    read_by_all(unit, 100_000)
+
+
+@pytest.mark.parametrize("unit", ["a", "the kettle is on the stove. "], ids=repr)
+def test_a_million_characters_are_read(unit: str) -> None:
+    read_by_all(unit, 1_000_000)
 
 
 @pytest.mark.parametrize(("rule", "questions"), families("current"), ids=lambda value: type(value).__name__)

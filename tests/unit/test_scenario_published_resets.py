@@ -1,0 +1,51 @@
+"""What the published runs say when a test is over makes the reader forget what the test was about."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from scenario_runs import DATA
+
+from pytest_ltm.agents._reader import make_reader
+
+LOGS = ("master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz")
+TOLD = {
+    "NameList": ("My name is Orla.", "Which names have I used? Answer with a JSON list.", "Orla"),
+    "Shopping": ("I want to buy 2 Sponge.", "What is on my shopping list? Answer in JSON.", "sponge"),
+    "Locations Directions": (
+        "I visited Quay, which is 2 KM, North from Mill.",
+        "How do I go from Mill to Quay following the way?",
+        "2 km north",
+    ),
+    "Trigger Response": (
+        "Whenever I mention my ladder then say: 'Mind the rungs'",
+        "I fell off my ladder.",
+        "Mind the rungs",
+    ),
+}
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published logs are not at {DATA}")
+
+
+def last_messages(log: str) -> dict[str, str]:
+    """Return the last message of the first test of each data set: what is said after its question."""
+    data = (DATA / log).read_bytes()
+    last: dict[str, str] = {}
+    for event in map(json.loads, (gzip.decompress(data) if log.endswith(".gz") else data).splitlines()):
+        folder, _, number = (event["test_id"] or "").rpartition(" - ")
+        if event["type"] == 0 and number == "0":
+            last[folder] = event["data"]["message"]
+    return last
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("folder", TOLD)
+def test_the_published_last_message_makes_the_reader_forget(log: str, folder: str) -> None:
+    statement, question, known = TOLD[folder]
+    reader = make_reader("full")()
+    reader.reply(statement)
+    assert known in reader.reply(question)
+    reader.reply(last_messages(log)[folder])
+    assert known not in reader.reply(question)
