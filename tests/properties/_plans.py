@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -151,7 +152,27 @@ stormy = st.builds(
     st.none() | st.integers(0, 40),
 )
 """Conversations with an agent that fails now and then, or for good."""
-cases = calm | stormy
+watchful = st.builds(
+    lambda case, some: Case(**{**_fields(case), "parts": some}),
+    calm,
+    st.lists(
+        st.builds(
+            Part,
+            name=st.sampled_from(NAMES),
+            steps=st.lists(listening, min_size=1, max_size=2).map(lambda some: (Speak(20, asked=False), *some)),
+            examples=st.integers(1, 2),
+            span=st.none(),
+            incompatible=st.just(()),
+            reset=st.sampled_from(["", "forget it"]),
+            swallows=st.just(value=False),
+        ),
+        min_size=2,
+        max_size=8,
+        unique_by=lambda part: part.name,
+    ).map(tuple),
+)
+"""Conversations in which everybody has the others watched."""
+cases = calm | stormy | watchful
 
 
 def _fields(case: Case) -> dict[str, Any]:
@@ -182,9 +203,11 @@ class Listener:
     log: list[tuple[str, str]]
     shown: list[list[int]] = field(default_factory=list)
     spoke: bool = False
+    pestered: bool = False
+    """Asked again after it had spoken."""
 
     def __call__(self, since: Sequence[Exchange]) -> Score | None:
-        assert not self.spoke, "asked again after it has spoken"
+        self.pestered = self.pestered or self.spoke
         self.shown.append([exchange.number for exchange in since])
         tells = len(since) >= self.tells
         if tells or (self.replies is not None and len(since) >= self.replies):
@@ -231,6 +254,7 @@ class Player(GreenBody):
                 self.spoken.append(text)
             case Pause():
                 wait, before = step.wait(self.span), self.record.here
+                self.record.aims.append((self.key, *self.aim(wait, *before)))
                 self.ltm.play([wait])
                 self.record.waits.append(KeptWait(self.key, wait, self.began, before, self.record.here))
             case Listen(replies, tells):
@@ -238,6 +262,11 @@ class Player(GreenBody):
                 self.ltm.watch(self.listeners[-1], replies)
             case Break(error):
                 raise error("broken on purpose")
+
+    def aim(self, wait: Wait, position: int, now: datetime) -> tuple[int, datetime]:
+        if self.span is None:
+            return position, now + wait.time
+        return max(position + wait.tokens, math.ceil(self.began + wait.span * self.span)), now + wait.time
 
     def finish(self, lane: Lane, ending: Ending) -> None:
         self.finished += 1
@@ -302,6 +331,8 @@ class Record:
     log: list[tuple[str, str]] = field(default_factory=list)
     """(enter | leave | counted | finish, key) in order."""
     waits: list[KeptWait] = field(default_factory=list)
+    aims: list[tuple[str, int, datetime]] = field(default_factory=list)
+    """For each wait: who waits, for which position and which time."""
     endings: dict[str, Ending] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
     file: io.StringIO = field(default_factory=io.StringIO)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import pairwise
 
-from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy
+from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy, watchful
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,16 @@ def test_every_wait_is_kept(case: Case) -> None:
             span = next(part.span for part in case.parts if part.name == kept.key[0]) or case.span
             assert later_position - position >= kept.wait.tokens
             assert later_position - kept.began >= kept.wait.span * span
+
+
+@conversations
+@given(calm)
+def test_a_wait_aims_at_a_share_of_the_span_from_its_scenarios_start_and_at_tokens_and_time_from_now(
+    case: Case,
+) -> None:
+    record = play(case)
+    waits = [event for event in record.events if event["event"] == "wait"]
+    assert [(e["example"], e["tokens"], datetime.fromisoformat(e["time"])) for e in waits] == record.aims
 
 
 @conversations
@@ -121,12 +132,13 @@ def _open(record: Record) -> dict[str, tuple[int, int]]:
     return intervals
 
 
-@conversations
-@given(cases)
+@settings(conversations, max_examples=150)
+@given(cases | watchful)
 def test_a_watcher_sees_every_reply_since_its_scenario_spoke_and_is_asked_after_each(case: Case) -> None:
     record = play(case)
     for player in record.players.values():
         for listener in player.listeners:
+            assert not listener.pestered
             assert listener.shown or not record.endings[player.key].verdict
             for shown in listener.shown:
                 first = record.transcript[shown[0]]
@@ -139,7 +151,7 @@ def test_a_watcher_sees_every_reply_since_its_scenario_spoke_and_is_asked_after_
 
 
 @conversations
-@given(calm)
+@given(calm | watchful)
 def test_every_watcher_comes_to_its_verdict(case: Case) -> None:
     record = play(case)
     for lane in record.lanes.values():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import random
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +142,25 @@ def test_a_fraction_of_a_token_is_a_whole_one() -> None:
         ltm.ask("y")
 
     assert talk({"a": waits}, span=101).transcript.of("a/0")[-1].start >= 51
+
+
+def test_a_clock_that_runs_on_keeps_nobody_waiting_who_waits_for_no_time() -> None:
+    class Ticking(SimulatedClock):
+        @property
+        def now(self) -> datetime:
+            self.advance(super().now + timedelta(seconds=1))
+            return super().now
+
+    file = io.StringIO()
+    conversation, endings = _conversation(
+        {"a": lambda ltm: ltm.play([Say("x"), Wait(span=0.0), Ask("y")]), "b": simple},
+        Speaker(Agent(), timeout=None),
+        clock=Ticking(),
+        journal=Journal(file),
+    )
+    _play(conversation)
+    assert "jump" not in file.getvalue()
+    assert list(endings) == ["a/0", "b/0"]
 
 
 # --- filler
@@ -352,6 +372,37 @@ def test_a_watcher_set_late_counts_the_replies_that_came_meanwhile() -> None:
     assert watcher.shown == [["x", "blue"]]
 
 
+def test_a_watcher_set_late_is_shown_no_exchange_that_was_only_told() -> None:
+    watcher = After(9)
+
+    def late(ltm: Ltm) -> None:
+        ltm.say("x")
+        ltm.wait(span=0.5)
+        ltm.watch(watcher)
+
+    talk({"a": late, "b": simple}, agent := Historian())
+    assert agent.told
+    assert watcher.shown[0] == ["x", "blue", "which?"]
+
+
+def test_a_watcher_is_shown_no_exchange_that_is_only_told() -> None:
+    watcher = After(9)
+    talk({"a": watching(watcher), "b": patient}, agent := Historian())
+    assert agent.told
+    assert watcher.shown[-1] == ["instruction", "blue", "which?"]
+
+
+def test_an_error_of_the_body_ends_its_watchers_too() -> None:
+    def broken(ltm: Ltm) -> None:
+        ltm.say("x")
+        ltm.watch(After(5), replies=5)
+        raise RuntimeError
+
+    played = talk({"a": broken, "b": simple})
+    assert played.order == ("a/0", "b/0")
+    assert [e.kind for e in played.transcript] == ["say", "say", "ask"]
+
+
 def test_two_watchers_hear_the_reply_that_ends_one_of_them_before_its_reset() -> None:
     first, second = After(3), After(4)
 
@@ -498,6 +549,18 @@ def test_an_agent_that_never_returns_ends_the_conversation() -> None:
     assert agent.heard == ["blue"]
     assert "did not come back" in str(endings["a/0"].error)
     assert "did not come back" in (endings["b/0"].unreached or "")
+
+
+def test_no_reset_message_is_sent_to_an_agent_that_is_gone() -> None:
+    class Hangs(Agent):
+        def reply(self, message: str) -> str:
+            return str(threading.Event().wait(60)) if message == "which?" else super().reply(message)
+
+    agent = Hangs()
+    conversation, endings = _conversation({"a": simple}, Speaker(agent, timeout=0.02), reset="forget")
+    _play(conversation)
+    assert agent.heard == ["blue"]
+    assert isinstance(endings["a/0"].error, AgentFault)
 
 
 def test_finally_blocks_run_when_the_agent_is_gone() -> None:
@@ -720,15 +783,20 @@ class _Body(GreenBody):
 
 
 def _conversation(
-    scenarios: dict[str, Callable[[Ltm], object]], speaker: Speaker, *, reset: str = ""
+    scenarios: dict[str, Callable[[Ltm], object]],
+    speaker: Speaker,
+    *,
+    reset: str = "",
+    clock: SimulatedClock | None = None,
+    journal: Journal | None = None,
 ) -> tuple[Conversation, dict[str, Ending]]:
     plan = Plan(
         examples=tuple(example(name, reset=reset) for name in scenarios), seed=0, trial=0, span=2000, tokenizer="len",
         filler="dots", scoring="current", judge="none", judge_votes=0, time="simulated", opening="",
     )  # fmt: skip
-    clock, counter, endings = SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
+    clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
     bodies = [_Body(scenarios[one.scenario], clock, endings) for one in plan.examples]
-    channel = Channel(speaker, counter, clock, Journal(), Timings())
+    channel = Channel(speaker, counter, clock, journal or Journal(), Timings())
     return Conversation(plan, bodies, channel=channel, filler=Dots(), counter=counter), endings
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _talks import Agent, example, simple, talk
+from _talks import After, Agent, example, simple, talk, watching
 
 from pytest_ltm._errors import AgentFault, LtmInternalError
 from pytest_ltm._lane import Ending
@@ -138,8 +138,6 @@ def test_the_gap_of_an_example_is_that_of_its_last_question() -> None:
 
 
 def test_a_question_about_nothing_has_no_gap() -> None:
-    from _talks import After, watching  # noqa: PLC0415 - of this test only
-
     told = result(played=talk({"a": watching(After(1), replies=1)}))
     assert (told.gap, told.questions[0].gap, told.questions[0].needles) == (None, None, ())
 
