@@ -146,6 +146,8 @@ class LtmRun:
 
     def _stop(self, playing: PlayedConversation) -> None:
         self._asked_for = None
+        if self._session is not None:
+            _internals.leave_none_behind(self._session, _is_reported)
         playing.close("interrupted")
 
     def _begin(self, item: pytest.Item) -> PlayedConversation:

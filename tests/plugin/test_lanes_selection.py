@@ -158,6 +158,22 @@ def test_sw_stops_at_a_failure_and_goes_on_there(four: Project) -> None:
     assert begun(four) == ["ben", "cid", "dot"]
 
 
+def test_sw_goes_on_with_what_was_in_progress_when_another_failed(project: Project) -> None:
+    project.file(
+        FOUR.replace("def talk(ltm, name, expected):", "def talk(ltm, name, expected, span=0.5):")
+        .replace("ltm.wait(span=0.5)", "ltm.wait(span=span)")
+        .replace('"ada", "asks"', '"ada", "asks", 0.9')
+        .replace('"dot", "asks"', '"dot", "never", 0.1')
+        .replace('"ben", "never"', '"ben", "asks", 0.05')
+    )
+
+    project.ltm("--sw").assert_outcomes(passed=1, failed=1, deselected=1)
+    assert begun(project) == ["ada", "ben", "cid", "dot"]
+    project.ltm("--sw")
+
+    assert begun(project)[0] == "ada"
+
+
 def test_co_lists_the_ids_makes_no_agent_and_writes_nothing(four: Project) -> None:
     result = four.ltm("--co", "-q", agent="no.such:Agent")
 

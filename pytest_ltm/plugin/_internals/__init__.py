@@ -8,11 +8,13 @@ Relied on, pytest 8.0 to 9.2, and tested against each: SetupState.setup/teardown
 item._request._arg2fixturedefs; FixtureDef.cached_result/_finalizers/_scope/argnames; callspec._arg2scope/indices;
 session._fixturemanager.getfixturedefs; runner.call_and_report/check_interactive_exception/show_test_item;
 warnings.catch_warnings_for_item; CaptureManager._capture_fixture and its resume/suspend/read methods;
-logging.LogCaptureHandler with the two stash keys of caplog; WorkerInteractor.item_index and sendevent (xdist).
+logging.LogCaptureHandler with the two stash keys of caplog; stepwiseplugin.lastfailed/cached_info.last_failed;
+WorkerInteractor.item_index and sendevent (xdist).
 """
 
 from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, dispose, prepare
 from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, phase, show_item, subtest
+from pytest_ltm.plugin._internals._stepwise import leave_none_behind
 from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed, worker_interactor
 from pytest_ltm.plugin._internals._tree_setup import TreeSetupState, install
 from pytest_ltm.plugin._internals._warnings import Warnings
@@ -27,6 +29,7 @@ __all__ = [
     "empty_teardown",
     "failed_setup",
     "install",
+    "leave_none_behind",
     "phase",
     "prepare",
     "show_item",
