@@ -1,0 +1,187 @@
+"""The report file: everything is read, worded and escaped here; the page only folds, sorts, filters and draws."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import LtmError
+from pytest_ltm.reporting._summary import METRICS
+from pytest_ltm.reporting._text import amount, printable, score_text
+from pytest_ltm.reporting.html import _charts, _headline, _provenance, _tables
+from pytest_ltm.reporting.html._details import details, expected_of
+from pytest_ltm.reporting.html._difference import difference
+from pytest_ltm.reporting.html._material import Held, Material, material
+from pytest_ltm.reporting.html._packs import parcel, script_json
+from pytest_ltm.reporting.html._shades import shade
+from pytest_ltm.reporting.html._timeline import timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from jinja2 import Environment
+
+STYLES = ("page.css", "tables.css", "timeline.css", "print.css")
+SCRIPTS = ("page.js", "details.js", "examples.js", "timeline.js", "compare.js", "start.js")
+ALL_PAIRS = 12
+"""With more series, only those against the best of their span are tested."""
+
+
+def build_report(runs: Sequence[Path], out: Path) -> None:
+    """Write one self-contained HTML file about the runs in these folders.
+
+    Raises LtmError if a folder holds no results, or if the file cannot be written.
+    """
+    page = render(material(runs))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
+
+
+def render(found: Material) -> str:
+    """Return the page."""
+    style, script = _asset(STYLES), _asset(SCRIPTS)
+    parcels, expected = _parcels(found)
+    return _environment().get_template("report.html.j2").render(
+        title=f"Long-term memory: {', '.join(found.agents)}",
+        found=found,
+        answers=_headline.headline(found),
+        largest=_headline.largest(found),
+        scoreboard=_tables.scoreboard(found),
+        figure_heads=_tables.FIGURES,
+        figures=[(series, _tables.figures(series), _tables.forgets(series)) for series in found.series],
+        against=_against_best(found),
+        charts=[chart for chart in (_charts.score_by_span(found), _charts.score_by_cost(found)) if chart],
+        size=(_charts.WIDTH, _charts.HEIGHT, _charts.LEFT, _charts.RIGHT, _charts.TOP, _charts.BOTTOM),
+        heat_maps=_tables.heat_maps(found),
+        gaps=_tables.by_gap(found),
+        skills=_tables.by_skill(found),
+        rules=_provenance.rules(found),
+        origins=[_provenance.origin(run) for run in found.runs],
+        reasons=_provenance.reasons(found),
+        metrics=METRICS,
+        index=_index(found),
+        definitions=expected,
+        parcels=parcels,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+    )  # fmt: skip
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who builds a report pays
+    from markupsafe import Markup  # noqa: PLC0415 - only who builds a report pays
+
+    def finalize(value: object) -> object:
+        return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        loader=PackageLoader("pytest_ltm.reporting.html"),
+        autoescape=True,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"shade": shade, "score": score_text, "amount": amount}
+    environment.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
+    environment.filters["own"] = Markup  # noqa: S704 - style and script of this package
+    return environment
+
+
+def _asset(names: Sequence[str]) -> str:
+    folder = files("pytest_ltm.reporting.html") / "assets"
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _parcels(found: Material) -> tuple[list[tuple[str, str]], dict[int, str]]:
+    """Return what stays compressed until it is opened, by element id; and each example's short fingerprint."""
+    parcels: list[tuple[str, str]] = []
+    fingerprints: dict[int, str] = {}
+    for held in found.conversations:
+        plan = held.folder.plan()
+        expected = expected_of(plan)
+        parcels += _conversation(held, expected)
+        texts = _definitions(plan)
+        fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
+    return parcels, fingerprints
+
+
+def _conversation(held: Held, expected: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    log = held.folder.log()
+    for row in held.rows:
+        yield f"e{row.key}", parcel(details(row.result, log, expected.get(row.result.id)))
+    if log is not None:
+        yield f"c{held.key}", parcel(timeline(held.rows, log))
+
+
+def _definitions(plan: Any) -> dict[str, str]:
+    """Return a short fingerprint of each example's definition: equal texts have equal ones."""
+    found = plan.get("examples") if isinstance(plan.get("examples"), list) else []
+    return {
+        f"{each.get('scenario')}/{each.get('example')}": hashlib.sha256(
+            json.dumps(each.get("definition"), sort_keys=True).encode()
+        ).hexdigest()[:8]
+        for each in found
+        if isinstance(each, dict)
+    }
+
+
+def _index(found: Material) -> dict[str, Any]:
+    """Return what the page's script must know at once."""
+    return {
+        "series": [series.label for series in found.series],
+        "conversations": [
+            {"label": held.label, "rows": [row.key for row in held.rows]} for held in found.conversations
+        ],
+        "tests": _tests(found),
+    }
+
+
+def _tests(found: Material) -> dict[str, list[float]]:
+    """Return gain and probability for pairs of series, by `<one>|<other>`."""
+    if len(found.series) <= ALL_PAIRS:
+        pairs = list(combinations(found.series, 2))
+    else:
+        ranked = [_headline.rank(found.at(span)) for span in found.spans]
+        pairs = [(each[0], other) for each in ranked for other in each[1:]]
+    tested = {f"{one.key}|{other.key}": difference(one, other) for one, other in pairs}
+    return {key: [test.gain, test.p, test.pairs] for key, test in tested.items() if test}
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004 - what three decimals can tell
+
+
+def _against_best(found: Material) -> dict[int, str]:
+    """Return for each series how probable its distance to the best of its span is by chance."""
+    against: dict[int, str] = {}
+    for span in found.spans:
+        ranked = _headline.rank(found.at(span))
+        for each in ranked[1:]:
+            test = difference(ranked[0], each)
+            if test is not None:
+                against[each.key] = f"{-test.gain:+.2f}, {_p(test.p)}" if test.better or test.worse else "equal"
+        if ranked:
+            against[ranked[0].key] = "best" if len(ranked) > 1 else ""
+    return against

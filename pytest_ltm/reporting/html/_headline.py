@@ -1,0 +1,203 @@
+"""The answers that a reader wants within seconds, as sentences computed from the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm.reporting._text import amount, counted, score_text
+from pytest_ltm.reporting.html._difference import difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm.reporting._columns import Column
+    from pytest_ltm.reporting.html._material import Material, Row, Series
+
+_FEW = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One question of the reader's, and its answer."""
+
+    question: str
+    short: str
+    """A few words in large type."""
+    text: str
+    """One to three sentences."""
+
+
+def headline(found: Material) -> list[Answer]:
+    """Return who is best at the largest span, what it forgets, whether its lead is real, the cost, and what to mind."""
+    place = largest(found)
+    ranked = rank(found.at(place))
+    answers = [_best(ranked, place), _forgets(ranked, place), _real(ranked, place), _cost(found)]
+    return [answer for answer in [*answers, _mind(found.rows)] if answer is not None]
+
+
+def largest(found: Material) -> str:
+    """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
+    in_tokens = [series.column for series in found.series if series.column.span is not None]
+    if not in_tokens:
+        return found.spans[-1]
+    return max(in_tokens, key=lambda column: column.span or 0).span_label
+
+
+def rank(series: Iterable[Series]) -> list[Series]:
+    """Return the series that have a score, best accuracy first."""
+    scored = [each for each in series if each.column.out_of]
+    return sorted(scored, key=lambda each: -(each.column.accuracy or 0.0))
+
+
+def _best(ranked: Sequence[Series], place: str) -> Answer:
+    question = f"Which agent remembers most at {_span(place)}?"
+    if not ranked:
+        return Answer(question=question, short="Unknown", text=f"Nothing has a score at {_span(place)}.")
+    level = _level(ranked)
+    first = ranked[0].column
+    points = f"{_points(first)} ({_percent(first)})"
+    if len(ranked) == 1:
+        return Answer(question=f"How much is remembered at {_span(place)}?", short=_percent(first), text=(
+            f"{ranked[0].agent}: {points}."
+        ))  # fmt: skip
+    others = ranked[len(level) :]
+    rest = f" Then {_listed(_few([f'{each.agent} {_percent(each.column)}' for each in others]))}." if others else ""
+    if len(level) > 1:
+        names = _listed([each.agent for each in level])
+        short = names if len(level) <= 2 else f"{len(level)} agents are level"  # noqa: PLR2004 - what fits
+        return Answer(question=question, short=short, text=f"{names} are level with {points}.{rest}")
+    return Answer(question=question, short=ranked[0].agent, text=f"{points}.{rest}")
+
+
+def _forgets(ranked: Sequence[Series], place: str) -> Answer | None:
+    if not ranked:
+        return None
+    first = ranked[0]
+    question = f"What does {first.agent} forget?"
+    lost = forgotten(first.column)
+    rest = [f"{each.agent} in {len(forgotten(each.column))}" for each in ranked[1:] if forgotten(each.column)]
+    others = f" Scenarios in which the others lose points: {_listed(_few(rest))}." if rest else ""
+    if not lost:
+        short, text = "Nothing", f"Full marks in {_all_of(first.column)} at {_span(place)}."
+    else:
+        names = [name for name, _ in lost]
+        more = len(names) - 2
+        short = _listed(names) if more <= 0 else f"{', '.join(names[:2])} and {more} more"
+        text = f"Mean scores below full marks at {_span(place)}: {_losses(first.column)}."
+    return Answer(question=question, short=short, text=text + others)
+
+
+def forgotten(column: Column) -> list[tuple[str, float]]:
+    """Return the scenarios without full marks and their mean scores, the worst first."""
+    means = [(name, cell.mean) for name, cell in column.cells.items()]
+    lost = [(name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS]
+    return sorted(lost, key=lambda each: (each[1], each[0]))
+
+
+def _losses(column: Column) -> str:
+    return _listed(_few([f"{name} {score_text(mean)}" for name, mean in forgotten(column)]))
+
+
+def _few(parts: Sequence[str]) -> list[str]:
+    more = [f"{len(parts) - _FEW} more"] if len(parts) > _FEW else []
+    return [*parts[:_FEW], *more]
+
+
+def _real(ranked: Sequence[Series], place: str) -> Answer | None:
+    if len(ranked) < 2:  # noqa: PLR2004 - nobody to compare with
+        return None
+    first, second = ranked[0], ranked[1]
+    question = "Is the difference real?"
+    found = difference(first, second)
+    if found is None:
+        text = f"{first.agent} and {second.agent} have no example in common that both have a score for."
+        return Answer(question=question, short="Cannot be told", text=text)
+    if not found.better and not found.worse:
+        text = f"{first.agent} and {second.agent} have equal scores in all {counted(found.pairs, 'example')}."
+        return Answer(question=question, short="There is none", text=text)
+    lead = (
+        f"{first.agent} leads {second.agent} by {found.gain:+.2f} points at {_span(place)}: better in {found.better}, "
+        f"worse in {found.worse} of {counted(found.pairs, 'example')}."
+    )
+    odds = f"Agents that are equally good differ as much in {probability(found.p)} of cases (paired sign-flip test)."
+    if not found.can_be_real:
+        short, hint = "Too little to tell", " More examples would tell: --ltm-examples=5."
+    else:
+        short, hint = ("Yes", "") if found.real else ("Perhaps not", "")
+    return Answer(question=question, short=short, text=f"{lead} {odds}{hint}")
+
+
+def probability(p: float) -> str:
+    """Return `3 %`, `0.4 %`, `less than 0.1 %`."""
+    if p < 0.001:  # noqa: PLR2004 - a tenth of a percent
+        return "less than 0.1 %"
+    return f"{100 * p:.1f} %" if p < 0.1 else f"{100 * p:.0f} %"  # noqa: PLR2004 - where a decimal matters
+
+
+def _cost(found: Material) -> Answer:
+    question = "What did this cost?"
+    columns = [series.column for series in found.series]
+    tokens = sum(column.tokens for column in columns)
+    filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
+    said = f"{amount(tokens)} tokens were said in {counted(len(found.conversations), 'conversation')}"
+    said += f", {100 * filler / tokens:.0f} % of them filler." if tokens else "."
+    told = [column for column in columns if column.cost_usd is not None]
+    if not told:
+        return Answer(question=question, short=f"{amount(tokens)} tokens", text=f"{said} No agent tells its price.")
+    total = sum(column.cost_usd or 0.0 for column in told)
+    dearest = max(found.series, key=lambda series: series.column.cost_usd or 0.0)
+    text = f"Most of it for {dearest.label}: {money(dearest.column.cost_usd or 0.0)}. {said}"
+    if len(told) < len(columns):
+        text += f" {len(columns) - len(told)} of {len(columns)} columns do not tell their price."
+    return Answer(question=question, short=money(total), text=text)
+
+
+def money(dollars: float) -> str:
+    """Return `$12.30`; small amounts with two significant digits."""
+    return f"${dollars:,.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.2g}"  # noqa: PLR2004 - cents are exact enough
+
+
+def _mind(rows: Sequence[Row]) -> Answer | None:
+    results = [row.result for row in rows]
+    missing = [each for each in results if not each.scored]
+    parts = []
+    if missing:
+        lost = sum(each.infrastructure for each in missing)
+        why = f", {lost} of them through agent, judge or budget" if lost else ""
+        parts.append(f"{len(missing)} of {counted(len(results), 'example')} have no score and are in no mean{why}.")
+    over = sum(each.overrun for each in results)
+    if over:
+        parts.append(f"{counted(over, 'example')} overran their memory span.")
+    amended = sum(each.automatic is not None for each in results)
+    if amended:
+        parts.append(f"{counted(amended, 'verdict')} of {len(results)} were amended by hand.")
+    short = f"{len(missing)} without a score" if missing else f"{over} overran" if over else f"{amended} amended"
+    return Answer(question="What is to be minded?", short=short, text=" ".join(parts)) if parts else None
+
+
+def _level(ranked: Sequence[Series]) -> list[Series]:
+    best = ranked[0].column.accuracy or 0.0
+    return [each for each in ranked if abs((each.column.accuracy or 0.0) - best) < 1 - FULL_MARKS]
+
+
+def _points(column: Column) -> str:
+    spread = f" ± {column.spread.sd:.2f}" if column.spread else ""
+    return f"{column.total:.2f}{spread} of {counted(column.out_of, 'point')}"
+
+
+def _percent(column: Column) -> str:
+    return "-" if column.accuracy is None else f"{100 * float(score_text(column.accuracy)):.0f} %"
+
+
+def _all_of(column: Column) -> str:
+    return "the one scenario" if column.out_of == 1 else f"all {column.out_of} scenarios"
+
+
+def _span(label: str) -> str:
+    return f"{label} tokens" if label[:1].isdigit() else label
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,227 @@
+"""Rows of the report's tables: scores by agent and span, all figures, heat maps, gaps and skills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm._plan import natural
+from pytest_ltm._statistics import mean
+from pytest_ltm.reporting._text import amount, score_text, span_of_time
+from pytest_ltm.reporting.html._headline import forgotten, money
+from pytest_ltm.reporting.html._shades import NONE, shade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm.reporting.html._material import Material, Row, Series
+
+GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
+"""Where one class of gaps ends and the next begins, in tokens."""
+SKILLS = {
+    "R": "recall",
+    "C": "conflicting information",
+    "I": "integration of information",
+    "E": "episodes in time",
+    "P": "prospective memory",
+    "S": "space",
+    "T": "theory of mind",
+}
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shaded:
+    """A cell whose background tells the score."""
+
+    text: str
+    shade: str
+    title: str
+    more: str = ""
+    """In small type."""
+    link: int | None = None
+    """The example that it stands for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A cell with a number."""
+
+    text: str
+    value: float | None
+    """What it is sorted by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A table of shaded cells; None: there is nothing of that kind."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Shaded | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """One agent's scenario x example."""
+
+    agent: str
+    spans: tuple[tuple[str, int], ...]
+    """Label, and how many columns it takes."""
+    rows: tuple[tuple[str, tuple[Shaded | None, ...]], ...]
+
+
+def scoreboard(found: Material) -> Grid:
+    """Return the total of each agent at each span."""
+    by = {(series.agent, series.column.span_label): series for series in found.series}
+    rows = [(agent, tuple(_score_cell(by.get((agent, span))) for span in found.spans)) for agent in found.agents]
+    return Grid(heads=found.spans, rows=tuple(rows))
+
+
+def _score_cell(series: Series | None) -> Shaded | None:
+    if series is None:
+        return None
+    column = series.column
+    if not column.out_of:
+        return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
+    spread = f" ± {column.spread.sd:.2f}" if column.spread else ""
+    return Shaded(
+        text=_percent(column.accuracy),
+        more=f"{column.total:.2f}{spread} of {column.out_of}",
+        shade=shade(column.accuracy),
+        title=series.label,
+    )
+
+
+FIGURES = (
+    ("score", "total"), ("spread", "spread"), ("accuracy", "accuracy"), ("LTM score (paper)", "ltm_reach"),
+    ("tokens", "tokens"), ("filler", "filler_share"), ("time", "simulated_seconds"), ("cost", "cost_usd"),
+    ("overruns", "overruns"), ("no score", "unscored"),
+)  # fmt: skip
+"""Headings of the figures, and the names under which `METRICS` defines them."""
+
+
+def figures(series: Series) -> tuple[Figure, ...]:
+    """Return the figures of one series, in the order of `FIGURES`."""
+    column = series.column
+    filler = column.filler_share
+    return (
+        Figure(text=f"{column.total:.2f} of {column.out_of}" if column.out_of else NOTHING, value=column.total),
+        Figure(
+            text=f"± {column.spread.sd:.2f}" if column.spread else NOTHING, value=column.spread and column.spread.sd
+        ),
+        Figure(text=_percent(column.accuracy), value=column.accuracy),
+        Figure(text=NOTHING if column.reach is None else amount(round(column.reach)), value=column.reach),
+        Figure(text=amount(column.tokens), value=column.tokens),
+        Figure(text=NOTHING if filler is None else f"{100 * filler:.0f} %", value=filler),
+        Figure(text=span_of_time(column.simulated_seconds), value=column.simulated_seconds),
+        Figure(text=NOTHING if column.cost_usd is None else money(column.cost_usd), value=column.cost_usd),
+        Figure(text=str(column.overruns), value=column.overruns),
+        Figure(text=str(column.missing), value=column.missing),
+    )
+
+
+def forgets(series: Series) -> str:
+    """Return what an agent forgets most at a span, in a few words."""
+    lost = forgotten(series.column)
+    named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
+    return f"{named} …" if len(lost) > 3 else named or NOTHING  # noqa: PLR2004 - a few
+
+
+def heat_maps(found: Material) -> list[HeatMap]:
+    """Return scenario x example for each agent, its spans beside each other; several trials are one mean."""
+    scenarios = sorted({row.result.scenario for row in found.rows})
+    return [
+        _heat_map(agent, [each for each in found.series if each.agent == agent], scenarios) for agent in found.agents
+    ]
+
+
+def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str]) -> HeatMap:
+    columns = [
+        (each, example) for each in series for example in sorted({row.result.example for row in each.rows}, key=natural)
+    ]
+    cells: dict[tuple[int, str, str], list[Row]] = {}
+    for each in series:
+        for row in each.rows:
+            cells.setdefault((each.key, row.result.scenario, row.result.example), []).append(row)
+    spans = tuple((each.column.span_label, sum(one.key == each.key for one, _ in columns)) for each in series)
+    rows = [
+        (name, tuple(_heat_cell(cells.get((each.key, name, example))) for each, example in columns))
+        for name in scenarios
+    ]
+    return HeatMap(agent=agent, spans=spans, rows=tuple(rows))
+
+
+def _heat_cell(rows: Sequence[Row] | None) -> Shaded | None:
+    if not rows:
+        return None
+    score = mean([row.result.score for row in rows if row.result.score is not None])
+    first = rows[0].result
+    said = "no score" if score is None else score_text(score)
+    return Shaded(
+        text="×" if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
+        shade=shade(score),
+        title=f"{first.scenario}, example {first.example} at {first.span_label}: {said}",
+        link=rows[0].key,
+    )
+
+
+def by_gap(found: Material) -> Grid | None:
+    """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
+    classes = [_class(row.result.gap) for row in found.rows if row.result.gap is not None and row.result.scored]
+    known = sorted(set(classes))
+    if len(known) < 2:  # noqa: PLR2004 - one class compares nothing
+        return None
+    rows = []
+    for agent in found.agents:
+        mine = [row for series in found.series if series.agent == agent for row in series.rows]
+        rows.append((agent, tuple(_mean_cell(_of_gap(mine, each), f"{agent}, gap {_gap(each)}") for each in known)))
+    return Grid(heads=tuple(_gap(each) for each in known), rows=tuple(rows))
+
+
+def by_skill(found: Material) -> Grid | None:
+    """Return the mean score of each series by the memory skill that scenarios need; None where none is named."""
+    skills = sorted({skill for row in found.rows for skill in row.result.skills})
+    if not skills:
+        return None
+    rows = [
+        (each.label, tuple(_mean_cell(_of_skill(each.rows, skill), f"{each.label}, {skill}") for skill in skills))
+        for each in found.series
+    ]
+    heads = tuple(f"{skill} {SKILLS[skill]}" if skill in SKILLS else skill for skill in skills)
+    return Grid(heads=heads, rows=tuple(rows))
+
+
+def _of_gap(rows: Iterable[Row], number: int) -> list[float]:
+    found = (row.result for row in rows if row.result.gap is not None and _class(row.result.gap) == number)
+    return [result.score for result in found if result.score is not None]
+
+
+def _of_skill(rows: Iterable[Row], skill: str) -> list[float]:
+    return [row.result.score for row in rows if skill in row.result.skills and row.result.score is not None]
+
+
+def _mean_cell(scores: Sequence[float], where: str) -> Shaded | None:
+    found = mean(scores)
+    if found is None:
+        return None
+    return Shaded(
+        text=score_text(found), more=f"{len(scores)}", shade=shade(found), title=f"{where}: {len(scores)} examples"
+    )
+
+
+def _class(gap: int | None) -> int:
+    return sum((gap or 0) >= limit for limit in GAPS)
+
+
+def _gap(number: int) -> str:
+    if number == 0:
+        return f"< {_k(GAPS[0])}"
+    return f"≥ {_k(GAPS[-1])}" if number == len(GAPS) else f"{_k(GAPS[number - 1])} – {_k(GAPS[number])}"
+
+
+def _k(tokens: int) -> str:
+    return f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"  # noqa: PLR2004 - a million
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f} %"

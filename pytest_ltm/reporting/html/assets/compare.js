@@ -1,0 +1,61 @@
+// What differs between two columns, row by row.
+function keyOf(row) {
+  return [row.cells[0].textContent, row.cells[1].dataset.n, row.dataset.t].join("\n");
+}
+
+function scoreOf(row) {
+  const said = row ? row.cells[4].dataset.n : "";
+  return said === "" ? null : Number(said);
+}
+
+function compare() {
+  const one = byId("one").value, other = byId("other").value;
+  const rows = exampleRows();
+  const theirs = new Map(rows.filter((row) => row.dataset.c === other).map((row) => [keyOf(row), row]));
+  const pairs = rows.filter((row) => row.dataset.c === one && theirs.has(keyOf(row))).map((row) => [row, theirs.get(keyOf(row))]);
+  const differing = pairs.filter(([a, b]) => scoreOf(a) !== scoreOf(b));
+  const shown = byId("differing").checked ? differing : pairs;
+  shown.sort((first, second) => gain(second) - gain(first));
+  byId("pairs").tBodies[0].replaceChildren(...shown.map(pairRow));
+  byId("verdict").textContent = told(one, other, pairs);
+}
+
+function gain([a, b]) {
+  return Math.abs((scoreOf(a) ?? 0) - (scoreOf(b) ?? 0));
+}
+
+function told(one, other, pairs) {
+  if (one === other) return "Choose two different columns.";
+  if (!pairs.length) return "These two have no example in common.";
+  const scored = pairs.filter(([a, b]) => scoreOf(a) !== null && scoreOf(b) !== null);
+  const better = scored.filter(([a, b]) => scoreOf(a) > scoreOf(b)).length;
+  const worse = scored.filter(([a, b]) => scoreOf(a) < scoreOf(b)).length;
+  const names = [INDEX.series[one], INDEX.series[other]];
+  const parts = [`${names[0]} is better in ${better}, worse in ${worse}, equal in ${scored.length - better - worse} of ${scored.length} examples that both have a score for.`];
+  const test = INDEX.tests[`${one}|${other}`], turned = INDEX.tests[`${other}|${one}`];
+  if (test || turned) parts.push(`Difference of the totals: ${signed(test ? test[0] : -turned[0])} points, ${chance((test || turned)[1])} (paired sign-flip test).`);
+  const texts = pairs.filter(([a, b]) => a.dataset.d !== b.dataset.d).length;
+  if (texts) parts.push(`${texts} of the pairs were not asked from the same texts.`);
+  return parts.join(" ");
+}
+
+function chance(p) {
+  return p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`;
+}
+
+function signed(value) {
+  return (value > 0 ? "+" : "") + value.toFixed(2);
+}
+
+function pairRow([a, b]) {
+  const link = make("a", { href: "#" + a.id }, a.cells[0].textContent);
+  const row = make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, a.cells[1].textContent));
+  for (const each of [a, b]) row.append(make("td", { class: "n" }, make("a", { href: "#" + each.id, class: each.cells[4].firstElementChild.className }, each.cells[4].textContent)));
+  for (const each of [a, b]) row.append(make("td", { class: "why" }, each.cells[5].textContent));
+  return row;
+}
+
+function startCompare() {
+  for (const id of ["one", "other", "differing"]) byId(id).addEventListener("input", compare);
+  compare();
+}

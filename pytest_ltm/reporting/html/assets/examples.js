@@ -1,0 +1,109 @@
+// Folding, sorting and filtering of tables.
+function openRow(row) {
+  return row.nextElementSibling && row.nextElementSibling.classList.contains("detail") ? row.nextElementSibling : null;
+}
+
+async function unfold(row) {
+  if (openRow(row)) return;
+  const cell = make("td", { colspan: String(row.cells.length) });
+  row.after(make("tr", { class: "detail" }, cell));
+  row.querySelector("button").setAttribute("aria-expanded", "true");
+  try {
+    cell.append(await detail(row));
+  } catch (error) {
+    cell.append(make("p", { class: "note" }, "This browser cannot unpack the transcript: " + error.message));
+  }
+}
+
+function fold(row) {
+  const open = openRow(row);
+  if (open) open.remove();
+  row.querySelector("button").setAttribute("aria-expanded", "false");
+}
+
+function toggle(row) {
+  return openRow(row) ? fold(row) : unfold(row);
+}
+
+function sortKey(cell) {
+  if (!cell) return "";
+  const said = cell.dataset.n;
+  if (said === undefined) return cell.textContent.trim().toLowerCase();
+  return said !== "" && isFinite(said) ? Number(said) : said;
+}
+
+function compared(one, other) {
+  if (one === "" || other === "") return one === other ? 0 : one === "" ? Infinity : -Infinity;
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return String(one).localeCompare(String(other), "en", { numeric: true });
+}
+
+function sortBy(table, column) {
+  const heads = [...table.tHead.rows[0].cells];
+  const direction = heads[column].getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  heads.forEach((head) => head.removeAttribute("aria-sort"));
+  heads[column].setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+  const body = table.tBodies[0];
+  const rows = [...body.rows].filter((row) => !row.classList.contains("detail"));
+  const keyed = rows.map((row) => ({ row, open: openRow(row), key: sortKey(row.cells[column]) }));
+  keyed.sort((one, other) => {
+    const found = compared(one.key, other.key);
+    return Math.abs(found) === Infinity ? Math.sign(found) : direction * found;  // what is missing stays below
+  });
+  body.append(...keyed.flatMap(({ row, open }) => (open ? [row, open] : [row])));
+}
+
+function makeSortable(table) {
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const text = button(head.textContent, () => sortBy(table, column));
+    head.replaceChildren(text);
+    head.addEventListener("click", (event) => { if (event.target === head) sortBy(table, column); });
+  });
+}
+
+function filterRows() {
+  const wanted = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const series = byId("by-series").value;
+  const outcome = byId("by-outcome").value;
+  const rows = exampleRows();
+  let shown = 0;
+  for (const row of rows) {
+    const text = wanted.length ? row.textContent.toLowerCase() : "";
+    const fits = (!series || row.dataset.c === series) && (!outcome || row.dataset.o === outcome) && wanted.every((word) => text.includes(word));
+    row.hidden = !fits;
+    const open = openRow(row);
+    if (open) open.hidden = !fits;
+    shown += fits;
+  }
+  byId("count").textContent = shown === rows.length ? `${number(rows.length)} examples` : `${number(shown)} of ${number(rows.length)} examples`;
+}
+
+function exampleRows() {
+  return [...byId("rows").tBodies[0].rows].filter((row) => !row.classList.contains("detail"));
+}
+
+// Opens the example that the address names, whatever the filters hide.
+function followHash() {
+  const row = /^#e\d+$/.test(location.hash) ? byId(location.hash.slice(1)) : null;
+  if (!row) return;
+  if (row.hidden) {
+    byId("search").value = byId("by-series").value = byId("by-outcome").value = "";
+    filterRows();
+  }
+  unfold(row).then(() => {
+    row.scrollIntoView({ block: "start" });
+    row.querySelector("button").focus({ preventScroll: true });
+  });
+}
+
+function startExamples() {
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  for (const id of ["search", "by-series", "by-outcome"]) byId(id).addEventListener("input", filterRows);
+  byId("rows").tBodies[0].addEventListener("click", (event) => {
+    const opener = event.target.closest("th button");
+    if (opener) toggle(opener.closest("tr"));
+  });
+  filterRows();
+  addEventListener("hashchange", followHash);
+  followHash();
+}
