@@ -7,6 +7,8 @@ from typing import Any, cast
 import pytest
 from _pytest.runner import call_and_report, check_interactive_exception, show_test_item
 
+from pytest_ltm.plugin._internals._frames import as_users_see_it
+
 
 def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
     """Run one phase of an item with all hooks, and return its report without logging it."""
@@ -15,9 +17,12 @@ def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
 
 def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
     """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR."""
+    shown = as_users_see_it(error)
 
     def raise_it() -> None:
-        raise error
+        # Hidden behind the user's frames; where there are none, pytest must have one to show.
+        __tracebackhide__ = shown.__traceback__ is not None
+        raise shown
 
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(raise_it, when="setup")
     report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
