@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._chapterbreak import PicksOption as PicksOption
     from pytest_ltm.evaluators._colours import NamesColour as NamesColour
+    from pytest_ltm.evaluators._current_facts import KnowsCurrentFacts as KnowsCurrentFacts
     from pytest_ltm.evaluators._delayed_recall import RecallsFacts as RecallsFacts
     from pytest_ltm.evaluators._how_to_think import AppliesRule as AppliesRule
     from pytest_ltm.evaluators._instruction_recall import RecallsSteps as RecallsSteps
@@ -36,6 +37,7 @@ _HOMES = {
     "AnswersWord": "_sally_anne",
     "AppliesRule": "_how_to_think",
     "DecodesMessages": "_spy",
+    "KnowsCurrentFacts": "_current_facts",
     "LeadsTo": "_locations",
     "LiesAt": "_locations_direct",
     "ListsItems": "_shopping",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_ltm.agents.reading._notes import Ability, Appends, Note, Notebook, Turn
 from pytest_ltm.agents.reading.chapter_break import ChapterBreak
 from pytest_ltm.agents.reading.colours import Colours
+from pytest_ltm.agents.reading.conflicting_personal_information import ConflictingPersonalInformation
 from pytest_ltm.agents.reading.delayed_recall import DelayedRecall
 from pytest_ltm.agents.reading.general import General
 from pytest_ltm.agents.reading.how_to_think import HowToThink
@@ -25,6 +26,7 @@ __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
 ABILITIES: tuple[Ability, ...] = (
     Trivia(),
+    ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),
     DelayedRecall(),

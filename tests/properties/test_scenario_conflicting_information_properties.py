@@ -1,0 +1,52 @@
+"""Conflicting Personal Information: a solver that believes the user, in order, knows what is so in the end."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios.conflicting_personal_information import TOPICS, conflicting_personal_information
+
+from pytest_ltm.evaluators import KnowsCurrentFacts
+
+if TYPE_CHECKING:
+    from pytest_ltm._scenario import Definition
+
+SEEDS = st.integers(0, 2**63)
+SHAPES = st.fixed_dictionaries({"topics": st.integers(1, len(TOPICS)), "statements": st.integers(1, 9)})
+OTHERS_SAY = ("Somebody may", "old letter", "neighbour")
+
+
+def solved(definition: Definition) -> list[str]:
+    """Return what is so for each question, of all values that the definition ever names."""
+    answers = []
+    for question, right, others in zip(
+        definition.questions, definition.expected, definition.parameters["mentioned"], strict=True
+    ):
+        believed: list[str] = []
+        for text in question.about:
+            if "take back" in text:
+                believed.pop()
+            elif not any(words in text for words in OTHERS_SAY):
+                believed += [value for value in (right, *others) if value in text.replace(".", " ").split()]
+        answers.append(believed[-1])
+    return answers
+
+
+@given(seed=SEEDS, shape=SHAPES)
+def test_whoever_believes_the_user_knows_what_is_so(seed: int, shape: dict[str, int]) -> None:
+    definition = conflicting_personal_information(random.Random(seed), shape)
+    assert solved(definition) == definition.expected
+    assert definition == conflicting_personal_information(random.Random(seed), shape)
+
+
+@given(seed=SEEDS, shape=SHAPES, replies=st.lists(st.text(), max_size=9))
+def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(
+    seed: int, shape: dict[str, int], replies: list[str]
+) -> None:
+    definition = conflicting_personal_information(random.Random(seed), shape)
+    rule = KnowsCurrentFacts(tuple(definition.expected), tuple(map(tuple, definition.parameters["mentioned"])))
+    assert 0 <= rule(replies).value <= 1
+    assert rule([question.text for question in definition.questions]).value == 0

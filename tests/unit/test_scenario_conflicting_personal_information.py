@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios import conflicting_personal_information as scenario
+from scenario_runs import generated, scores
+
+from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.evaluators import KnowsCurrentFacts
+
+BODY = scenario.test_conflicting_personal_information
+GENERATE = scenario.conflicting_personal_information
+FULL = make_reader("full")
+
+
+def evaluator(definition: Definition, **options: Any) -> KnowsCurrentFacts:
+    mentioned = tuple(tuple(values) for values in definition.parameters["mentioned"])
+    return KnowsCurrentFacts(tuple(definition.expected), mentioned, **options)
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+@pytest.mark.parametrize("seed", range(4))
+def test_full_knows_what_is_so(span: int | None, seed: int) -> None:
+    assert scores(BODY, generated(GENERATE, seed=seed), FULL, span=span) == [1.0] * 3
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("statements", [1, 9])
+def test_full_knows_every_topic(seed: int, statements: int) -> None:
+    definition = generated(GENERATE, 1, seed, topics=len(scenario.TOPICS), statements=statements)[0]
+    reader = FULL()
+    replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
+    assert evaluator(definition)(replies[-len(scenario.TOPICS) :]).value == 1
+
+
+@pytest.mark.parametrize("agent", [Echo, Silent])
+@pytest.mark.parametrize("span", [2_000, None])
+def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
+    assert scores(BODY, generated(GENERATE), agent, span=span) == [0.0] * 3
+
+
+def test_a_window_loses_what_has_left_it() -> None:
+    definitions = [one for seed in range(6) for one in generated(GENERATE, seed=seed)]
+    lost = scores(BODY, definitions, make_reader("window", "8k"), span=120_000)
+    assert sum(lost) / len(lost) < 0.2
+
+
+def test_believing_the_last_value_heard_is_often_wrong() -> None:
+    values = []
+    for definition in generated(GENERATE, 60, topics=1):
+        last = [value for value in (*definition.parameters["mentioned"][0], *definition.expected) if value]
+        said = [step.text for step in definition.steps if isinstance(step, Say)]
+        heard = max(last, key=lambda value: max((n for n, text in enumerate(said) if value in text), default=-1))
+        values.append(evaluator(definition)([heard]).value)
+    assert 0.3 < sum(values) / len(values) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("harp", True),
+        ("You play the harp.", True),
+        ("You play the harp now; you used to play the tuba.", True),
+        ("The harp, not the tuba.", True),
+        ("Not the tuba but the harp.", True),
+        ("You went from the tuba to the harp.", True),
+        ("The harp (the tuba before that)", True),
+        ("Your neighbour thinks it is the oboe, but it is the harp.", True),
+        ("You play the tuba.", False),
+        ("You play the harp and the tuba.", False),
+        ("harp or tuba or oboe", False),
+        ("You used to play the harp, and now you play the tuba.", False),
+        ("You no longer play the harp.", False),
+        ("I do not have access to that. A common example would be the harp.", False),
+        ("", False),
+    ],
+)
+def test_an_answer_says_what_is_so_and_only_that(answer: str, *, right: bool) -> None:
+    assert KnowsCurrentFacts(("harp",), (("tuba", "oboe"),))([answer]).value == float(right)
+
+
+def test_numbers_may_be_spelled_out() -> None:
+    rule = KnowsCurrentFacts(("42",), (("41", "38"),))
+    assert rule(["forty-two"]).value == 1
+    assert rule(["forty-one"]).value == 0
+
+
+def test_missing_answers_count_as_wrong() -> None:
+    assert KnowsCurrentFacts(("harp", "tram"), ())(["harp"]).value == 0.5
+
+
+def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
+    score = KnowsCurrentFacts(("harp",), (), scoring="v3.5")(["harp"])
+    assert (score.value, score.rule) == (1.0, "current-facts/v3.5+current-facts/1")
+
+
+def test_statements_are_mixed_and_questions_come_last_each_about_its_own_topic() -> None:
+    definition = generated(GENERATE, 1, topics=3, statements=4)[0]
+    messages = [step for step in definition.steps if not isinstance(step, Wait)]
+    assert [type(message) for message in messages] == [Say] * 12 + [Ask] * 3
+    assert sorted(text for ask in definition.questions for text in ask.about) == sorted(m.text for m in messages[:12])
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("topics", 0), ("topics", 13), ("statements", "4"), ("statements", 10)])
+def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match=f"{name} is a whole number from . to .*, not {wrong!r}"):
+        GENERATE(random.Random(0), {name: wrong})
