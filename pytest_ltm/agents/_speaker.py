@@ -72,9 +72,10 @@ class Speaker:
 
     def announce(self, example: str) -> None:
         """Tell a replaying agent of ours which example speaks next; no agent under test is ever told."""
-        announce = getattr(self.agent, "ltm_announce", None)
-        if announce is not None:
-            announce(example)
+        if type(self.agent).__module__ == "pytest_ltm.agents._replay":
+            announce = getattr(self.agent, "ltm_announce", None)
+            if announce is not None:
+                announce(example)
 
     def usage(self) -> Usage | None:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
