@@ -41,6 +41,7 @@ OPTIONS = (
     Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated"),
     Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
+    Option("--ltm-report", "FILE.html", "write one HTML file about the run, which opens offline"),
 )
 BY_DEST = {option.dest: option for option in OPTIONS}
 

@@ -11,8 +11,10 @@ from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmError
 from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
+from pytest_ltm.plugin import _options
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm.reporting._text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +32,8 @@ class Report:
         self._run = run
         self.result: RunResult | None = None
         """What the run came to, once it is over."""
+        self._page = ""
+        """What became of the report file; "" where none was asked for."""
         self._began = stopwatch()
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
@@ -88,6 +92,7 @@ class Report:
         verdicts = self._run.folder.path / "verdicts.csv"
         verdicts.write_text(verdicts_csv(result), encoding="utf-8", errors="backslashreplace")
         write_summary(self._run.folder.path / "summary.json", summary)
+        self._page = self._write_page()
         if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
             session.exitstatus = UNMEASURABLE
 
@@ -105,8 +110,22 @@ class Report:
             color=terminalreporter.hasmarkup,
         ):
             terminalreporter.write_line(line)
+        if self._page:
+            terminalreporter.write_line(self._page)
         if _unmeasurable(self.result):
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
+
+    def _write_page(self) -> str:
+        given = _options.given(self._run.config, "ltm_report")
+        if given is None:
+            return ""
+        from pytest_ltm.reporting.html import build_report  # noqa: PLC0415 - only where a report is written
+
+        try:
+            build_report([self._run.folder.path], self._run.config.invocation_params.dir / given)
+        except LtmError as error:
+            return f"report: {one_line(str(error))}"
+        return f"report: {one_line(given)}"
 
     def _read(self) -> RunResult:
         notices: list[str] = []

@@ -93,7 +93,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"shade": shade, "score": score_text, "amount": amount}
     environment.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
-    environment.filters["own"] = Markup  # noqa: S704 - style and script of this package
+    environment.filters["own"] = Markup
     return environment
 
 

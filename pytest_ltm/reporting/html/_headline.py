@@ -118,10 +118,10 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
         text = f"{first.agent} and {second.agent} have equal scores in all {counted(found.pairs, 'example')}."
         return Answer(question=question, short="There is none", text=text)
     lead = (
-        f"{first.agent} leads {second.agent} by {found.gain:+.2f} points at {_span(place)}: better in {found.better}, "
+        f"{first.agent} leads {second.agent} by {found.gain:.2f} points at {_span(place)}: better in {found.better}, "
         f"worse in {found.worse} of {counted(found.pairs, 'example')}."
     )
-    odds = f"Agents that are equally good differ as much in {probability(found.p)} of cases (paired sign-flip test)."
+    odds = f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired sign-flip test)."
     if not found.can_be_real:
         short, hint = "Too little to tell", " More examples would tell: --ltm-examples=5."
     else:

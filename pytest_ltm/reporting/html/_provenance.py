@@ -130,7 +130,5 @@ def _shown(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return ", ".join(
-            name if str(part) == name or part is None else f"{name} ({part})" for name, part in value.items()
-        )
+        return ", ".join(name if part in (name, None) else f"{name} ({part})" for name, part in value.items())
     return json.dumps(value, ensure_ascii=False)

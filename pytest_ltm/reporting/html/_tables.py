@@ -27,7 +27,7 @@ SKILLS = {
     "S": "space",
     "T": "theory of mind",
 }
-NOTHING = "–"
+NOTHING = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +103,10 @@ FIGURES = (
 def figures(series: Series) -> tuple[Figure, ...]:
     """Return the figures of one series, in the order of `FIGURES`."""
     column = series.column
-    filler = column.filler_share
+    filler, spread = column.filler_share, column.spread
     return (
         Figure(text=f"{column.total:.2f} of {column.out_of}" if column.out_of else NOTHING, value=column.total),
-        Figure(
-            text=f"± {column.spread.sd:.2f}" if column.spread else NOTHING, value=column.spread and column.spread.sd
-        ),
+        Figure(text=f"± {spread.sd:.2f}" if spread else NOTHING, value=spread.sd if spread else None),
         Figure(text=_percent(column.accuracy), value=column.accuracy),
         Figure(text=NOTHING if column.reach is None else amount(round(column.reach)), value=column.reach),
         Figure(text=amount(column.tokens), value=column.tokens),
@@ -158,7 +156,7 @@ def _heat_cell(rows: Sequence[Row] | None) -> Shaded | None:
     first = rows[0].result
     said = "no score" if score is None else score_text(score)
     return Shaded(
-        text="×" if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
+        text=NOTHING if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
         shade=shade(score),
         title=f"{first.scenario}, example {first.example} at {first.span_label}: {said}",
         link=rows[0].key,
@@ -216,7 +214,7 @@ def _class(gap: int | None) -> int:
 def _gap(number: int) -> str:
     if number == 0:
         return f"< {_k(GAPS[0])}"
-    return f"≥ {_k(GAPS[-1])}" if number == len(GAPS) else f"{_k(GAPS[number - 1])} – {_k(GAPS[number])}"
+    return f"≥ {_k(GAPS[-1])}" if number == len(GAPS) else f"{_k(GAPS[number - 1])} to {_k(GAPS[number])}"
 
 
 def _k(tokens: int) -> str:

@@ -16,12 +16,20 @@ function words(who, text, evidence) {
   return make("p", {}, make("span", { class: "who" }, who), ...parts);
 }
 
+// A long text shows its beginning until somebody wants all of it.
+function clamped(paragraph, text) {
+  if (text.length < 1200) return [paragraph];
+  paragraph.classList.add("long");
+  const more = button(`all ${number(text.length)} characters`, () => { paragraph.classList.remove("long"); more.remove(); });
+  return [paragraph, more];
+}
+
 function exchange(talk, evidence) {
   const kinds = { question: "question", needle: "a question depends on it", reset: "reset", filler: "filler", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
-  const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), words("you", talk.m, ""));
+  const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...clamped(words("you", talk.m, ""), talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
-  else box.append(words("agent", talk.r, evidence));
+  else box.append(...clamped(words("agent", talk.r, evidence), evidence ? "" : talk.r));
   return box;
 }
 
