@@ -79,9 +79,7 @@ def _read_fields(kind: Any, record: object, where: str) -> object:
         if field.name in record:
             values[field.name] = _read(hints[field.name], record[field.name], f"{where}.{field.name}")
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise LtmError(
-                f"{where}: no field {field.name!r} (fields: {', '.join(sorted(map(str, record)))})"
-            )
+            raise LtmError(f"{where}: no field {field.name!r} (fields: {', '.join(sorted(map(str, record)))})")
     try:
         return kind(**values)
     except ValueError as error:
