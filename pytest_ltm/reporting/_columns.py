@@ -75,6 +75,8 @@ class Column:
     cost_usd: float | None
     """Of the conversations that tell it; None if none does."""
     conversations: int
+    amended: int
+    """Verdicts corrected by hand."""
 
     @property
     def label(self) -> str:
@@ -125,6 +127,7 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         overruns=sum(row.overrun for row in rows),
         cost_usd=sum(costs) if costs else None,
         conversations=len(held),
+        amended=sum(row.automatic is not None for row in rows),
     )
 
 

@@ -7,7 +7,7 @@ import io
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._records import json_text
+from pytest_ltm._records import json_text, to_record
 from pytest_ltm.reporting._columns import Column, columns
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ METRICS = {
     "cost_usd": "what the agent's provider charges, as far as the agent tells; null where it does not",
     "wall_seconds": "time that the run really took",
     "unscored": "examples without a score: in no mean, in no total",
+    "amended": "verdicts corrected by hand and counted as corrected; each example keeps the one of the rules",
+    "automatic": "of an amended example: score (null: none), reason and outcome that the rules gave",
 }
 """What the numbers mean, by their names in `summary.json` and in the items' properties."""
 
@@ -93,9 +95,29 @@ def summary_json(
     }
 
 
+def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a summary that was read from `summary.json` with the numbers of the run as it is now.
+
+    What cannot be told from the results (versions, seed, plan, wall times) is kept.
+    """
+    return summary_json(
+        run,
+        pytest_ltm_version=summary.get("pytest_ltm_version", ""),
+        seed=summary.get("seed", 0),
+        plan=summary.get("plan", {}),
+        wall_seconds=summary.get("wall_seconds"),
+        agent_seconds={
+            (each["agent"], each["span_label"]): each["agent_seconds"]
+            for each in summary.get("results", ())
+            if each.get("agent_seconds")
+        },
+    )
+
+
 VERDICTS = (
     "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
-    "rule", "evidence", "ltm_gap", "measured_span", "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_skills", "nodeid",
+    "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "measured_span", "overrun", "ltm_tokens",
+    "ltm_cost_usd", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
 
@@ -107,6 +129,8 @@ def verdicts_csv(run: RunResult) -> str:
     writer.writerow(VERDICTS)
     for row in run.scenarios:
         said = _example(row) | {"rule": row.rule, "evidence": row.evidence}
+        if row.automatic is not None:
+            said |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
         writer.writerow([_tame(said.get(name)) for name in VERDICTS])
     return text.getvalue()
 
@@ -142,6 +166,7 @@ def _column(column: Column) -> dict[str, Any]:
         },
         "examples": column.examples,
         "unscored": column.missing,
+        "amended": column.amended,
         "overruns": column.overruns,
         "tokens": column.tokens,
         "reply_tokens": column.reply_tokens,
@@ -195,4 +220,5 @@ def _example(row: ScenarioResult) -> dict[str, Any]:
         "measured_span": row.measured_span,
         "overrun": row.overrun,
         "skills": list(row.skills),
+        **({} if row.automatic is None else {"automatic": to_record(row.automatic)}),
     }

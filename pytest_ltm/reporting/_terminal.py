@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NARROWEST = 40
 """Narrower terminals get lines of this width."""
 MOST_NOTICES = 12
+_MOST_AMENDED = 6
 NOTHING = "-"
 """Stands where there is no number."""
 
@@ -38,6 +39,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
     lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
     lines += missing_lines(run, width)
+    lines += _amended_note(found, width)
     lines += _notices(run, width)
     if run.folder:
         lines.append(f"run folder: {one_line(run.folder)}")
@@ -49,6 +51,8 @@ def _quiet_line(column: Column) -> str:
     if column.out_of:
         spread = f" ± {column.spread.sd:.2f}" if column.spread else ""
         parts = [f"total {column.total:.2f}{spread} of {column.out_of}", f"accuracy {_percent(column.accuracy)}"]
+    if column.amended:
+        parts.append(f"{column.amended:,} amended by hand")
     if column.missing:
         parts.append(f"{column.missing:,} of {column.examples:,} without a score")
     return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
@@ -169,6 +173,17 @@ def _spread_note(found: Sequence[Column], width: int) -> list[str]:
     if any(column.out_of for column in found):
         return wrap("spread of the total: unknown with one example each (--ltm-examples=3 would tell)", width)
     return []
+
+
+def _amended_note(found: Sequence[Column], width: int) -> list[str]:
+    amended = [column for column in found if column.amended]
+    if not amended:
+        return []
+    where = ", ".join(f"{column.amended:,} of {one_line(column.label)}" for column in amended[:_MOST_AMENDED])
+    more = len(amended) - _MOST_AMENDED
+    where += f" and of {counted(more, 'more column')}" if more > 0 else ""
+    verdicts = counted(sum(column.amended for column in amended), "verdict")
+    return wrap(f"{verdicts} amended by hand: {where}", width)
 
 
 def _notices(run: RunResult, width: int) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import sample_runs
 from sample_runs import row
 
+from pytest_ltm._amendments import Amendment, apply
 from pytest_ltm.reporting._summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
 
 if TYPE_CHECKING:
@@ -77,9 +78,7 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 
 def test_every_metric_named_is_in_the_summary() -> None:
-    text = json.dumps({**summary(sample_runs.grid()), "metrics": {}}) + json.dumps(
-        user_properties(row("a", 1.0, gap=1))
-    )
+    text = json.dumps({**summary(amended()), "metrics": {}}) + json.dumps(user_properties(row("a", 1.0, gap=1)))
 
     assert [name for name in METRICS if f'"{name}"' not in text] == []
 
@@ -93,13 +92,27 @@ def test_a_written_summary_reads_back_and_says_how_it_was_made(tmp_path: Path) -
     assert (read["seed"], read["plan"], read["wall_seconds"]) == (7, {"suite": "standard"}, 1.5)
 
 
+def amended() -> RunResult:
+    """Return a run with one verdict corrected by hand."""
+    run = sample_runs.grid()
+    return apply(run, {run.scenarios[0].nodeid: Amendment(score=0.25, reason="it guessed")})
+
+
+def test_an_amended_example_keeps_the_verdict_of_the_rules() -> None:
+    results = summary(amended())
+    changed = [one for one in results["conversations"][0]["examples"] if "automatic" in one]
+    assert [one["automatic"] for one in changed] == [{"score": 1.0, "reason": "r", "outcome": "passed"}] * len(changed)
+    assert results["results"][0]["amended"] == len(changed) > 0
+    assert summary(sample_runs.grid())["results"][0]["amended"] == 0
+
+
 def schema() -> dict[str, Any]:
     text = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
     read: dict[str, Any] = json.loads(text)
     return read
 
 
-@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps])
+@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended])
 def test_the_published_schema_is_true_of_summaries(make: Any) -> None:
     jsonschema.Draft202012Validator(schema()).validate(json.loads(json.dumps(summary(make()))))
 
