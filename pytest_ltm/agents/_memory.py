@@ -107,25 +107,29 @@ class Forgetful:
     def __init__(self, share: float) -> None:
         self._share = share
         self._newest = -1
+        self._forgotten: set[int] = set()
 
-    def arrive(self, message: str) -> None:  # noqa: ARG002 - the protocol's signature
-        """Count the exchange."""
+    def arrive(self, message: str) -> None:
+        """Decide whether the exchange will be forgotten: its text and its place decide."""
         self._newest += 1
+        if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
+            self._forgotten.add(self._newest)
 
     def leave(self, reply: str) -> None:
         """Need nothing."""
 
     def sees(self, position: int) -> bool:
         """Return whether the exchange is remembered; the one being answered always is."""
-        return position == self._newest or random.Random(f"forgetful {position}").random() >= self._share
+        return position == self._newest or position not in self._forgotten
 
-    def state(self) -> int:
-        """Return the newest exchange's number."""
-        return self._newest
+    def state(self) -> list[Any]:
+        """Return the newest exchange's number and those that are forgotten."""
+        return [self._newest, sorted(self._forgotten)]
 
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
-        self._newest = state
+        self._newest, forgotten = state
+        self._forgotten = set(forgotten)
 
 
 def make_memory(policy: str, argument: str) -> Callable[[], Memory]:

@@ -238,7 +238,7 @@ class PlayedConversation:
         said = sum(e.reply_tokens for e in transcript if not e.told)
         notices = list(self.conversation.notices)
         if channel.silences:
-            notices.append(f"the agent replied with an empty text {channel.silences:,} times")
+            notices.append("the agent gave empty replies: valid, and worth what they are worth")
         ended: Any = "complete" if reason == "complete" else "interrupted"
         return ConversationResult(
             agent=self.place.agent,

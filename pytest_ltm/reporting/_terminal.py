@@ -187,15 +187,24 @@ def _amended_note(found: Sequence[Column], width: int) -> list[str]:
 
 
 def _notices(run: RunResult, width: int) -> list[str]:
+    """Return the notes, each once: which conversations of an agent at a span it is true of is said behind it."""
     held = Counter((conversation.agent, conversation.span_label) for conversation in run.conversations)
-    notices = list(run.notices)
+    trials: dict[tuple[str, str, str], list[str]] = {}
     for conversation in run.conversations:
-        label = f"{conversation.agent} at {conversation.span_label}"
-        if held[conversation.agent, conversation.span_label] > 1:
-            label += f", trial {conversation.trial}"
+        texts = list(conversation.notices)
         if conversation.ended != "complete":
-            notices.append(f"{label}: the conversation did not reach its end: {conversation.ended}")
-        notices += [f"{label}: {text}" for text in conversation.notices]
+            texts.insert(0, f"the conversation did not reach its end: {conversation.ended}")
+        for text in texts:
+            trials.setdefault((conversation.agent, conversation.span_label, text), []).append(conversation.trial)
+    notices = list(run.notices)
+    for (agent, span, text), of in trials.items():
+        notices.append(f"{agent} at {span}{_where(of, held[agent, span])}: {text}")
     lines = [line for text in notices[:MOST_NOTICES] for line in wrap(f"note: {one_line(text)}", width, "      ")]
     more = len(notices) - MOST_NOTICES
     return [*lines, f"      … and {counted(more, 'more note')}, in the results files"] if more > 0 else lines
+
+
+def _where(trials: Sequence[str], held: int) -> str:
+    if held == 1:
+        return ""
+    return f", trial {trials[0]}" if len(trials) == 1 else f", {len(trials)} of {held} conversations"

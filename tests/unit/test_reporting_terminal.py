@@ -141,7 +141,7 @@ def test_trials_are_one_column_and_their_notes_name_them() -> None:
     text = summary(run(*trials))
 
     assert re.search(r"\na +0\.50\n", text)
-    assert "note: bot at 2k, trial 1: said" in text
+    assert "note: bot at 2k, 2 of 2 conversations: said" in text
 
 
 def test_isolated_examples_are_explained_and_no_span_is() -> None:
