@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _CLAUSE = re.compile(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
 _PAST = phrases(
     "not", "no longer", "never", "used to", "previous(?:ly)?", "former(?:ly)?", "before", "earlier", "original(?:ly)?",
-    "first", "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?", "instead of",
-    "rather than", "from", "isnt", "dont", "rumou?rs?", "thinks?", "claims?", "says", "untrue",
+    "first", "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
+    "instead of", "rather than", "from", "isnt", "dont", "rumou?rs?", "thinks?", "claims?", "says", "untrue",
 )  # fmt: skip
 _AFTER = phrases(
     "before (?:that|this|then)", "earlier", "previously", "formerly", "originally", "wrong", "false", "mistaken",

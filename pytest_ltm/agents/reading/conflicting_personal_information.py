@@ -54,11 +54,9 @@ def _noted(turn: Turn, notes: Notebook) -> str | None:
     if _HOLDS.search(turn.text):
         return "All right."
     said = next(((label, found[1]) for label, words in _SAID.items() if (found := words.search(turn.text))), None)
-    if said is None:
-        return None
-    if not _RUMOUR.search(turn.text):
+    if said is not None and not _RUMOUR.search(turn.text):
         notes.add(turn, _KIND, list(said))
-    return "Noted."
+    return None  # it may be about anything else as well: others note it, too
 
 
 def _answer(label: str, notes: Notebook) -> str:
