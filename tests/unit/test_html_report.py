@@ -1,0 +1,362 @@
+"""The report file: what stands in it, computed from run folders; hostile texts change nothing in its structure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from html import unescape
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from run_folders import HOSTILE, held, hostile_run, played, write_run
+
+from pytest_ltm._amendments import Amendment, amend
+from pytest_ltm._cli import main
+from pytest_ltm._errors import LtmError
+from pytest_ltm._result import RunResult
+from pytest_ltm.reporting.html import build_report
+from pytest_ltm.reporting.html._packs import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, the text between them, and its embedded data."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(convert_charrefs=True)
+        self.source = path.read_text(encoding="utf-8")
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.pieces: list[str] = []
+        self.scripts: dict[str, str] = {}
+        self._inside = ""
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+        self._inside = (dict(attrs).get("id") or "script") if tag == "script" else "style" if tag == "style" else ""
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - as HTMLParser calls it
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.scripts[self._inside] = self.scripts.get(self._inside, "") + data
+        else:
+            self.pieces.append(data)
+
+    @property
+    def structure(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(tag, tuple(name for name, _ in attrs)) for tag, attrs in self.elements]
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.pieces))
+
+    def parcel(self, name: str) -> Any:
+        return opened(self.scripts[f"z-{name}"])
+
+    def values(self, attribute: str) -> Iterator[str]:
+        for _, attrs in self.elements:
+            found = dict(attrs).get(attribute)
+            if found is not None:
+                yield found
+
+
+def report(tmp_path: Path, *runs: Path) -> Page:
+    build_report(runs, tmp_path / "report.html")
+    return Page(tmp_path / "report.html")
+
+
+def grid(folder: Path) -> Path:
+    """Two agents at two spans, five examples of two scenarios; `poor` loses most at the larger one."""
+    conversations = []
+    for agent in ("good", "poor"):
+        for label, span in (("2k", 2_000), ("32k", 32_000)):
+            bad = agent == "poor" and span > 2_000
+            rows = [
+                played(
+                    name, 0.0 if bad and name == "names" else 0.5 if bad else 1.0, example=str(i), agent=agent,
+                    span_label=label, span=span, nodeid=f"{name}-{agent}-{label}-{i}", gap=span // 2,
+                )
+                for name in ("colours", "names")
+                for i in range(5)
+            ]  # fmt: skip
+            conversations.append(held(rows, cost_usd=0.25 if agent == "poor" else 1.5))
+    return write_run(folder, *conversations)
+
+
+def test_the_headline_names_the_best_agent_at_the_largest_span(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    assert "Which agent remembers most at 32k tokens?good" in page.text
+    assert "2.00 ± 0.00 of 2 points (100 %). Then poor 25 %." in page.text
+
+
+def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    assert "Is the difference real?Yes" in page.text
+    assert "good leads poor by 1.50 points at 32k tokens: better in 10, worse in 0 of 10 examples." in page.text
+
+
+def test_a_lead_in_few_examples_is_not_called_real(tmp_path: Path) -> None:
+    few = [held([played("colours", score, agent=agent)]) for agent, score in (("one", 1.0), ("two", 0.0))]
+    page = report(tmp_path, write_run(tmp_path / "run", *few))
+    assert "Is the difference real?Too little to tell" in page.text
+
+
+def test_equal_agents_are_level(tmp_path: Path) -> None:
+    same = [held([played("colours", 0.5, agent=agent)]) for agent in ("one", "two")]
+    page = report(tmp_path, write_run(tmp_path / "run", *same))
+    assert "one and two are level with 0.50 of 1 point" in page.text
+    assert "Is the difference real?There is none" in page.text
+
+
+def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
+    rows = [played("colours", 1.0), played("names", 0.25), played("jokes", 0.0)]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    assert "What does full forget?jokes and names" in page.text
+    assert "jokes 0.00 and names 0.25" in page.text
+
+
+def test_the_headline_adds_up_what_is_known_of_the_cost(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    assert "What did this cost?$3.50" in page.text
+    assert "8,000 tokens were said in 4 conversations, 75 % of them filler." in page.text
+
+
+def test_an_unknown_cost_is_not_called_nothing(tmp_path: Path) -> None:
+    page = report(tmp_path, write_run(tmp_path / "run", held([played()])))
+    assert "No agent tells its price." in page.text
+    assert "$" not in page.text
+
+
+def test_what_has_no_score_is_told_with_its_reasons(tmp_path: Path) -> None:
+    rows = [
+        played("colours", 1.0),
+        played("names", None, cause="unscored", reason="no judge was given", questions=()),
+        played("jokes", None, outcome="error", cause="agent", reason="no reply within 300 s", questions=()),
+    ]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    assert "2 of 3 examples have no score and are in no mean, 1 of them through agent, judge or budget." in page.text
+    assert "no judge was given" in page.text
+    assert "no reply within 300 s" in page.text
+    assert "1.00 of 1" in page.text
+
+
+def test_a_run_in_which_nothing_has_a_score_is_reported(tmp_path: Path) -> None:
+    rows = [played("names", None, cause="unscored", reason="no judge was given")]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    assert "Nothing has a score at 2k tokens." in page.text
+
+
+def test_every_example_has_a_row_and_a_parcel(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    rows = [each for each in page.values("id") if re.fullmatch(r"e\d+", each)]
+    assert rows == [f"e{i}" for i in range(40)]
+    assert all(page.parcel(row)["talk"] for row in rows)
+
+
+def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Path) -> None:
+    page = report(tmp_path, write_run(tmp_path / "run", held([played(score=0.0, reason="does not name 'ochre'")])))
+    parcel = page.parcel("e0")
+    facts = dict(parcel["facts"])
+    assert facts["score"] == "0.00 (passes at 1.00)"
+    assert facts["why"] == "does not name 'ochre'"
+    assert facts["rule"] == "colours/1"
+    assert facts["decided by"] == "Teal"
+    assert facts["expected"] == '{"colour": "ochre"}'
+    assert parcel["checks"] == [["names the colour", False]]
+    question = parcel["questions"][0]
+    assert (question["q"], question["a"]) == ("Which colour do I like?", "Teal, I think.")
+    assert question["needles"][0]["gap"] == "900 tokens and 1:00:00 before the question"
+
+
+def test_own_exchanges_stand_with_the_distance_between_them(tmp_path: Path) -> None:
+    talk = report(tmp_path, write_run(tmp_path / "run", held([played()]))).parcel("e0")["talk"]
+    assert [each["kind"] for each in talk] == ["needle", "question"]
+    assert talk[1]["gap"] == "405 tokens and 1:00:00 later (1 filler)"
+    assert talk[1]["at"] == "at 428 tokens, 2024-03-04 13:00"
+
+
+def test_the_time_line_has_lanes_marks_jumps_and_links(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played("colours"), played("names", 0.0, first=4)]))
+    line = report(tmp_path, run).parcel("c0")
+    assert [lane["name"] for lane in line["lanes"]] == ["colours/0", "names/0"]
+    assert line["links"] == [[1, 3], [4, 6]]
+    assert [mark[:3] for mark in line["marks"]] == [
+        [0, -1, "opening"], [1, 0, "say"], [2, -1, "filler"], [3, 0, "question"],
+        [4, 1, "say"], [5, -1, "filler"], [6, 1, "question"],
+    ]  # fmt: skip
+    assert [jump[1] for jump in line["jumps"]] == ["+1:00:00", "+1:00:00"]
+    assert line["tokens"] == 869
+
+
+def test_long_filler_is_shortened_and_says_so(tmp_path: Path) -> None:
+    texts = report(tmp_path, write_run(tmp_path / "run", held([played()]))).parcel("c0")["texts"]
+    assert texts["2"][0].endswith("… and 800 more characters, in journal.jsonl")
+    assert len(texts["2"][0]) < 700
+
+
+def test_a_missing_journal_is_told(tmp_path: Path) -> None:
+    page = report(tmp_path, write_run(tmp_path / "run", held([played()]), journals=False))
+    assert "holds no journal" in page.parcel("e0")["missing"]
+    assert page.parcel("e0")["questions"]
+    assert "z-c0" not in page.scripts
+
+
+def test_a_broken_journal_is_a_missing_one(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played()]))
+    (run / "0~talk" / "journal.jsonl").write_text('{"event": "reply", "exchange": 7}\n')
+    assert report(tmp_path, run).parcel("e0")["missing"]
+
+
+def test_a_torn_last_line_of_a_journal_loses_only_itself(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played()]))
+    with (run / "0~talk" / "journal.jsonl").open("a") as file:
+        file.write('{"event": "mess')
+    assert len(report(tmp_path, run).parcel("e0")["talk"]) == 2
+
+
+def test_agents_of_equal_name_in_two_runs_are_told_apart(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, held([played(score=score)])) for name, score in (("one", 1.0), ("two", 0.0))]
+    page = report(tmp_path, *runs)
+    assert json.loads(page.scripts["index"])["series"] == ["full · one at 2k", "full · two at 2k"]
+
+
+def test_an_amended_verdict_stands_beside_the_automatic_one(tmp_path: Path) -> None:
+    row = played(score=0.0, reason="does not name 'ochre'")
+    run = write_run(tmp_path / "run", held([row]))
+    amend(
+        run, RunResult(run_id="run", conversations=(held([row]),)), row.nodeid, Amendment(score=1.0, reason="it does")
+    )
+    page = report(tmp_path, run)
+    facts = dict(page.parcel("e0")["facts"])
+    assert facts["score"].startswith("1.00")
+    assert facts["before it was amended"] == "0.00: does not name 'ochre'"
+    assert "1 verdict of 1 were amended by hand." in page.text
+
+
+def test_the_command_that_repeats_the_run_can_be_pasted(tmp_path: Path) -> None:
+    plan = {
+        "agents": {"mine": "bots:My Bot", "window_8k": "window:8k"}, "spans": {"2k": 2_000, "isolated": None},
+        "suite": "standard", "examples": 3, "trials": 1, "scoring": "v3.5", "filler": "trivia", "definitions": None,
+    }  # fmt: skip
+    row = played(nodeid="tests/test_a b.py::test_x[mine-2k-0-0]")
+    page = report(tmp_path, write_run(tmp_path / "run", held([row]), plan=plan, seed=7))
+    assert (
+        "pytest '--ltm-agent=mine=bots:My Bot' --ltm-agent=window:8k --ltm-span=2k,isolated --ltm-examples=3 "
+        "--ltm-scoring=v3.5 --ltm-seed=7 'tests/test_a b.py'"
+    ) in page.text
+
+
+def test_rules_seed_versions_and_fingerprints_are_told(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    for said in ("colours/1", "0.1.0", "sha256:1111", "sha256:2222", "paired sign-flip test"):
+        assert said in page.text
+
+
+def test_metrics_are_defined_where_they_are_shown(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    assert "the LTM score of the paper, in tokens" in page.text
+    assert "examples without a score: in no mean, in no total" in page.text
+
+
+def test_the_charts_need_two_points(tmp_path: Path) -> None:
+    grown = report(tmp_path, grid(tmp_path / "run"))
+    assert "Accuracy against memory span" in grown.text
+    assert "Accuracy against cost" in grown.text
+    small = report(tmp_path, write_run(tmp_path / "small", held([played()])))
+    assert "Accuracy against" not in small.text
+
+
+def test_the_page_names_nothing_outside_itself(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    assert set(page.values("href")) <= {"data:,", *(each for each in page.values("href") if each.startswith("#"))}
+    assert not list(page.values("src"))
+    script, style = page.scripts["script"], page.scripts["style"]
+    assert "http" not in style
+    assert re.findall(r"https?://\S+", script) == ['http://www.w3.org/2000/svg";']
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_only(tmp_path: Path) -> None:
+    page = report(tmp_path, grid(tmp_path / "run"))
+    policy = next(each for each in page.values("content") if each.startswith("default-src"))
+    assert policy.startswith("default-src 'none';")
+    for text in (page.scripts["script"], page.scripts["style"]):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "style" not in {name for _, attrs in page.elements for name, _ in attrs}
+    assert "unsafe" not in policy
+
+
+def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
+    run = grid(tmp_path / "run")
+    assert report(tmp_path, run).source == report(tmp_path, run).source
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_text_changes_nothing_in_the_structure(tmp_path: Path, text: str) -> None:
+    plain = report(tmp_path, hostile_run(tmp_path / "plain", "plain words"))
+    page = report(tmp_path, hostile_run(tmp_path / "hostile", text))
+    assert Counter(page.structure) == Counter(plain.structure)  # names sort differently, so the order may differ
+    assert page.scripts["script"] == plain.scripts["script"]
+    assert set(page.scripts) == set(plain.scripts)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_control_characters_reach_neither_page_nor_parcel(tmp_path: Path, text: str) -> None:
+    page = report(tmp_path, hostile_run(tmp_path / "hostile", text))
+    harmful = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+    parcels = [json.dumps(page.parcel(name[2:]), ensure_ascii=False) for name in page.scripts if name.startswith("z-")]
+    for shown in (page.source, unescape(page.source), page.scripts["index"], *parcels):
+        assert not harmful.search(shown)
+
+
+def test_a_hostile_text_is_shown_as_it_is(tmp_path: Path) -> None:
+    text = HOSTILE["entity"]
+    page = report(tmp_path, hostile_run(tmp_path / "hostile", text))
+    assert text in page.text
+    assert page.parcel("e0")["talk"][0]["m"] == text
+
+
+def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LtmError, match="no results to report"):
+        build_report([tmp_path], tmp_path / "report.html")
+
+
+def test_results_that_cannot_be_read_are_told_in_the_report(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played()]))
+    (run / "other").mkdir()
+    (run / "other" / "results.json").write_text("{}")
+    assert "not a results file of this version" in report(tmp_path, run).text
+
+
+def test_the_command_finds_runs_by_folder_by_id_and_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("20240101-a", "20240102-b"):
+        write_run(tmp_path / ".ltm" / "runs" / name, held([played(reason=f"because {name}")]))
+    (tmp_path / ".ltm" / "latest").write_text("20240102-b\n")
+    assert main(["report", "20240101-a", ".ltm/runs/20240101-a", "-o", "out/two.html"]) == 0
+    assert Page(tmp_path / "out" / "two.html").text.count("because 20240101-a") == 2
+    assert main(["report", "latest"]) == 0
+    assert "because 20240102-b" in Page(tmp_path / "ltm-report.html").text
+    assert "ltm-report.html (" in capsys.readouterr().out
+
+
+def test_the_command_says_what_it_cannot_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / ".ltm" / "runs" / "20240101-a", held([played()]))
+    assert main(["report", "20240101-b"]) == 2
+    assert "there is no run '20240101-b'. Did you mean '20240101-a'?" in capsys.readouterr().err
+    assert main(["report"]) == 2
+    assert "there is no latest run" in capsys.readouterr().err
