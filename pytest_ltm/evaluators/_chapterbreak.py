@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DIGITS = re.compile(r"\d+")
+_NO_CHOICE = frozenset(("a", "an", "one", "single", "couple", "pair", "dozen"))
 _LONGEST_NUMBER = 9
 
 
@@ -45,4 +46,4 @@ class PicksOption:
         digits = {int(digits) if len(digits) <= _LONGEST_NUMBER else -1 for digits in _DIGITS.findall(plain(answer))}
         if digits or self.scoring != "current":
             return digits
-        return {n for word in words(answer) if word not in ("a", "an", "one") and (n := NUMBERS.get(word))}
+        return {n for word in words(answer) if word not in _NO_CHOICE and (n := NUMBERS.get(word))}

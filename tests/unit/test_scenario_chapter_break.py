@@ -243,3 +243,9 @@ def test_a_book_that_says_nothing_of_the_kind_is_guessed_from_its_words() -> Non
     for number, text in enumerate(("Rain fell on Bolton.", "Zephyrine sold pearls.", "Nobody came to tea."), start=1):
         reader.reply(f"Option {number}:\n\n{text}")
     assert reader.reply("Which option do you think is the true next-chapter beginning?\nAnswer with a digit.") == "2"
+
+
+def test_a_single_digit_number_is_no_choice_so_that_an_echo_of_the_published_question_earns_nothing() -> None:
+    asked = "Answer with a single-digit number, corresponding to the option number."
+    assert [n for n in range(1, 7) if PicksOption(n)([asked]).value] == []
+    assert PicksOption(3)(["Option three."]).value == 1
