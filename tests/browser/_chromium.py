@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from websockets.sync.client import connect
@@ -31,6 +32,7 @@ class Chromium:
 
     def __init__(self, profile: Path) -> None:
         assert BROWSER is not None
+        self._open = ExitStack()
         self._process = subprocess.Popen(
             [BROWSER, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
@@ -44,7 +46,7 @@ class Chromium:
         port = port_file.read_text().splitlines()[0]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
             target = next(each for each in json.load(answer) if each["type"] == "page")
-        self._socket = connect(target["webSocketDebuggerUrl"], max_size=None)
+        self._socket = self._open.enter_context(connect(target["webSocketDebuggerUrl"], max_size=None))
         self._sent = 0
         self.events: list[dict[str, Any]] = []
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -54,7 +56,7 @@ class Chromium:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._socket.close()
+        self._open.close()
         self._process.terminate()
         self._process.wait(PATIENCE)
 
@@ -93,10 +95,12 @@ class Chromium:
 
     def click(self, selector: str) -> None:
         """Click with the mouse in the middle of an element."""
-        place = self.run(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
-            " e.scrollIntoView({block: 'center'}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{element}.scrollIntoView({{block: 'center'}})")
+        x, y, width, height = self.run(
+            f"(() => {{ const r = {element}.getClientRects()[0]; return [r.x, r.y, r.width, r.height]; }})()"
         )
+        place = (x + width / 2, y + height / 2)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 

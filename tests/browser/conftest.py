@@ -1,0 +1,36 @@
+"""The report file in a real browser: one chromium for all tests; skipped where there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "unit"))  # where run_folders is
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _chromium import Chromium
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    pytest.importorskip("websockets", reason="the browser is driven over a web socket: pip install websockets")
+    from _chromium import BROWSER, Chromium  # noqa: PLC0415 - needs websockets
+
+    if BROWSER is None:
+        pytest.skip("no chromium here")
+    with Chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Chromium) -> Iterator[Chromium]:
+    """A page that must neither complain nor ask for anything."""
+    browser.screen(1300, 1000)
+    yield browser
+    assert browser.complaints == []
+    assert browser.requests == []

@@ -1,0 +1,247 @@
+"""The report file in chromium: folding, sorting, search, time line, keyboard, hostile texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from run_folders import HOSTILE, held, hostile_run, played, write_run
+
+from pytest_ltm.reporting.html import build_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from _chromium import Chromium
+
+DRAWN = "document.querySelectorAll('#scene .mark').length > 0"
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two agents; `poor` forgets names, and jokes have no score."""
+    folder = tmp_path_factory.mktemp("report")
+    talks = []
+    for agent in ("good", "poor"):
+        rows = [
+            played("colours", 1.0, agent=agent, gap=500, reason="says ochre"),
+            played("names", 1.0 if agent == "good" else 0.25, agent=agent, first=4, gap=12_000),
+            played("jokes", None, agent=agent, reason="no judge was given", questions=(), gap=None),
+        ]
+        talks.append(held(rows, tokens=500))
+    build_report([write_run(folder / "run", *talks)], folder / "report.html")
+    return folder / "report.html"
+
+
+def scenarios(page: Chromium) -> list[str]:
+    found: list[str] = page.run(
+        "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden && !r.classList.contains('detail'))"
+        ".map(r => r.cells[0].textContent + ' ' + r.cells[2].textContent)"
+    )
+    return found
+
+
+def text(page: Chromium, selector: str) -> str:
+    found: str = page.run(f"document.querySelector('{selector}')?.textContent ?? ''")
+    return found
+
+
+def test_a_click_unfolds_an_example_and_another_folds_it(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.click("#e4 button")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    said = text(page, "tr.detail")
+    assert "Which colour do I like?" in said
+    assert "405 tokens and 1:00:00 later (1 filler)" in said
+    assert text(page, "tr.detail mark") == "Teal"
+    assert page.run("document.querySelector('#e4 button').getAttribute('aria-expanded')") == "true"
+    page.click("#e4 button")
+    assert page.run("document.querySelectorAll('tr.detail').length") == 0
+
+
+def test_the_keyboard_unfolds_an_example(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.run("document.querySelector('#e0 button').focus()")
+    page.press("Enter")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    page.press(" ")
+    assert page.run("document.querySelectorAll('tr.detail').length") == 0
+
+
+def test_a_click_on_a_heading_sorts_and_another_reverses(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.click("#rows thead th:nth-child(7) button")
+    assert [each.split()[0] for each in scenarios(page)][:4] == ["colours", "colours", "names", "names"]
+    assert page.run("document.querySelector('#rows thead th:nth-child(7)').getAttribute('aria-sort')") == "ascending"
+    page.click("#rows thead th:nth-child(7) button")
+    assert [each.split()[0] for each in scenarios(page)] == ["names", "names", "colours", "colours", "jokes", "jokes"]
+
+
+def test_what_has_no_score_sorts_below_either_way(page: Chromium, report: Path) -> None:
+    page.open(report)
+    for _ in range(2):
+        page.click("#rows thead th:nth-child(5) button")
+        assert [each.split()[0] for each in scenarios(page)][-2:] == ["jokes", "jokes"]
+
+
+def test_an_open_example_moves_with_its_row(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.click("#e4 button")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    page.click("#rows thead th:nth-child(3) button")
+    assert page.run("document.querySelector('tr.detail').previousElementSibling.id") == "e4"
+
+
+def test_search_and_choices_filter_together(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.click("#search")
+    for letter in "names":
+        page.press(letter)
+    assert scenarios(page) == ["names good", "names poor"]
+    assert text(page, "#count") == "2 of 6 examples"
+    page.run(
+        "{ const s = document.getElementById('by-outcome'); s.value = 'failed'; s.dispatchEvent(new Event('input')); }"
+    )
+    assert scenarios(page) == ["names poor"]
+
+
+def test_a_cell_of_the_heat_map_opens_its_example_whatever_is_filtered(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.run("{ const s = document.getElementById('search'); s.value = 'zzz'; s.dispatchEvent(new Event('input')); }")
+    assert scenarios(page) == []
+    page.click(".heat a[href='#e4']")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    assert page.run("document.activeElement.closest('tr').id") == "e4"
+
+
+def test_a_link_to_an_example_opens_it(page: Chromium, report: Path) -> None:
+    page.open(report, "#e1")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+
+
+def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    assert page.run("document.querySelectorAll('#scene .mark.needle').length") == 2
+    assert page.run("document.querySelectorAll('#scene .mark.question').length") == 2
+    assert page.run("document.querySelectorAll('#scene .link').length") == 2
+    assert page.run("document.querySelectorAll('#scene .jump').length") == 2
+    assert page.run("[...document.querySelectorAll('#lanes div')].map(d => d.textContent)") == [
+        "filler", "colours/0", "names/0", "jokes/0",
+    ]  # fmt: skip
+
+
+def test_a_click_on_a_mark_shows_what_was_said(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    page.click("#scene .mark.question")
+    page.wait_for("document.querySelector('#reading .talk') !== null")
+    assert "Which colour do I like?" in text(page, "#reading")
+    assert "needle #1, 900 tokens" in text(page, "#reading")
+    assert page.run("document.querySelectorAll('#scene .link.held').length") == 1
+    page.click("#reading .steps button")
+    page.wait_for("document.querySelector('#reading').textContent.includes('I like ochre best, says colours.')")
+
+
+def test_arrow_keys_go_through_the_conversation(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    page.run("document.querySelector('#scene .mark[tabindex=\"0\"]').focus()")
+    focused = "document.activeElement.dataset.n"
+    for key, there in (("ArrowRight", "1"), ("ArrowRight", "2"), ("ArrowRight", "3"), ("ArrowDown", "4"), ("End", "6")):
+        page.press(key)
+        page.wait_for(f"{focused} === '{there}'")
+        page.wait_for(f"document.querySelector('#reading').textContent.includes('#{there} ')")
+    for key, there in (("ArrowUp", "3"), ("ArrowLeft", "2"), ("Home", "0")):
+        page.press(key)
+        page.wait_for(f"{focused} === '{there}'")
+    assert page.run("document.querySelectorAll('#scene .mark[tabindex=\"0\"]').length") == 1
+
+
+def test_zoom_widens_the_time_line_and_whole_takes_it_back(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    width = page.run("document.querySelector('#scene svg').clientWidth")
+    page.click("#closer")
+    assert page.run("document.querySelector('#scene svg').clientWidth") == 2 * width
+    page.click("#whole")
+    assert page.run("document.querySelector('#scene svg').clientWidth") == width
+
+
+def test_exchanges_can_stand_side_by_side(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    page.run(
+        "{ const s = document.getElementById('across'); s.value = 'exchanges'; s.dispatchEvent(new Event('input')); }"
+    )
+    apart = page.run(
+        "(() => { const at = n => document.querySelector(`.mark[data-n='${n}'] .ghost`)"
+        ".getBoundingClientRect().x; return [at(3) - at(1), at(6) - at(4)]; })()"
+    )
+    assert apart[0] == pytest.approx(apart[1], abs=0.5)
+
+
+def test_an_example_is_shown_on_the_time_line(page: Chromium, report: Path) -> None:
+    page.open(report, "#e4")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    page.click("tr.detail button")
+    page.wait_for("document.activeElement.classList.contains('mark')")
+    assert page.run("document.getElementById('talk').value") == "1"
+    assert page.run("document.activeElement.dataset.n") == "6"
+
+
+def test_two_columns_are_compared_row_by_row(page: Chromium, report: Path) -> None:
+    page.open(report)
+    rows = (
+        "[...document.querySelectorAll('#pairs tbody tr')].map(r => [...r.cells].slice(0, 4).map(c => c.textContent))"
+    )
+    assert page.run(rows) == [["names", "0", "1.00", "0.25"]]
+    assert text(page, "#verdict").startswith("good at 2k is better in 1, worse in 0, equal in 1 of 2 examples")
+    page.click("#differing")
+    assert len(page.run(rows)) == 3
+
+
+@pytest.mark.parametrize("width", [400, 1300])
+def test_nothing_but_tables_is_wider_than_the_screen(page: Chromium, report: Path, width: int) -> None:
+    page.screen(width, 900)
+    page.open(report, "#e4")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    assert page.run("document.documentElement.scrollWidth") <= width
+
+
+def test_the_page_prints(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_tables_need_no_script(page: Chromium, report: Path) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(report)
+        shown = page.call("DOM.getDocument", depth=-1)
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert "Which agent remembers most" in str(shown)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_text_does_nothing(page: Chromium, tmp_path: Path, hostile: str) -> None:
+    build_report([hostile_run(tmp_path / "run", hostile)], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    page.wait_for(DRAWN)
+    page.run("Promise.all([...document.querySelectorAll('#rows tbody tr[id]')].map(row => unfold(row)))")
+    page.run("(async () => { for (const mark of line.data.marks) await hold(mark[0]); })()")
+    page.run("document.getElementById('differing').click()")
+    page.run(
+        "document.querySelectorAll('a, button, [title]').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))"
+    )
+    page.screen(400, 900)
+    assert page.run("window.pwned") is None
+    assert (
+        page.run("document.querySelectorAll('img, iframe, base, form, object, embed, [onclick], [onerror]').length")
+        == 0
+    )
+    assert page.run("document.querySelectorAll('link, meta[http-equiv=refresh], style').length") == 2
+    assert page.run("document.documentElement.scrollWidth") <= 400
+    assert page.run("location.href").startswith("file:")
