@@ -1,0 +1,1 @@
+"""Published results of the LTM Benchmark as run folders: `python -m pytest_ltm import-published`."""
