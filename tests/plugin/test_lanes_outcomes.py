@@ -247,7 +247,7 @@ def test_a_scenario_that_asks_nothing_errs_with_the_cure(project: Project) -> No
     result = run(project)
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["E *ScenarioError: asks nothing, so it cannot be scored. Add an `ask` or a watcher"])
+    result.stdout.fnmatch_lines(["*ScenarioError: asks nothing, so it cannot be scored. Add an `ask` or a watcher"])
 
 
 def test_two_to_six_stay_whatever_was_lost(project: Project) -> None:

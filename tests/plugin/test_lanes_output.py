@@ -148,9 +148,9 @@ def test_scenarios_run_without_a_plugin_of_pytests_own(project: Project, missing
 
 
 def test_scenarios_run_without_a_terminal(project: Project) -> None:
-    project.file(PAIR)
+    project.file(PAIR.replace(' == "never"', ""))  # pytest 8.0 cannot explain a failed assert without its terminal
 
-    assert project.ltm("-pno:terminal").ret == pytest.ExitCode.TESTS_FAILED
+    assert project.ltm("-pno:terminal").ret == pytest.ExitCode.OK
     assert set(project.results()) == {"a", "b"}
 
 
