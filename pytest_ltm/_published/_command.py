@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._published import _folders, _rows
+from pytest_ltm._published import _folders
 from pytest_ltm._published._convert import TOKENIZER, Held, by_conversation, held
+from pytest_ltm._published._files import read
 from pytest_ltm._published._names import MEMORY_SPANS_SINCE, PAPERS_NAMES, agent_labels, benchmark
+from pytest_ltm._published._rows import merged
 from pytest_ltm._published._totals import checked, table_lines
 from pytest_ltm._result import RunResult
 from pytest_ltm._tokens import counter
@@ -27,8 +29,8 @@ DIFFERENT = 1
 def main(argv: Sequence[str]) -> int:
     """Import published results and print their totals; return 0, or 1 if a checked total differs."""
     chosen = _parser().parse_args(argv)
-    found = _chosen_refs(_rows.read([Path(each) for each in chosen.files]), chosen.ref)
-    rows = _rows.merged(found)
+    found = _chosen_refs(read([Path(each) for each in chosen.files]), chosen.ref)
+    rows = merged(found)
     conversations = imported(rows)
     if chosen.out:
         path = run_folder(chosen.out, Path(chosen.ltm_dir))

@@ -143,7 +143,6 @@ def _example(place: Place, name: str, row: Row, said: Talk) -> ScenarioResult:
         score=score,
         reason=_reason(row),
         rule=" ".join(part for part in (PUBLISHED, row.code or row.ref) if part),
-        evidence=row.responses[-1] if row.responses else "",
         measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),
         tokens=sum(each.message_tokens + each.reply_tokens for each in own),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError
 from pytest_ltm._published._convert import by_conversation, held, scenario
+from pytest_ltm._published._rows import merged
 from pytest_ltm._result import RunResult
 from pytest_ltm.reporting._columns import columns
 
@@ -67,7 +68,7 @@ def checked(rows: Sequence[Row], leaderboard: Path) -> tuple[int, list[str]]:
     published = _leaderboard(leaderboard)
     compared, differences = 0, []
     for ref in sorted({row.ref for row in rows}):
-        for (benchmark, agent), mine in by_conversation(row for row in rows if row.ref == ref).items():
+        for (benchmark, agent), mine in by_conversation(merged(row for row in rows if row.ref == ref)).items():
             entry = published.get(ref, {}).get(benchmark, {}).get(agent)
             if entry is None:
                 differences.append(f"{ref}, {benchmark}, {agent}: not in the leaderboard")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 NARROWEST = 40
 """Narrower terminals get lines of this width."""
 MOST_NOTICES = 12
-_MOST_AMENDED = 6
 NOTHING = "-"
 """Stands where there is no number."""
 
@@ -125,6 +124,8 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
         _row("simulated time", found, lambda column: span_of_time(column.simulated_seconds)),
         _row("overran the span", found, lambda column: str(column.overruns)),
     ]
+    if any(column.amended for column in found):
+        rows.append(_row("amended by hand", found, lambda column: f"{column.amended:,}"))
     if any(column.cost_usd is not None for column in found):
         rows.append(_row("cost in USD", found, _cost_text))
     if verbosity > 0:
@@ -176,14 +177,9 @@ def _spread_note(found: Sequence[Column], width: int) -> list[str]:
 
 
 def _amended_note(found: Sequence[Column], width: int) -> list[str]:
-    amended = [column for column in found if column.amended]
-    if not amended:
-        return []
-    where = ", ".join(f"{column.amended:,} of {one_line(column.label)}" for column in amended[:_MOST_AMENDED])
-    more = len(amended) - _MOST_AMENDED
-    where += f" and of {counted(more, 'more column')}" if more > 0 else ""
-    verdicts = counted(sum(column.amended for column in amended), "verdict")
-    return wrap(f"{verdicts} amended by hand: {where}", width)
+    amended = sum(column.amended for column in found)
+    kept = "the verdicts of the rules are kept in the results files"
+    return wrap(f"{counted(amended, 'verdict')} amended by hand; {kept}", width) if amended else []
 
 
 def _notices(run: RunResult, width: int) -> list[str]:
