@@ -389,3 +389,11 @@ def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
     heads = [line for line in shown if line.startswith("memory span ")]
     assert all("…" not in line for line in heads)
     assert any(line.split()[2:] == ["2k", "32k", "120k", "200k", "500k", "isolated"] * 2 for line in heads)
+
+
+@needs_data
+def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "published-results.md"
+    words = [str(DATA / "scores_all.jsonl.gz"), "--check", str(DATA / "leaderboard.json")]
+    assert main(["import-published", *words]) == 0
+    assert f"```text\n{capsys.readouterr().out}```" in page.read_text(encoding="utf-8")
