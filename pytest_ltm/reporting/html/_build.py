@@ -55,8 +55,8 @@ def render(found: Material) -> str:
         answers=_headline.headline(found),
         largest=_headline.largest(found),
         scoreboard=_tables.scoreboard(found),
-        figure_heads=_tables.FIGURES,
-        figures=[(series, _tables.figures(series), _tables.forgets(series)) for series in found.series],
+        losses={series.agent: _tables.forgets(series) for series in found.at(_headline.largest(found))},
+        figures=_tables.figure_table(found),
         against=_against_best(found),
         charts=[chart for chart in (_charts.score_by_span(found), _charts.score_by_cost(found)) if chart],
         size=(_charts.WIDTH, _charts.HEIGHT, _charts.LEFT, _charts.RIGHT, _charts.TOP, _charts.BOTTOM),
@@ -78,7 +78,7 @@ def render(found: Material) -> str:
 
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who builds a report pays
-    from markupsafe import Markup  # noqa: PLC0415 - only who builds a report pays
+    from markupsafe import Markup, escape  # noqa: PLC0415 - only who builds a report pays
 
     def finalize(value: object) -> object:
         return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -93,6 +93,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"shade": shade, "score": score_text, "amount": amount}
     environment.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
+    environment.filters["breakable"] = lambda text: Markup(escape(printable(text)).replace("_", "_\u200b"))  # noqa: S704
     environment.filters["own"] = Markup
     return environment
 

@@ -46,16 +46,24 @@ def largest(found: Material) -> str:
 
 
 def rank(series: Iterable[Series]) -> list[Series]:
-    """Return the series that have a score, best accuracy first."""
+    """Return the series that have a score, best accuracy first.
+
+    Those with a score in less than half of the scenarios that another has one in come last: they were hardly measured.
+    """
     scored = [each for each in series if each.column.out_of]
-    return sorted(scored, key=lambda each: -(each.column.accuracy or 0.0))
+    most = _most(scored)
+    return sorted(scored, key=lambda each: (2 * each.column.out_of < most, -(each.column.accuracy or 0.0)))
+
+
+def _most(series: Iterable[Series]) -> int:
+    return max((each.column.out_of for each in series), default=0)
 
 
 def _best(ranked: Sequence[Series], place: str) -> Answer:
     question = f"Which agent remembers most at {_span(place)}?"
     if not ranked:
         return Answer(question=question, short="Unknown", text=f"Nothing has a score at {_span(place)}.")
-    level = _level(ranked)
+    level = [each for each in _level(ranked) if 2 * each.column.out_of >= _most(ranked)]
     first = ranked[0].column
     points = f"{_points(first)} ({_percent(first)})"
     if len(ranked) == 1:
@@ -63,12 +71,18 @@ def _best(ranked: Sequence[Series], place: str) -> Answer:
             f"{ranked[0].agent}: {points}."
         ))  # fmt: skip
     others = ranked[len(level) :]
-    rest = f" Then {_listed(_few([f'{each.agent} {_percent(each.column)}' for each in others]))}." if others else ""
+    rest = f" Then {_listed(_few([_standing(each, _most(ranked)) for each in others]))}." if others else ""
     if len(level) > 1:
         names = _listed([each.agent for each in level])
         short = names if len(level) <= 2 else f"{len(level)} agents are level"  # noqa: PLR2004 - what fits
         return Answer(question=question, short=short, text=f"{names} are level with {points}.{rest}")
     return Answer(question=question, short=ranked[0].agent, text=f"{points}.{rest}")
+
+
+def _standing(series: Series, most: int) -> str:
+    column = series.column
+    only = f" (only {column.out_of} of {most} scenarios have a score)" if column.out_of < most else ""
+    return f"{series.agent} {_percent(column)}{only}"
 
 
 def _forgets(ranked: Sequence[Series], place: str) -> Answer | None:
@@ -121,7 +135,9 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
         f"{first.agent} leads {second.agent} by {found.gain:.2f} points at {_span(place)}: better in {found.better}, "
         f"worse in {found.worse} of {counted(found.pairs, 'example')}."
     )
-    odds = f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired sign-flip test)."
+    odds = (
+        f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired sign-flip test)."
+    )
     if not found.can_be_real:
         short, hint = "Too little to tell", " More examples would tell: --ltm-examples=5."
     else:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _OPTIONS = ("suite", "examples", "trials", "definitions", "filler", "tokenizer", "scoring", "judge", "time")
 _DEFAULTS = {"suite": "standard", "trials": 1, "filler": "trivia", "tokenizer": "cl100k_base", "scoring": "current",
              "judge": "none", "time": "simulated"}  # fmt: skip
-_NO_SUITE = "none"
+_OF_THE_PLAN = ("filler", "judge", "judge_votes", "opening")
+"""What only a conversation's plan tells."""
 BUILT_IN = "ltm/"
 """What the node ids of the built-in suite begin with."""
 
@@ -68,7 +69,9 @@ def origin(run: Run) -> Origin:
     summary = run.summary
     plan = _mapping(summary.get("plan"))
     facts = {"run folder": run.result.folder, "pytest-ltm": _shown(summary.get("pytest_ltm_version"))}
+    first = run.conversations[0].plan()
     facts |= {"seed": _shown(summary.get("seed"))} | {name: _shown(value) for name, value in plan.items()}
+    facts |= {name.replace("_", " "): _shown(first.get(name)) for name in _OF_THE_PLAN if name in first}
     wall = summary.get("wall_seconds")
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
     return Origin(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pytest_ltm._plan import natural
@@ -67,6 +68,8 @@ class HeatMap:
     agent: str
     spans: tuple[tuple[str, int], ...]
     """Label, and how many columns it takes."""
+    edges: frozenset[int]
+    """The first column of each span."""
     rows: tuple[tuple[str, tuple[Shaded | None, ...]], ...]
 
 
@@ -94,10 +97,30 @@ def _score_cell(series: Series | None) -> Shaded | None:
 
 FIGURES = (
     ("score", "total"), ("spread", "spread"), ("accuracy", "accuracy"), ("LTM score (paper)", "ltm_reach"),
-    ("tokens", "tokens"), ("filler", "filler_share"), ("time", "simulated_seconds"), ("cost", "cost_usd"),
-    ("overruns", "overruns"), ("no score", "unscored"),
+    ("LTM score (blog)", "ltm_reach_weighted"), ("tokens", "tokens"), ("filler", "filler_share"),
+    ("reply tokens", "reply_tokens"), ("time", "simulated_seconds"), ("cost", "cost_usd"), ("overruns", "overruns"),
+    ("no score", "unscored"),
 )  # fmt: skip
 """Headings of the figures, and the names under which `METRICS` defines them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureTable:
+    """The figures of all series; only those that any series has."""
+
+    heads: tuple[tuple[str, str], ...]
+    """Heading, and the name under which `METRICS` defines it."""
+    rows: tuple[tuple[Series, tuple[Figure, ...]], ...]
+
+
+def figure_table(found: Material) -> FigureTable:
+    """Return the figures of all series."""
+    rows = [(series, figures(series)) for series in found.series]
+    shown = [i for i in range(len(FIGURES)) if any(cells[i].value is not None for _, cells in rows)]
+    return FigureTable(
+        heads=tuple(FIGURES[i] for i in shown),
+        rows=tuple((series, tuple(cells[i] for i in shown)) for series, cells in rows),
+    )
 
 
 def figures(series: Series) -> tuple[Figure, ...]:
@@ -108,14 +131,20 @@ def figures(series: Series) -> tuple[Figure, ...]:
         Figure(text=f"{column.total:.2f} of {column.out_of}" if column.out_of else NOTHING, value=column.total),
         Figure(text=f"± {spread.sd:.2f}" if spread else NOTHING, value=spread.sd if spread else None),
         Figure(text=_percent(column.accuracy), value=column.accuracy),
-        Figure(text=NOTHING if column.reach is None else amount(round(column.reach)), value=column.reach),
-        Figure(text=amount(column.tokens), value=column.tokens),
+        _tokens(column.reach),
+        _tokens(column.weighted_reach),
+        _tokens(column.tokens),
         Figure(text=NOTHING if filler is None else f"{100 * filler:.0f} %", value=filler),
+        _tokens(column.reply_tokens),
         Figure(text=span_of_time(column.simulated_seconds), value=column.simulated_seconds),
         Figure(text=NOTHING if column.cost_usd is None else money(column.cost_usd), value=column.cost_usd),
         Figure(text=str(column.overruns), value=column.overruns),
         Figure(text=str(column.missing), value=column.missing),
     )
+
+
+def _tokens(number: float | None) -> Figure:
+    return Figure(text=NOTHING if number is None else amount(round(number)), value=number)
 
 
 def forgets(series: Series) -> str:
@@ -146,7 +175,8 @@ def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str]) ->
         (name, tuple(_heat_cell(cells.get((each.key, name, example))) for each, example in columns))
         for name in scenarios
     ]
-    return HeatMap(agent=agent, spans=spans, rows=tuple(rows))
+    edges = frozenset(accumulate(width for _, width in spans))
+    return HeatMap(agent=agent, spans=spans, edges=edges, rows=tuple(rows))
 
 
 def _heat_cell(rows: Sequence[Row] | None) -> Shaded | None:
@@ -182,7 +212,7 @@ def by_skill(found: Material) -> Grid | None:
     if not skills:
         return None
     rows = [
-        (each.label, tuple(_mean_cell(_of_skill(each.rows, skill), f"{each.label}, {skill}") for skill in skills))
+        (each.label, tuple(_without_count(_of_skill(each.rows, skill), f"{each.label}, {skill}") for skill in skills))
         for each in found.series
     ]
     heads = tuple(f"{skill} {SKILLS[skill]}" if skill in SKILLS else skill for skill in skills)
@@ -205,6 +235,11 @@ def _mean_cell(scores: Sequence[float], where: str) -> Shaded | None:
     return Shaded(
         text=score_text(found), more=f"{len(scores)}", shade=shade(found), title=f"{where}: {len(scores)} examples"
     )
+
+
+def _without_count(scores: Sequence[float], where: str) -> Shaded | None:
+    cell = _mean_cell(scores, where)
+    return cell and replace(cell, more="")
 
 
 def _class(gap: int | None) -> int:

@@ -51,6 +51,7 @@ function sortBy(table, column) {
     return Math.abs(found) === Infinity ? Math.sign(found) : direction * found;  // what is missing stays below
   });
   body.append(...keyed.flatMap(({ row, open }) => (open ? [row, open] : [row])));
+  if (table.id === "rows") filterRows();
 }
 
 function makeSortable(table) {
@@ -61,21 +62,42 @@ function makeSortable(table) {
   });
 }
 
+// Shows the rows that fit, at first no more than a reader scrolls through.
+const MANY = 300;
+let most = MANY;
+
+function fits(row, wanted, series, outcome) {
+  if ((series && row.dataset.c !== series) || (outcome && row.dataset.o !== outcome)) return false;
+  const text = wanted.length ? row.textContent.toLowerCase() : "";
+  return wanted.every((word) => text.includes(word));
+}
+
 function filterRows() {
   const wanted = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const series = byId("by-series").value;
   const outcome = byId("by-outcome").value;
   const rows = exampleRows();
-  let shown = 0;
+  let found = 0;
   for (const row of rows) {
-    const text = wanted.length ? row.textContent.toLowerCase() : "";
-    const fits = (!series || row.dataset.c === series) && (!outcome || row.dataset.o === outcome) && wanted.every((word) => text.includes(word));
-    row.hidden = !fits;
-    const open = openRow(row);
-    if (open) open.hidden = !fits;
-    shown += fits;
+    const fit = fits(row, wanted, series, outcome);
+    found += fit;
+    show(row, fit && found <= most);
   }
-  byId("count").textContent = shown === rows.length ? `${number(rows.length)} examples` : `${number(shown)} of ${number(rows.length)} examples`;
+  const shown = Math.min(found, most);
+  byId("count").textContent = counted(shown, found, rows.length);
+  byId("more").hidden = shown === found;
+}
+
+function counted(shown, found, all) {
+  const first = shown === found ? "" : `, the first ${number(shown)} of them shown`;
+  return (found === all ? `${number(all)} examples` : `${number(found)} of ${number(all)} examples`) + first;
+}
+
+function show(row, shown) {
+  if (row.hidden === !shown) return;
+  row.hidden = !shown;
+  const open = openRow(row);
+  if (open) open.hidden = !shown;
 }
 
 function exampleRows() {
@@ -89,6 +111,7 @@ function followHash() {
   if (row.hidden) {
     byId("search").value = byId("by-series").value = byId("by-outcome").value = "";
     filterRows();
+    show(row, true);
   }
   unfold(row).then(() => {
     row.scrollIntoView({ block: "start" });
@@ -103,6 +126,7 @@ function startExamples() {
     const opener = event.target.closest("th button");
     if (opener) toggle(opener.closest("tr"));
   });
+  byId("more").addEventListener("click", () => { most = Infinity; filterRows(); });
   filterRows();
   addEventListener("hashchange", followHash);
   followHash();

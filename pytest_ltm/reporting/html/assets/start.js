@@ -1,4 +1,14 @@
 startExamples();
 startCompare();
 startLine();
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
+
+const PAPER = 480;  // pixels of a page beside the names of the lanes
+addEventListener("beforeprint", () => {
+  document.querySelectorAll("details").forEach((each) => { each.open = true; });
+  line.paper = PAPER;
+  if (line.key !== null) drawLine();
+});
+addEventListener("afterprint", () => {
+  line.paper = 0;
+  if (line.key !== null) drawLine();
+});

@@ -1,7 +1,7 @@
 // The conversation as a time line: a lane for each example, x = tokens (or exchanges).
 const SVG = "http://www.w3.org/2000/svg";
-const ROW = 22, HEAD = 30, EDGE = 14;
-const line = { key: null, data: null, zoom: 1, held: null, marks: new Map() };
+const ROW = 22, HEAD = 30, FOOT = 26, EDGE = 14;
+const line = { key: null, data: null, zoom: 1, paper: 0, held: null, marks: new Map() };
 
 function drawn(name, attributes, ...children) {
   const element = document.createElementNS(SVG, name);
@@ -19,6 +19,7 @@ function titled(text) {
 async function showConversation(key) {
   line.key = Number(key);
   line.data = await unpacked("c" + key);
+  line.needles = null;
   line.held = null;
   line.zoom = 1;
   byId("talk").value = String(key);
@@ -34,15 +35,16 @@ function drawLine() {
     byId("scene").append(make("p", { class: "note" }, "The run folder holds no journal of this conversation that can be read."));
     return;
   }
-  const room = Math.max(byId("scene").clientWidth || 900, 260);
+  const room = line.paper || Math.max(byId("scene").clientWidth || 900, 260);
   const width = Math.round(room * line.zoom);
-  const height = HEAD + (line.data.lanes.length + 1) * ROW + 8;
+  const height = HEAD + (line.data.lanes.length + 1) * ROW + FOOT;
   const svg = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Time line" });
   const x = scale(width);
   drawAxis(svg, x, width, height);
   drawLanes(svg, x);
   drawLinks(svg, x);
-  line.data.marks.forEach((mark, place) => svg.append(drawMark(mark, place, x)));
+  const marks = line.data.marks.map((mark, place) => drawMark(mark, place, x));
+  svg.append(...marks.filter((mark) => !mark.classList.contains("question")), ...marks.filter((mark) => mark.classList.contains("question")));
   svg.addEventListener("click", (event) => { const mark = event.target.closest(".mark"); if (mark) hold(Number(mark.dataset.n)); });
   svg.addEventListener("keydown", moved);
   byId("scene").append(svg);
@@ -85,9 +87,21 @@ function drawAxis(svg, x, width, height) {
     text.textContent = tokens ? short(tokens) : "0 tokens";
     svg.append(text);
   }
+  drawJumps(svg, x, height);
+}
+
+// Every jump is a line; its length in time stands below it where there is room.
+function drawJumps(svg, x, height) {
+  let free = 0;
   for (const [position, time, to] of line.data.jumps) {
-    const at = x(position).toFixed(1);
-    svg.append(drawn("path", { class: "jump", d: `M${at} ${HEAD - 8}V${height}` }, titled(`time jump ${time}, to ${to}`)));
+    const at = x(position);
+    svg.append(drawn("path", { class: "jump", d: `M${at.toFixed(1)} ${HEAD - 8}V${height - FOOT + 4}` }, titled(`time jump ${time}, to ${to}`)));
+    const half = time.length * 3.2;
+    if (at - half < free) continue;
+    const text = drawn("text", { class: "time", x: at.toFixed(1), y: height - 8, "text-anchor": "middle" }, titled(`to ${to}`));
+    text.prepend(time);
+    svg.append(text);
+    free = at + half + 8;
   }
 }
 
@@ -126,7 +140,8 @@ function shape(kind, left, right, y) {
 }
 
 function kindOf(mark) {
-  return mark[2] !== "question" && line.data.links.some(([needle]) => needle === mark[0]) ? "needle" : mark[2];
+  if (!line.needles) line.needles = new Set(line.data.links.map(([needle]) => needle));
+  return mark[2] !== "question" && line.needles.has(mark[0]) ? "needle" : mark[2];
 }
 
 function drawMark(mark, place, x) {
