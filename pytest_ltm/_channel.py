@@ -64,9 +64,13 @@ class Channel:
         """How long one message may be."""
         return self._speaker.max_message_tokens
 
-    def ask(self, by: str, kind: Kind, text: str, about: tuple[int, ...] = ()) -> Exchange:
-        """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens."""
-        number, tokens = len(self.transcript), self._counter.count(text)
+    def ask(self, by: str, kind: Kind, text: str, about: tuple[int, ...] = (), tokens: int | None = None) -> Exchange:
+        """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
+
+        `tokens`: of the text, where they are known; every text is counted once.
+        """
+        number = len(self.transcript)
+        tokens = self._counter.count(text) if tokens is None else tokens
         start, now = self.transcript.position, self.clock.now
         fields = {"about": list(about)} if about else {}
         self.journal.write(
@@ -96,9 +100,10 @@ class Channel:
     def tell(self, filler: FillerExchange) -> Exchange:
         """Tell the agent an exchange that it need not answer."""
         number, now = len(self.transcript), self.clock.now
+        tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
         exchange = Exchange(
             number=number, by="", kind="filler", message=filler.message, reply=filler.expected_reply,
-            start=self.transcript.position, message_tokens=self._counter.count(filler.message),
+            start=self.transcript.position, message_tokens=tokens,
             reply_tokens=self._counter.count(filler.expected_reply), now=now, told=True,
         )  # fmt: skip
         try:

@@ -114,7 +114,9 @@ class Conversation:
         if self.channel.can_tell and not any(lane.counting for lane in self._watched.values()):
             answered = self._attempt(lambda: self.channel.tell(filler))
         else:
-            answered = self._attempt(lambda: self.channel.ask("", "filler", filler.message))
+            answered = self._attempt(
+                lambda: self.channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
+            )
         if answered and self.channel.transcript.position == before:
             self.give_up("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
 

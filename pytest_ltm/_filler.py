@@ -12,6 +12,8 @@ class FillerExchange:
 
     message: str
     expected_reply: str
+    message_tokens: int | None = None
+    """Tokens of the message by the plan's counter, where the filler knows them exactly: then nobody counts again."""
 
 
 class Filler(Protocol):

@@ -57,7 +57,8 @@ class TriviaFiller:
         """
         self._look_ahead()
         facts, room = self._draw(_Room(tokens, max_message_tokens).less(self._frame))
-        facts += self._close(room)
+        last, room = self._close(room)
+        facts += last
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -66,6 +67,8 @@ class TriviaFiller:
         facts = _plain_at_the_ends(facts)
         if not self._counter.additive:
             facts = self._shortened(facts, tokens, max_message_tokens)
+        if self._pool is None and self._counter.additive:
+            return _exchange(facts, max_message_tokens - room.allowed)
         return _exchange(facts)
 
     def configuration(self) -> object:
@@ -88,7 +91,7 @@ class TriviaFiller:
             del self._ahead[i]
             self._ahead.append(next(self._facts))
 
-    def _close(self, room: _Room) -> list[Fact]:
+    def _close(self, room: _Room) -> tuple[list[Fact], _Room]:
         """Take the facts that just reach what is wanted; one at least, if it is allowed."""
         taken: list[Fact] = []
         while True:
@@ -99,7 +102,7 @@ class TriviaFiller:
                 room = room.less(cost)
                 taken.append(fact)
             if room.wanted <= 0 or not last:
-                return taken
+                return taken, room
 
     def _look_ahead(self) -> None:
         while len(self._ahead) < _AHEAD:
@@ -176,5 +179,5 @@ def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
     return facts
 
 
-def _exchange(facts: Sequence[Fact]) -> FillerExchange:
-    return FillerExchange(message_of(facts), reply_of([fact.answer for fact in facts]))
+def _exchange(facts: Sequence[Fact], message_tokens: int | None = None) -> FillerExchange:
+    return FillerExchange(message_of(facts), reply_of([fact.answer for fact in facts]), message_tokens)

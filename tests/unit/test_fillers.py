@@ -442,3 +442,19 @@ def test_the_filler_of_the_documentation_works(tmp_path: Path, monkeypatch: pyte
 
 def test_the_reply_is_json_as_people_write_it() -> None:
     assert reply_of(["Zürich", 'a "b"']) == '["Zürich", "a \\"b\\""]'
+
+
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base", "approx"])
+def test_the_tokens_that_filler_says_it_has_are_those_of_its_message(encoding: str) -> None:
+    counts = counter(encoding)
+    filler = TriviaFiller(Random(5), counts)
+    for size in (0, 60, 150, 700, 2_000, 4_000, 9_000, *range(300, 900, 7)):
+        made = filler.make(size, 4096)
+        assert made.message_tokens == counts.count(made.message)
+
+
+def test_a_pool_of_the_users_own_is_counted_not_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"Data": [{"Question": "Who?", "AnswerValue": "Me"}]}', encoding="utf-8")
+    filler = filler_from_spec(f"trivia:{path}", Random(0), counter("cl100k_base"))
+    assert filler.make(100, 4096).message_tokens is None
