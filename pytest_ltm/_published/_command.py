@@ -29,7 +29,7 @@ DIFFERENT = 1
 def main(argv: Sequence[str]) -> int:
     """Import published results and print their totals; return 0, or 1 if a checked total differs."""
     chosen = _parser().parse_args(argv)
-    found = _chosen_refs(read([Path(each) for each in chosen.files]), chosen.ref)
+    found = _chosen(read([Path(each) for each in chosen.files]), chosen.ref, chosen.benchmark)
     rows = merged(found)
     conversations = imported(rows)
     if chosen.out:
@@ -78,14 +78,16 @@ def notices(rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def _chosen_refs(rows: list[Row], refs: Sequence[str]) -> list[Row]:
-    if not refs:
-        return rows
+def _chosen(rows: Sequence[Row], refs: Sequence[str], begins: str) -> list[Row]:
     known = sorted({row.ref for row in rows})
     for ref in refs:
         if ref not in known:
             raise ConfigurationError(f"--ref: no results of branch {ref!r}. There are {', '.join(known)}")
-    return [row for row in rows if row.ref in refs]
+    chosen = [row for row in rows if row.benchmark.startswith(begins) and (row.ref in refs or not refs)]
+    if not chosen:
+        names = ", ".join(sorted({row.benchmark for row in rows}))
+        raise ConfigurationError(f"--benchmark: no results of {begins!r}. There are {names}")
+    return chosen
 
 
 def _check(rows: Sequence[Row], leaderboard: Path) -> int:
@@ -105,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="+", metavar="DIR|FILE", help="result files, .jsonl or .jsonl.gz, or a folder")
     parser.add_argument("-o", "--out", default="", metavar="RUN", help="the run to write; without it, only the totals")
     parser.add_argument("--ref", action="append", default=[], help="only results of this branch (repeatable)")
+    parser.add_argument("--benchmark", default="", metavar="NAME", help="only benchmarks whose names begin so")
     parser.add_argument("--check", default="", metavar="FILE", help="compare with a published leaderboard (JSON)")
     parser.add_argument("--ltm-dir", default=".ltm", metavar="DIR", help="where runs have names (default: .ltm)")
     return parser

@@ -21,6 +21,7 @@ from pytest_ltm._result import RunResult, ScenarioResult
 from pytest_ltm.reporting._columns import columns
 from pytest_ltm.reporting._run_folder import Run, read_run
 from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm.reporting.html._details import NO_EXCHANGES, details
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "goodai"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published results are not at {DATA}")
@@ -236,6 +237,8 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert "missing" not in there.reason
     assert missing.reason.endswith("its transcript is missing")
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
+    log = run.conversations[0].log()
+    assert [details(row, log, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
 
 
 def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(tmp_path: Path) -> None:
@@ -297,6 +300,16 @@ def test_hostile_names_make_plain_labels(tmp_path: Path) -> None:
 
 
 # --- totals
+
+
+def test_benchmarks_can_be_chosen_by_the_beginning_of_their_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = lines(tmp_path / "r.jsonl", result(), result(benchmark="Benchmark 1 - 1k Filler"))
+    assert main(["import-published", str(file), "--benchmark", "Benchmark 3"]) == 0
+    assert capsys.readouterr().out.split()[:3] == ["32k", "bot_1.8k", "1.00"]
+    assert main(["import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
+    assert "There are Benchmark 1 - 1k Filler, Benchmark 3 - 32k" in capsys.readouterr().err
 
 
 def board(**changes: Any) -> dict[str, Any]:
