@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STYLES = ("page.css", "tables.css", "timeline.css", "print.css")
 SCRIPTS = ("page.js", "details.js", "examples.js", "timeline.js", "compare.js", "start.js")
+FIRST_ROWS = 300
+"""So many examples are shown at first: browsers lay longer tables out slowly."""
 ALL_PAIRS = 12
 """With more series, only those against the best of their span are tested."""
 
@@ -63,6 +65,7 @@ def render(found: Material) -> str:
         heat_maps=_tables.heat_maps(found),
         gaps=_tables.by_gap(found),
         skills=_tables.by_skill(found),
+        first_rows=FIRST_ROWS,
         rules=_provenance.rules(found),
         origins=[_provenance.origin(run) for run in found.runs],
         reasons=_provenance.reasons(found),
@@ -156,6 +159,7 @@ def _index(found: Material) -> dict[str, Any]:
             {"label": held.label, "rows": [row.key for row in held.rows]} for held in found.conversations
         ],
         "tests": _tests(found),
+        "first_rows": FIRST_ROWS,
     }
 
 

@@ -63,8 +63,7 @@ function makeSortable(table) {
 }
 
 // Shows the rows that fit, at first no more than a reader scrolls through.
-const MANY = 300;
-let most = MANY;
+let most = INDEX.first_rows;
 
 function fits(row, wanted, series, outcome) {
   if ((series && row.dataset.c !== series) || (outcome && row.dataset.o !== outcome)) return false;
