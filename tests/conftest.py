@@ -1,8 +1,14 @@
-"""For all tests: what Hypothesis may take."""
+"""For all tests: what Hypothesis may take, and the same output everywhere."""
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
+for name in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(name, None)
 
 # The same examples on every machine, and no time limit for one: machines that run several jobs are slow at times.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
