@@ -46,6 +46,7 @@ def debug(project: Project, *args: str, commands: list[str], agent: str = "echo"
         cwd=project.path,
         check=False,
     )
+    assert done.stdout, f"exit status {done.returncode}, {done.stderr}"
     return done.stdout
 
 

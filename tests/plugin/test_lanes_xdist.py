@@ -183,3 +183,28 @@ def test_captured_output_comes_over_from_the_worker(project: Project) -> None:
     result = project.ltm("-n1", "-k", "test_c")
 
     result.stdout.fnmatch_lines(["*test_c[[]echo-300-0-0-x-y[]]*", "*conversation*", "*Captured stdout call*", "C out"])
+
+
+def test_xdist_hears_at_once_that_an_item_is_done_that_it_did_not_ask_for(project: Project) -> None:
+    project.conftest(
+        """
+from ticks import tick
+
+def pytest_sessionstart(session):
+    controller = session.config.pluginmanager.get_plugin("dsession")
+    if controller is not None:
+        heard = controller.worker_runtest_protocol_complete
+        def hear(node, item_index, duration):
+            tick("done", item_index)
+            heard(node, item_index, duration)
+        controller.worker_runtest_protocol_complete = hear
+"""
+    )
+    project.file(
+        "def talk(ltm, span):\n    ltm.say('hello')\n    ltm.wait(span=span)\n    ltm.ask('hello?')\n"
+        "def test_a(ltm): talk(ltm, 0.9)\ndef test_b(ltm): talk(ltm, 0.2)"
+    )
+
+    project.ltm("-n1").assert_outcomes(passed=2)
+
+    assert project.ticks[:2] == ["done 1", "done 0"]
