@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-
-from hypothesis import HealthCheck, settings
 
 # Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
 for name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(name, None)
 
-# The same examples on every machine, and no time limit for one: machines that run several jobs are slow at times.
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steady")
+# A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in this folder, too.
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    # The same examples on every machine, and no time limit for one: machines that run several jobs are slow at times.
+    settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("steady")
