@@ -126,7 +126,7 @@ def _speaker(test_id: str) -> str:
     return f"{scenario_of(folder)}/{example}" if dash else ""
 
 
-def make_replay(argument: str) -> Callable[[], object]:
+def make_replay(argument: str) -> Callable[[], JournalReplay | MasterLogReplay]:
     """Return what makes an agent that replays the file for each conversation; AgentError if it cannot be read.
 
     `argument`: a journal of ours, the folder that holds one, or a published master log.

@@ -41,7 +41,8 @@ def conversation(
     length = (span or 900) * 11 // 10
     values: dict[str, Any] = {
         "agent": agent, "agent_spec": agent, "span_label": span_label, "span": span, "trial": "0",
-        "plan_fingerprint": "sha256:" + "5" * 64, "agent_fingerprint": "sha256:" + "a" * 64, "scenarios": rows, "tokens": length,
+        "plan_fingerprint": "sha256:" + "5" * 64, "agent_fingerprint": "sha256:" + "a" * 64,
+        "scenarios": rows, "tokens": length,
         "filler_tokens": length - 800, "exchanges": length // 150, "simulated_seconds": 19_200.0,
     }  # fmt: skip
     return ConversationResult(**{**values, **changes})

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ltm._errors import AgentError
 from pytest_ltm.agents import AcceptsHistory
-from pytest_ltm.agents._replay import make_replay
+from pytest_ltm.agents._replay import MasterLogReplay, make_replay
 from pytest_ltm.fillers import INSTRUCTION, answers_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def test_the_folder_of_a_conversation_stands_for_its_journal(tmp_path: Path) -> 
 def test_a_master_log_answers_by_the_example_that_speaks(tmp_path: Path) -> None:
     log = master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red."), ("Colours - 1", "Which?", "Blue."))
     agent = make_replay(log)()
+    assert isinstance(agent, MasterLogReplay)
     agent.ltm_announce("colours/1")
     assert agent.reply("Which?") == "Blue."
 
@@ -84,12 +85,14 @@ def test_a_master_log_falls_back_to_the_nearest_message_of_the_same_test(tmp_pat
         ("Jokes - 1", "Which joke did I tell you 4 hours ago?", "No idea."),
     )
     agent = make_replay(log)()
+    assert isinstance(agent, MasterLogReplay)
     agent.ltm_announce("jokes/0")
     assert agent.reply("Which joke did I tell you 4 hours ago?") == "The bar one."
 
 
 def test_a_master_log_answers_our_filler_as_it_asks(tmp_path: Path) -> None:
     agent = make_replay(master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red.")))()
+    assert isinstance(agent, MasterLogReplay)
     agent.ltm_announce("")
     message = f"{INSTRUCTION}\nQ: What is 1 + 1? A: 2\n"
     assert answers_of(message) == ["2"]

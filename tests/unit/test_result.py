@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEEDLE = NeedleRef(number=4, text="I have come to prefer ochre.", gap=8214, seconds_passed=10800.0)
-QUESTION = QuestionResult(
-    number=61, text="What is my favourite colour?", answer="Teal.", gap=8214, needles=(NEEDLE,)
-)
+QUESTION = QuestionResult(number=61, text="What is my favourite colour?", answer="Teal.", gap=8214, needles=(NEEDLE,))
 ROW = ScenarioResult(
     scenario="colours", example="0", agent="full", span_label="10k", span=10_000, trial="0",
     nodeid="ltm/colours.py::test_colours[full-10k-0-0]", outcome="failed", score=0.5,
@@ -95,9 +93,7 @@ def test_texts_stay_readable_and_half_a_surrogate_pair_does_not_break_the_file(t
         ({"outcome": "passed"}, r"scenarios\[1\]: outcome 'passed' cannot have score None"),
     ],
 )
-def test_a_wrong_field_is_named_with_file_and_place(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_field_is_named_with_file_and_place(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "results.json"
     write_results(path, CONVERSATION)
     record = json.loads(path.read_text())
@@ -129,9 +125,7 @@ def test_a_missing_field_is_named(tmp_path: Path) -> None:
         (b"[" * 100_000, "not a results file"),
     ],
 )
-def test_a_file_that_is_no_results_file_is_refused_by_name(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_a_file_that_is_no_results_file_is_refused_by_name(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "broken.json").write_bytes(content)
 
     with pytest.raises(LtmError, match=f"broken.json: .*{message}"):
@@ -143,9 +137,7 @@ def test_a_file_that_is_absent_is_refused_by_name(tmp_path: Path) -> None:
         read_results(tmp_path / "absent.json")
 
 
-@pytest.mark.parametrize(
-    ("outcome", "score"), [("error", 0.0), ("skipped", 0.0), ("passed", None), ("failed", None)]
-)
+@pytest.mark.parametrize(("outcome", "score"), [("error", 0.0), ("skipped", 0.0), ("passed", None), ("failed", None)])
 def test_only_rows_with_a_score_pass_or_fail(outcome: Any, score: float | None) -> None:
     with pytest.raises(ValueError, match="cannot have score"):
         replace(ROW, outcome=outcome, score=score)
