@@ -95,7 +95,7 @@ def grid(folder: Path) -> Path:
 def test_the_headline_names_the_best_agent_at_the_largest_span(tmp_path: Path) -> None:
     page = report(tmp_path, grid(tmp_path / "run"))
     assert "Which agent remembers most at 32k tokens?good" in page.text
-    assert "2.00 ± 0.00 of 2 points (100 %). Then poor 25 %." in page.text
+    assert "2.00 ± 0.00 of 2 points (100%). Then poor 25%." in page.text
 
 
 def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
 def test_the_headline_adds_up_what_is_known_of_the_cost(tmp_path: Path) -> None:
     page = report(tmp_path, grid(tmp_path / "run"))
     assert "What did this cost?$3.50" in page.text
-    assert "8,000 tokens were said in 4 conversations, 75 % of them filler." in page.text
+    assert "8,000 tokens were said in 4 conversations, 75% of them filler." in page.text
 
 
 def test_an_unknown_cost_is_not_called_nothing(tmp_path: Path) -> None:
@@ -223,6 +223,35 @@ def test_a_torn_last_line_of_a_journal_loses_only_itself(tmp_path: Path) -> None
     assert len(report(tmp_path, run).parcel("e0")["talk"]) == 2
 
 
+def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played(), played("names", first=4)]))
+    journal = run / "0~talk" / "journal.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    gone = ("names", '"exchange":4', '"exchange":6')
+    journal.write_text("".join(line for line in lines if not any(part in line for part in gone)), encoding="utf-8")
+    page = report(tmp_path, run)
+    assert page.parcel("e0")["missing"] == ""
+    assert page.parcel("e1")["missing"] == "The journal holds no exchange of this example: its transcript is missing."
+
+
+def test_the_heat_map_puts_the_nth_examples_below_each_other(tmp_path: Path) -> None:
+    rows = [played(name, example=example) for name, example in (("a", "0"), ("a", "1"), ("b", "42_7"), ("b", "9_1"))]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    titles = [title for title in page.values("title") if ", example " in title]
+    assert [title.partition(" at")[0] for title in titles] == [
+        "a, example 0", "a, example 1", "b, example 9_1", "b, example 42_7",
+    ]  # fmt: skip
+    assert ("th", (("scope", "colgroup"), ("colspan", "2"))) in page.elements
+
+
+def test_who_was_hardly_measured_is_not_the_best(tmp_path: Path) -> None:
+    whole = held([played(name, 0.5, agent="whole") for name in ("a", "b", "c")])
+    part = held([played("a", 1.0, agent="part"), *(played(name, None, agent="part", cause="agent") for name in "bc")])
+    page = report(tmp_path, write_run(tmp_path / "run", whole, part))
+    assert "remembers most at 2k tokens?whole" in page.text
+    assert "Then part 100% (only 1 of 3 scenarios have a score)." in page.text
+
+
 def test_agents_of_equal_name_in_two_runs_are_told_apart(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, held([played(score=score)])) for name, score in (("one", 1.0), ("two", 0.0))]
     page = report(tmp_path, *runs)
@@ -239,7 +268,7 @@ def test_an_amended_verdict_stands_beside_the_automatic_one(tmp_path: Path) -> N
     facts = dict(page.parcel("e0")["facts"])
     assert facts["score"].startswith("1.00")
     assert facts["before it was amended"] == "0.00: does not name 'ochre'"
-    assert "1 verdict of 1 were amended by hand." in page.text
+    assert "Amended by hand: 1 of 1 verdict." in page.text
 
 
 def test_the_command_that_repeats_the_run_can_be_pasted(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def _point(series: Series, x: float, where: str) -> Point:
     column = series.column
     score = column.total / column.out_of
     low, high = (column.spread.low, column.spread.high) if column.spread else (column.total, column.total)
-    interval = f", 95 % of draws {low / column.out_of:.2f} to {high / column.out_of:.2f}" if column.spread else ""
+    interval = f", 95% of draws {low / column.out_of:.2f} to {high / column.out_of:.2f}" if column.spread else ""
     title = f"{series.agent} at {where}: {score_text(score)}{interval}"
     return Point(x=x, y=_y(score), low=_y(low / column.out_of), high=_y(high / column.out_of), title=title)
 
@@ -137,7 +137,7 @@ def _y(score: float) -> float:
 
 
 def _scores() -> tuple[Tick, ...]:
-    return tuple(Tick(at=_y(score), label=f"{100 * score:.0f} %") for score in (0, 0.25, 0.5, 0.75, 1))
+    return tuple(Tick(at=_y(score), label=f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1))
 
 
 def _steps(low: float, high: float) -> list[float]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting._columns import Column
     from pytest_ltm.reporting.html._material import Material, Row, Series
 
-_FEW = 4
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def _forgets(ranked: Sequence[Series], place: str) -> Answer | None:
     question = f"What does {first.agent} forget?"
     lost = forgotten(first.column)
     rest = [f"{each.agent} in {len(forgotten(each.column))}" for each in ranked[1:] if forgotten(each.column)]
-    others = f" Scenarios in which the others lose points: {_listed(_few(rest))}." if rest else ""
+    others = f" Scenarios in which the others lose points: {_listed(rest)}." if rest and len(rest) <= _FEW else ""
     if not lost:
         short, text = "Nothing", f"Full marks in {_all_of(first.column)} at {_span(place)}."
     else:
@@ -146,10 +146,10 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
 
 
 def probability(p: float) -> str:
-    """Return `3 %`, `0.4 %`, `less than 0.1 %`."""
+    """Return `30%`, `0.4%`, `less than 0.1%`."""
     if p < 0.001:  # noqa: PLR2004 - a tenth of a percent
-        return "less than 0.1 %"
-    return f"{100 * p:.1f} %" if p < 0.1 else f"{100 * p:.0f} %"  # noqa: PLR2004 - where a decimal matters
+        return "less than 0.1%"
+    return f"{100 * p:.1f}%" if p < 0.1 else f"{100 * p:.0f}%"  # noqa: PLR2004 - where a decimal matters
 
 
 def _cost(found: Material) -> Answer:
@@ -158,7 +158,7 @@ def _cost(found: Material) -> Answer:
     tokens = sum(column.tokens for column in columns)
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
     said = f"{amount(tokens)} tokens were said in {counted(len(found.conversations), 'conversation')}"
-    said += f", {100 * filler / tokens:.0f} % of them filler." if tokens else "."
+    said += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
     told = [column for column in columns if column.cost_usd is not None]
     if not told:
         return Answer(question=question, short=f"{amount(tokens)} tokens", text=f"{said} No agent tells its price.")
@@ -182,14 +182,14 @@ def _mind(rows: Sequence[Row]) -> Answer | None:
     if missing:
         lost = sum(each.infrastructure for each in missing)
         why = f", {lost} of them through agent, judge or budget" if lost else ""
-        parts.append(f"{len(missing)} of {counted(len(results), 'example')} have no score and are in no mean{why}.")
+        parts.append(f"{len(missing):,} of {counted(len(results), 'example')} have no score and are in no mean{why}.")
     over = sum(each.overrun for each in results)
     if over:
         parts.append(f"{counted(over, 'example')} overran their memory span.")
     amended = sum(each.automatic is not None for each in results)
     if amended:
-        parts.append(f"{counted(amended, 'verdict')} of {len(results)} were amended by hand.")
-    short = f"{len(missing)} without a score" if missing else f"{over} overran" if over else f"{amended} amended"
+        parts.append(f"Amended by hand: {amended:,} of {counted(len(results), 'verdict')}.")
+    short = f"{len(missing):,} without a score" if missing else f"{over:,} overran" if over else f"{amended:,} amended"
     return Answer(question="What is to be minded?", short=short, text=" ".join(parts)) if parts else None
 
 
@@ -204,7 +204,7 @@ def _points(column: Column) -> str:
 
 
 def _percent(column: Column) -> str:
-    return "-" if column.accuracy is None else f"{100 * float(score_text(column.accuracy)):.0f} %"
+    return "-" if column.accuracy is None else f"{100 * float(score_text(column.accuracy)):.0f}%"
 
 
 def _all_of(column: Column) -> str:

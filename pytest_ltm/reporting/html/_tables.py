@@ -134,7 +134,7 @@ def figures(series: Series) -> tuple[Figure, ...]:
         _tokens(column.reach),
         _tokens(column.weighted_reach),
         _tokens(column.tokens),
-        Figure(text=NOTHING if filler is None else f"{100 * filler:.0f} %", value=filler),
+        Figure(text=NOTHING if filler is None else f"{100 * filler:.0f}%", value=filler),
         _tokens(column.reply_tokens),
         Figure(text=span_of_time(column.simulated_seconds), value=column.simulated_seconds),
         Figure(text=NOTHING if column.cost_usd is None else money(column.cost_usd), value=column.cost_usd),
@@ -163,25 +163,30 @@ def heat_maps(found: Material) -> list[HeatMap]:
 
 
 def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str]) -> HeatMap:
-    columns = [
-        (each, example) for each in series for example in sorted({row.result.example for row in each.rows}, key=natural)
-    ]
-    cells: dict[tuple[int, str, str], list[Row]] = {}
-    for each in series:
-        for row in each.rows:
-            cells.setdefault((each.key, row.result.scenario, row.result.example), []).append(row)
-    spans = tuple((each.column.span_label, sum(one.key == each.key for one, _ in columns)) for each in series)
-    rows = [
-        (name, tuple(_heat_cell(cells.get((each.key, name, example))) for each, example in columns))
-        for name in scenarios
-    ]
+    """Return one agent's map: the n-th column of a span is the n-th example of each scenario, whatever its name."""
+    examples = {each.key: _examples(each.rows) for each in series}
+    widths = {each.key: max(map(len, examples[each.key].values()), default=0) for each in series}
+    rows = []
+    for name in scenarios:
+        cells: list[Shaded | None] = []
+        for each in series:
+            found = list(examples[each.key].get(name, {}).values())
+            cells += [_heat_cell(rows_of) for rows_of in found] + [None] * (widths[each.key] - len(found))
+        rows.append((name, tuple(cells)))
+    spans = tuple((each.column.span_label, widths[each.key]) for each in series)
     edges = frozenset(accumulate(width for _, width in spans))
     return HeatMap(agent=agent, spans=spans, edges=edges, rows=tuple(rows))
 
 
-def _heat_cell(rows: Sequence[Row] | None) -> Shaded | None:
-    if not rows:
-        return None
+def _examples(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
+    """Return the rows of each example of each scenario, over trials; examples in their natural order."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for row in sorted(rows, key=lambda row: natural(row.result.example)):
+        found.setdefault(row.result.scenario, {}).setdefault(row.result.example, []).append(row)
+    return found
+
+
+def _heat_cell(rows: Sequence[Row]) -> Shaded:
     score = mean([row.result.score for row in rows if row.result.score is not None])
     first = rows[0].result
     said = "no score" if score is None else score_text(score)
@@ -257,4 +262,4 @@ def _k(tokens: int) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f} %"
+    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
