@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting._journal_log import Log
 
 NO_JOURNAL = "The run folder holds no journal that can be read, so the exchanges are missing here."
-NO_EXCHANGES = "The journal holds no exchange of this example: its transcript is missing."
 NO_EXCHANGES = "It has a score, and the journal holds none of its exchanges: they are missing here."
 
 
 def details(result: ScenarioResult, log: Log | None, expected: object) -> dict[str, Any]:
     """Return JSON values for the page; `expected`: what the definition says, None if it says nothing."""
-    talk = _talk(result, log) if log else []
-    lost = NO_EXCHANGES if result.scored and not talk else ""
     talk = _talk(result, log) if log else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
     return {
