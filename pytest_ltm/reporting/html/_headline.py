@@ -60,14 +60,14 @@ def _most(series: Iterable[Series]) -> int:
 
 
 def _best(ranked: Sequence[Series], place: str) -> Answer:
-    question = f"Which agent remembers most at {_span(place)}?"
+    question = f"Which agent remembers most {_at(place)}?"
     if not ranked:
-        return Answer(question=question, short="Unknown", text=f"Nothing has a score at {_span(place)}.")
+        return Answer(question=question, short="Unknown", text=f"Nothing has a score {_at(place)}.")
     level = [each for each in _level(ranked) if 2 * each.column.out_of >= _most(ranked)]
     first = ranked[0].column
     points = f"{_points(first)} ({_percent(first)})"
     if len(ranked) == 1:
-        return Answer(question=f"How much is remembered at {_span(place)}?", short=_percent(first), text=(
+        return Answer(question=f"How much is remembered {_at(place)}?", short=_percent(first), text=(
             f"{ranked[0].agent}: {points}."
         ))  # fmt: skip
     others = ranked[len(level) :]
@@ -94,12 +94,12 @@ def _forgets(ranked: Sequence[Series], place: str) -> Answer | None:
     rest = [f"{each.agent} in {len(forgotten(each.column))}" for each in ranked[1:] if forgotten(each.column)]
     others = f" Scenarios in which the others lose points: {_listed(rest)}." if rest and len(rest) <= _FEW else ""
     if not lost:
-        short, text = "Nothing", f"Full marks in {_all_of(first.column)} at {_span(place)}."
+        short, text = "Nothing", f"Full marks in {_all_of(first.column)} {_at(place)}."
     else:
         names = [name for name, _ in lost]
         more = len(names) - 2
         short = _listed(names) if more <= 0 else f"{', '.join(names[:2])} and {more} more"
-        text = f"Mean scores below full marks at {_span(place)}: {_losses(first.column)}."
+        text = f"Mean scores below full marks {_at(place)}: {_losses(first.column)}."
     return Answer(question=question, short=short, text=text + others)
 
 
@@ -132,7 +132,7 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
         text = f"{first.agent} and {second.agent} have equal scores in all {counted(found.pairs, 'example')}."
         return Answer(question=question, short="There is none", text=text)
     lead = (
-        f"{first.agent} leads {second.agent} by {found.gain:.2f} points at {_span(place)}: better in {found.better}, "
+        f"{first.agent} leads {second.agent} by {found.gain:.2f} points {_at(place)}: better in {found.better}, "
         f"worse in {found.worse} of {counted(found.pairs, 'example')}."
     )
     odds = (
@@ -211,8 +211,10 @@ def _all_of(column: Column) -> str:
     return "the one scenario" if column.out_of == 1 else f"all {column.out_of} scenarios"
 
 
-def _span(label: str) -> str:
-    return f"{label} tokens" if label[:1].isdigit() else label
+def _at(label: str) -> str:
+    if label == "isolated":
+        return "in isolated examples"
+    return f"at {label} tokens" if label[:1].isdigit() else f"at {label}"
 
 
 def _listed(parts: Sequence[str]) -> str:
