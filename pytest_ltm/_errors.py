@@ -75,7 +75,7 @@ def did_you_mean(wrong: str, known: object) -> str:
 
 
 def told(error: BaseException) -> str:
-    """Return type and text of an exception on one line of bearable length, whatever its `__str__` does."""
+    """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
@@ -83,6 +83,8 @@ def told(error: BaseException) -> str:
     text = lines[0] if lines else ""
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    # Control characters of a foreign text must not drive the terminal that shows the error.
+    short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
     return f"{name}: {short}" if short else name
 
 
