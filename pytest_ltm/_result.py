@@ -19,9 +19,7 @@ FORMAT = "pytest-ltm results 1"
 
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
-Cause: TypeAlias = Literal[
-    "", "unscored", "requires", "not reached", "agent", "judge", "scenario", "internal"
-]
+Cause: TypeAlias = Literal["", "unscored", "requires", "not reached", "agent", "judge", "scenario", "internal"]
 """Why there is no score: nobody could tell; a power or room is missing; the agent or budget was gone before
 its end; or whose fault it was. "" where there is a score, and where the scenario skipped itself."""
 

@@ -37,7 +37,7 @@ TOPICS = (
           ("glazier", "beekeeper", "notary", "cooper", "florist", "surveyor", "locksmith", "bookbinder", "saddler",
            "dentist", "plumber", "translator")),
     Topic("my instrument", "the instrument that I play is the {v}", "Which instrument do I play?",
-          ("oboe", "tuba", "harp", "banjo", "bassoon", "mandolin", "trombone", "zither", "viola", "accordion")),
+          ("oboe", "tuba", "harp", "banjo", "bassoon", "mandolin", "trombone", "zither", "viola", "dulcimer")),
     Topic("my pet", "the pet that I keep is a {v}", "What kind of pet do I keep?",
           ("tortoise", "parrot", "ferret", "rabbit", "goldfish", "hamster", "canary", "gecko", "poodle", "chinchilla")),
     Topic("my allergy", "I am allergic to {v}", "What am I allergic to?",

@@ -283,7 +283,8 @@ def test_rerunfailures_reruns_ordinary_tests_as_ever(project: Project) -> None:
     pytest.importorskip("pytest_rerunfailures")
     project.neighbours = ("rerunfailures",)
     project.file(
-        "from ticks import tick\ndef test_flaky():\n    tick('try')\n    assert len(open('ticks.txt').readlines()) > 1"
+        "import pathlib\nfrom ticks import tick\ndef test_flaky():\n    tick('try')\n"
+        "    assert len(pathlib.Path('ticks.txt').read_text().splitlines()) > 1"
     )
 
     project.pytest("--reruns=2").assert_outcomes(passed=1)
