@@ -134,7 +134,7 @@ class Conversation:
             if not lane.ended:
                 if lane.start is not None:
                     lane.body.abandon()
-                self._end(lane, Ending(unreached=f"not reached: {reason}"))
+                self._end(lane, Ending(unreached=reason))
         self.channel.journal.write("end", reason=reason)
         self.finished = True
 

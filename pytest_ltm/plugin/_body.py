@@ -166,7 +166,7 @@ class ItemBody(GreenBody):
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
-        withheld = ending.unplayable or ending.unreached
+        withheld = ending.unplayable or (ending.unreached and f"not reached: {ending.unreached}")
         if withheld is not None:
             return [internals.failed_setup(self.item, pytest.skip.Exception(withheld, _use_item_location=True))]
         if ending.error is not None and not isinstance(ending.error, SKIPS):

@@ -487,7 +487,7 @@ def test_three_faults_in_a_row_mean_that_the_agent_is_gone() -> None:
     played = talk(dict.fromkeys("abcde", simple), agent)
     assert len(agent.heard) == 3
     assert [bool(played.endings[f"{name}/0"].error) for name in "abcde"] == [True] * 3 + [False] * 2
-    assert "not reached: the agent is gone (3 faults in a row" in (played.endings["d/0"].unreached or "")
+    assert "the agent is gone (3 faults in a row" in (played.endings["d/0"].unreached or "")
     assert "the agent is gone" in played.notices[0]
 
 
@@ -519,7 +519,7 @@ def test_nothing_more_is_sent_once_the_agent_is_gone_in_the_middle_of_a_turn() -
     conversation, endings = _conversation({"a": watched, "b": chatty}, Speaker(agent, timeout=None), reset="forget")
     _play(conversation)
     assert agent.heard == ["instruction", "one", "forget"]
-    assert endings["b/0"].unreached == "not reached: the budget is gone"
+    assert endings["b/0"].unreached == "the budget is gone"
     assert endings["a/0"].verdict is not None
 
 
