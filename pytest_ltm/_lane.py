@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_ltm._errors import ScenarioError, did_you_mean
 from pytest_ltm._scenario import Wait
 from pytest_ltm._score import Score, Unscored
+from pytest_ltm._transcript import Heard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ class Watching:
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; whoever cannot tell when it must is Unscored."""
-        said = self.request.watcher(tuple(self.since))
+        said = self.request.watcher(Heard(self.since))
         if said is not None and not isinstance(said, (Score, Unscored)):
             raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
         self.verdict = said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -77,7 +77,13 @@ class Transcript(Sequence[Exchange]):
         """Tokens said so far, by anyone."""
         return self._exchanges[-1].end if self._exchanges else 0
 
-    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:  # type: ignore[override]
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:
         """Return one exchange, or a list for a slice."""
         return self._exchanges[index]
 
@@ -86,3 +92,25 @@ class Transcript(Sequence[Exchange]):
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self._exchanges)
+
+
+class Heard(Sequence[Exchange]):
+    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+
+    __slots__ = ("_exchanges",)
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._exchanges = exchanges
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
+        """Return one exchange, or a copy of some for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
