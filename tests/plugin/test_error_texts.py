@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import traceback
+from pathlib import Path
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
+
+import pytest_ltm
+from pytest_ltm.plugin._internals._frames import as_users_see_it
 
 AGENT = """
 import pytest
@@ -61,3 +64,11 @@ def test_a_scenario_that_asks_nothing_is_one_sentence(pytester: pytest.Pytester)
     pytester.makepyfile("def test_a(ltm):\n    ltm.say('hello')\n")
     text = run(pytester, "--ltm-agent=echo", "--ltm-suite=none")
     assert "ScenarioError: asks nothing, so it cannot be scored. Add an `ask` or a watcher" in text
+
+
+def test_a_package_beside_ours_with_a_longer_name_keeps_its_frames() -> None:
+    theirs = str(Path(pytest_ltm.__file__).parent.with_name("pytest_ltm_bots") / "bot.py")
+    with pytest.raises(KeyError) as caught:
+        exec(compile("raise KeyError('no such drawer')", theirs, "exec"), {})
+    shown = as_users_see_it(caught.value)
+    assert theirs in [frame.filename for frame in traceback.extract_tb(shown.__traceback__)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from _pytest.outcomes import Failed
 
 from pytest_ltm._errors import LtmError
 
-PACKAGE = str(Path(__file__).parents[2])
+PACKAGE = str(Path(__file__).parents[2]) + os.sep
+"""With the separator: a user's package beside it may be called `pytest_ltm_something`."""
 
 
 def as_users_see_it(error: BaseException) -> BaseException:
