@@ -58,6 +58,11 @@ class PlannedExample:
         """The example's name in a conversation: `colours/0`."""
         return f"{self.scenario}/{self.example}"
 
+    @property
+    def number(self) -> int | str:
+        """Which example its body sees: a number from 0, or the stem of a definition file."""
+        return int(self.example) if self.example.isdecimal() else self.example
+
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, one for each field."""
         data = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
@@ -145,6 +150,11 @@ def differences(one: Plan, other: Plan) -> list[str]:
 def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
     """Return the chance that one example is generated from: the same in any run, whatever else runs."""
     return random.Random(json.dumps([seed, trial, scenario, example]))
+
+
+def body_rng(seed: int, trial: int, example: PlannedExample) -> random.Random:
+    """Return the chance of an example's body, `ltm.random`: other numbers than those of its definition."""
+    return definition_rng(seed, trial, f"{example.scenario}:body", example.example)
 
 
 def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str:

@@ -13,7 +13,7 @@ from pytest_ltm._green import GreenBody
 from pytest_ltm._handle import Ltm
 from pytest_ltm._journal import Journal, Timings
 from pytest_ltm._lane import Ending, Lane
-from pytest_ltm._plan import Plan, PlannedExample, definition_rng
+from pytest_ltm._plan import Plan, PlannedExample, body_rng
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._speaker import Speaker
@@ -116,9 +116,9 @@ def run_conversation(
         ltm = Ltm(
             made.send,
             now=lambda: clock.now,
-            example=example.example,
+            example=example.number,
             span=None if span is None else example.span or span,
-            rng=definition_rng(seed, 0, example.scenario, example.example),
+            rng=body_rng(seed, 0, example),
             definition=example.definition,
         )
         made.sheet = ltm.sheet

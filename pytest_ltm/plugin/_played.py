@@ -13,7 +13,7 @@ from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import LtmError, LtmInternalError
 from pytest_ltm._handle import Ltm
 from pytest_ltm._journal import FORMAT, Journal, Timings
-from pytest_ltm._plan import agent_fingerprint, definition_rng
+from pytest_ltm._plan import agent_fingerprint, body_rng
 from pytest_ltm._records import json_text
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
@@ -24,6 +24,7 @@ from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
 from pytest_ltm.plugin._planning import filler_for, plan_for
+from pytest_ltm.plugin._state import LANE
 from pytest_ltm.reporting._failure import failure_text
 from pytest_ltm.reporting._summary import user_properties
 
@@ -66,6 +67,7 @@ class PlayedConversation:
         self._counter = counter(settings.tokenizer)
         self._clock = _time.clock_for(settings.time, self._jumped)
         self._agent: Any = None
+        self._closed = False
         self._start = self._clock.now
         filler = filler_for(self.config, settings, self.place.trial, self._counter)
         self.plan, unready = plan_for(known, settings, filler)
@@ -130,13 +132,12 @@ class PlayedConversation:
 
     def _give_handle(self, body: ItemBody) -> None:
         example = next(example for example in self.plan.examples if example.key == body.known.key)
-        rng_name = f"{example.scenario}:body"
         body.handle = Ltm(
             body.send,
             now=lambda: self._clock.now,
-            example=int(example.example) if example.example.isdecimal() else example.example,
+            example=example.number,
             span=None if self.span is None else example.span or self.span,
-            rng=definition_rng(self._settings.seed, self.place.trial, rng_name, example.example),
+            rng=body_rng(self._settings.seed, self.place.trial, example),
             definition=example.definition,
             scoring=self._settings.scoring,
         )
@@ -164,18 +165,13 @@ class PlayedConversation:
 
     def play_until_reported(self, item: pytest.Item, interrupted: Callable[[], bool]) -> None:
         """Carry the conversation on until this item has been reported, or something stops the pytest session."""
-        body = self.bodies_by_item[item]
+        body = item.stash[LANE]
         while not body.reported and not interrupted():
             if self.conversation.finished:
                 raise LtmInternalError(f"the conversation is over and {item.nodeid} was never reported")
             self.conversation.step()
         if all(body.reported for body in self.bodies.values()):
             self.close("complete")
-
-    @property
-    def bodies_by_item(self) -> dict[pytest.Item, ItemBody]:
-        """The items' sides of the conversation."""
-        return {body.item: body for body in self.bodies.values()}
 
     def note(self, nodeid: str, label: str, ok: bool) -> None:
         """A part of an item has been reported: it is a check of its example."""
@@ -202,8 +198,6 @@ class PlayedConversation:
             if not body.reported:
                 body.withdraw()
         write_results(self._folder / "results.json", self._result(reason))
-
-    _closed = False
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel = self.conversation.channel

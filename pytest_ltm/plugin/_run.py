@@ -155,12 +155,11 @@ class LtmRun:
             raise pytest.UsageError("pytest-ltm was not there when the session started")
         key = _conversation_key(item.stash[LTM_ITEM])
         known = self._groups[key]
-        labels = known[0].place.conversation + key[3:]
         return PlayedConversation(
             known,
             self.settings,
             self.sources[known[0].place.agent],
-            folder=self.folder.conversation(labels),
+            folder=self.folder.conversation(key),
             setup_state=self._setup_state,
             pool=self._pool,
             next_up=self._next_up,

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._errors import AgentError
 from pytest_ltm._journal import Journal
-from pytest_ltm._plan import PlannedExample
+from pytest_ltm._plan import PlannedExample, definition_rng
 from pytest_ltm._scenario import Ask, Definition, Say, Wait
 from pytest_ltm._score import Score
 from pytest_ltm._tokens import counter
@@ -31,6 +31,18 @@ def test_a_scripted_agent_gives_its_replies_in_order_and_then_nothing() -> None:
     agent = ScriptedAgent("one", "two")
     assert [agent.reply(text) for text in "abc"] == ["one", "two", ""]
     assert agent.heard == ["a", "b", "c"]
+
+
+def test_example_and_chance_are_those_of_a_run() -> None:
+    seen: list[object] = []
+
+    def looks(ltm: Ltm) -> None:
+        ltm.say("Hello.")
+        seen.extend([ltm.example, ltm.random.random()])
+        ltm.ask("Well?")
+
+    run_conversation({"looks": looks}, ScriptedAgent("Hello.", "Well."), span=None, seed=7)
+    assert seen == [0, definition_rng(7, 0, "looks:body", "0").random()]
 
 
 def test_a_scenario_is_played_to_its_verdict() -> None:
