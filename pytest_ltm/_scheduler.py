@@ -71,17 +71,23 @@ class Agenda:
         self._position, self._now = position, now
         self._foes = _foes(entries)
         self._blockers = dict.fromkeys(self._foes, 0)
+        """How many open examples keep a scenario from starting."""
         self._queues: dict[str, deque[int]] = {}
+        """What has not started yet, by scenario."""
         for lane, entry in enumerate(entries):
             self._queues.setdefault(entry.scenario, deque()).append(lane)
         self._candidates = [queue[0] for queue in self._queues.values()]
+        """A heap of the heads of queues; the top may start, those below it may be blocked."""
         heapq.heapify(self._candidates)
         self._unmet: dict[int, int] = {}
+        """How many of its two targets a waiting example has still to reach."""
         self._targets: dict[int, tuple[int, datetime]] = {}
         self._ready: list[tuple[int, datetime, int]] = []
+        """A heap of those whose wait is over, in the order in which they go on."""
         self._by_tokens: list[tuple[int, int]] = []
         self._by_time: list[tuple[datetime, int]] = []
         self._listeners = 0
+        """Watchers that count replies and have not spoken yet."""
 
     def decide(self) -> Decision:
         """Return what happens next; changes nothing."""

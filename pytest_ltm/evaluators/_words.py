@@ -112,18 +112,6 @@ def content_of(some_words: Iterable[str]) -> frozenset[str]:
     return (stems - _STOP_STEMS) or stems
 
 
-def lcs_length(few: Sequence[str], many: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence; time len(few) x len(many)."""
-    row = [0] * (len(few) + 1)
-    for word in many:
-        diagonal = 0
-        for i, other in enumerate(few, start=1):
-            above = row[i]
-            row[i] = diagonal + 1 if word == other else max(above, row[i - 1])
-            diagonal = above
-    return row[-1]
-
-
 def snippet(text: str, limit: int = 300) -> str:
     """Return the text as evidence: whole if short, else its beginning and end."""
     if len(text) <= limit:

@@ -32,8 +32,7 @@ COLUMNS = {
 }
 """Heading -> user property, in the order in which they stand after pytest-html's "Test"."""
 _PLACE = 2
-EXTRA = pytest.StashKey[str]()
-"""An example's packed transcript."""
+"""Of our first column among the cells of a row."""
 
 
 class HtmlRows:

@@ -20,7 +20,6 @@ class Option:
     help: str
     default: str = ""
     is_int: bool = False
-    has_twin: bool = True
 
     @property
     def dest(self) -> str:

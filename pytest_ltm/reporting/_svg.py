@@ -6,6 +6,8 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
+from pytest_ltm._plan import natural
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -34,7 +36,7 @@ def heat_map(rows: Sequence[ScenarioResult]) -> str:
     for name, y in ((name, _HEAD + i * _CELL) for i, name in enumerate(scenarios)):
         parts.append(f'<text x="{_LABEL - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
     for agent, span in blocks:
-        examples = sorted({key[3] for key in scores if key[:2] == (agent, span)}, key=_natural)
+        examples = sorted({key[3] for key in scores if key[:2] == (agent, span)}, key=natural)
         title = escape(f"{agent} {span}")
         parts.append(
             f'<text x="{left + 4}" y="{_HEAD - 8}" transform="rotate(-35 {left + 4} {_HEAD - 8})">{title}</text>'
@@ -131,10 +133,6 @@ def _line(agent: str, found: Sequence[Column], spans: Sequence[int], stroke: str
         f'<text x="{_WIDTH + 28}" y="{legend_y + 1}">{escape(agent)}</text>'
     )
     return f'<path d="M{path}" fill="none" stroke="{stroke}" stroke-width="2"/>{"".join(marks)}{legend}'
-
-
-def _natural(label: str) -> tuple[int, str]:
-    return (int(label), "") if label.isdecimal() else (1 << 30, label)
 
 
 def _svg(width: float, height: float, title: str, content: str) -> str:

@@ -9,7 +9,8 @@ item._request._arg2fixturedefs; FixtureDef.cached_result/_finalizers/_scope/argn
 session._fixturemanager.getfixturedefs; runner.call_and_report/check_interactive_exception/show_test_item;
 warnings.catch_warnings_for_item; CaptureManager._capture_fixture and its resume/suspend/read methods;
 logging.LogCaptureHandler with the two stash keys of caplog; stepwiseplugin.lastfailed/cached_info.last_failed;
-WorkerInteractor.item_index and sendevent (xdist).
+WorkerInteractor.item_index and sendevent (xdist). Elsewhere in the plugin are only read: item._fixtureinfo,
+session._fixturemanager.getfixturedefs, terminalreporter._tw; and Module._getobj is overridden.
 """
 
 from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, dispose, prepare
