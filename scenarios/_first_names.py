@@ -9,6 +9,8 @@ from typing import Any
 
 from pytest_ltm import Say
 
+from ._parameters import whole
+
 LOCALES = ("en_US", "en_IE")
 ORDINARY_WORDS = frozenset(
     """amber angel april ariel austin autumn bill brandy brook brooke brooklyn carmel carol carter chad chase chelsea
@@ -71,7 +73,4 @@ def told(rng: random.Random, names: list[str]) -> list[Say]:
 
 def number_of_names(parameters: Mapping[str, Any], default: int) -> int:
     """Return `name_changes`, how many names are told; ValueError unless it is a whole number from 1 to 50."""
-    number = parameters.get("name_changes", default)
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 50:  # noqa: PLR2004
-        raise ValueError(f"name_changes is a whole number from 1 to 50, not {number!r}")
-    return number
+    return whole(parameters, "name_changes", default, most=50)

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from pytest_ltm import Say
 
+from ._parameters import whole
+
 Leg: TypeAlias = tuple[int, str, str]
 """Kilometres, direction, and the place where the leg ends."""
 Point: TypeAlias = tuple[int, int]
@@ -49,10 +51,7 @@ def town(rng: random.Random) -> str:
 
 def number_of_places(parameters: Mapping[str, Any], default: int, least: int) -> int:
     """Return `known_locations`, how many places are told; ValueError unless it is a whole number in the range."""
-    number = parameters.get("known_locations", default)
-    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= len(PLACES):
-        raise ValueError(f"known_locations is a whole number from {least} to {len(PLACES)}, not {number!r}")
-    return number
+    return whole(parameters, "known_locations", default, least, len(PLACES))
 
 
 def route(rng: random.Random, places: Sequence[str]) -> list[Leg]:

@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 
+from ._parameters import whole
 from ._town import Beginning, Told, Town, beginnings, town_of
 from ._town_days import TITLES, Days
 from ._town_words import Words
@@ -48,7 +49,7 @@ def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     """
     if "book" in parameters or "dataset" in parameters:
         return _from_file(rng, parameters)
-    town = town_of(rng, _whole(parameters, "chapters", 8), _whole(parameters, "changes", 3), KEPT)
+    town = town_of(rng, whole(parameters, "chapters", 8), whole(parameters, "changes", 3), KEPT)
     words, days = Words(rng, town.people), Days(rng, town.people)
     sentences: dict[tuple[str, str], str] = {}
     text = _book(rng, parameters, town, days, words, sentences)
@@ -83,7 +84,7 @@ def _book(
 ) -> str:
     """Return the text; `sentences` takes up the last sentence about each matter that is not as it was by default."""
     titles = [title for _ in range(-(-len(town.chapters) // len(TITLES))) for title in rng.sample(TITLES, len(TITLES))]
-    length = _whole(parameters, "chapter_characters", 4200)
+    length = whole(parameters, "chapter_characters", 4200)
     chapters = []
     for number, told in enumerate(town.chapters, start=1):
         said = [(one, words.told(one)) for one in told]
@@ -119,7 +120,7 @@ def _beginning(beginning: Beginning, days: Days, words: Words) -> str:
 
 
 def _from_file(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    limit = _whole(parameters, "context_characters", 36000)
+    limit = whole(parameters, "context_characters", 36000)
     if "book" in parameters:
         chapter = chapter_from_book(parameters["book"], rng, others=OPTIONS - 1, context_characters=limit)
     else:
@@ -132,7 +133,7 @@ def _definition(
     rng: random.Random, parameters: Mapping[str, Any], text: str, options: Sequence[str], needles: Sequence[str]
 ) -> Definition:
     """Return the conversation about a text; the first of the options is the true one."""
-    cut = pages(text, _whole(parameters, "page_characters", 4000))
+    cut = pages(text, whole(parameters, "page_characters", 4000))
     read = [Say(f"Page {number} of {len(cut)}:\n\n{page}") for number, page in enumerate(cut, start=1)]
     order = rng.sample(range(len(options)), len(options))
     offered = [Say(f"Option {number}:\n\n{options[place]}") for number, place in enumerate(order, start=1)]
@@ -148,13 +149,6 @@ def _definition(
         expected=order.index(0) + 1,
         parameters=parameters,
     )
-
-
-def _whole(parameters: Mapping[str, Any], name: str, default: int) -> int:
-    value = parameters.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is a whole number of at least 1, not {value!r}")
-    return value
 
 
 @pytest.mark.ltm(

@@ -11,6 +11,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import NamesColour
 
+from ._parameters import whole
+
 COLOURS = (
     "amber", "beige", "black", "blue", "bronze", "brown", "coral", "cream", "crimson", "cyan", "emerald",
     "green", "indigo", "ivory", "khaki", "lavender", "lilac", "magenta", "maroon", "mauve", "ochre", "olive",
@@ -42,18 +44,12 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     A colour may come back later, but each statement changes it. The colour told last is expected.
     """
     told: list[str] = []
-    for _ in range(_at_least_one(parameters.get("colour_changes", 3))):
+    for _ in range(whole(parameters, "colour_changes", 3)):
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
     wordings = [rng.choice(STATEMENTS) for _ in told]
     says = [Say(words.format(colour=colour)) for words, colour in zip(wordings, told, strict=True)]
     question = Ask(rng.choice(QUESTIONS), about=(says[-1].text,))
     return Definition(steps=spread([*says, question]), expected=told[-1], parameters=parameters)
-
-
-def _at_least_one(changes: Any) -> int:
-    if not isinstance(changes, int) or changes < 1:
-        raise ValueError(f"colour_changes is a whole number of at least 1, not {changes!r}")
-    return changes
 
 
 @pytest.mark.ltm(

@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
+from ._parameters import whole
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
@@ -119,8 +120,8 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
 
     All messages over 90 % of the span. What the user said last to be so, and did not withdraw, is expected.
     """
-    topics = _between(parameters, "topics", 2, 1, len(TOPICS))
-    statements = _between(parameters, "statements", 4, 1, 9)
+    topics = whole(parameters, "topics", 2, 1, len(TOPICS))
+    statements = whole(parameters, "statements", 4, 1, 9)
     inventions = Inventions(rng)
     stories = [Story(topic, _values(rng, inventions, topic, statements)) for topic in rng.sample(TOPICS, topics)]
     turns = [story for story in stories for _ in range(statements)]
@@ -147,13 +148,6 @@ def _values(rng: random.Random, inventions: Inventions, topic: Topic, number: in
 
 def _others(story: Story) -> Iterator[str]:
     return (value for value in story.mentioned if value != story.told[-1])
-
-
-def _between(parameters: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    value = parameters.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{name} is a whole number from {least} to {most}, not {value!r}")
-    return value
 
 
 @pytest.mark.ltm(

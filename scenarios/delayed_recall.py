@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsFacts
 
 from ._inventions import Inventions
+from ._parameters import whole
 
 NAME, PERSON = "name", "person"
 """What may stand for a list of values: an invented name, an invented person."""
@@ -107,9 +108,7 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
 
     What each question asks for is expected: a few words, or a number.
     """
-    number = parameters.get("facts", 10)
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(KINDS):
-        raise ValueError(f"facts is a whole number from 1 to {len(KINDS)}, not {number!r}")
+    number = whole(parameters, "facts", 10, most=len(KINDS))
     inventions = Inventions(rng)
     world = inventions.name()
     kinds = rng.sample(KINDS, number)

@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AppliesRule
 
 from ._inventions import Inventions
+from ._parameters import whole
 
 Thing = Mapping[str, int]
 """The values of one thing on offer, by measure."""
@@ -115,8 +116,8 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     All messages over 90 % of the span; the cases take the rules in turn. The names of the right things
     are expected.
     """
-    count, cases = _between(parameters, "rules", 2, 1, len(NAMES)), _between(parameters, "cases", 4, 1, 50)
-    options = _between(parameters, "options", 5, 3, 15)
+    count, cases = whole(parameters, "rules", 2, 1, len(NAMES)), whole(parameters, "cases", 4, 1, 50)
+    options = whole(parameters, "options", 5, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
     names = rng.sample(NAMES, count)
     told = [
@@ -184,13 +185,6 @@ def _shown(thing: Thing) -> str:
 def _superlative(end: tuple[str, bool]) -> str:
     measure, low = end
     return MEASURES[measure].low if low else MEASURES[measure].high
-
-
-def _between(parameters: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    value = parameters.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{name} is a whole number from {least} to {most}, not {value!r}")
-    return value
 
 
 @pytest.mark.ltm(

@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsSteps
 
 from ._inventions import Inventions
+from ._parameters import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     They ask in turn for a detail, the step of a number, the next step, the number of a step and the step
     before. A step, a detail or a number is expected.
     """
-    number, asked = _between(parameters, "steps", 10, 3, len(KINDS)), _between(parameters, "questions", 5, 1, 50)
+    number, asked = whole(parameters, "steps", 10, 3, len(KINDS)), whole(parameters, "questions", 5, 1, 50)
     machine = f"{Inventions(rng).name()} {rng.choice(MACHINES)}"
     kinds = rng.sample(KINDS, number)
     details = [rng.choice(kind.values) for kind in kinds]
@@ -139,13 +140,6 @@ def _question(
     if kind == "after":
         return rng.choice(AFTER).format(done=kinds[at].done), steps[at + 1]
     return rng.choice(BEFORE).format(done=kinds[at + 1].done), steps[at]
-
-
-def _between(parameters: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    value = parameters.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{name} is a whole number from {least} to {most}, not {value!r}")
-    return value
 
 
 @pytest.mark.ltm(

@@ -12,6 +12,8 @@ import pytest
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
 
+from ._parameters import whole
+
 JOKES = (
     "Our village clock stopped at the tourist office, because it kept going round in circles.",
     "I hired a snail as a courier. The parcel is still on its way, and so is the snail.",
@@ -81,9 +83,7 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     One of them is expected. The question is not a step: it is made from the time that really passed.
     """
-    number = parameters.get("jokes_told", 4)
-    if not isinstance(number, int) or not 1 <= number <= len(JOKES):
-        raise ValueError(f"jokes_told is a whole number from 1 to {len(JOKES)}, not {number!r}")
+    number = whole(parameters, "jokes_told", 4, most=len(JOKES))
     told = rng.sample(JOKES, number)
     steps: list[Step] = []
     for i, joke in enumerate(told, start=1):

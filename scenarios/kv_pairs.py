@@ -12,6 +12,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
 
+from ._parameters import whole
+
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 ENTRIES = (
     "New entry in the register: {key} holds {value}.",
@@ -34,10 +36,7 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     `levels` (default 2) is how many entries have to be looked up, one after the other: with 1 no value is the key of
     another entry. The further entries form such chains, too. The value at the end of one is expected.
     """
-    pairs, levels = parameters.get("pairs", 8), parameters.get("levels", 2)
-    for name, value, most in (("levels", levels, 20), ("pairs", pairs, 1000)):
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-            raise ValueError(f"{name} is a whole number from 1 to {most}, not {value!r}")
+    pairs, levels = whole(parameters, "pairs", 8, most=1000), whole(parameters, "levels", 2, most=20)
     if levels > pairs:
         raise ValueError(f"{levels} levels need as many pairs; there are only {pairs}")
     chains = _chains(rng, pairs, levels)

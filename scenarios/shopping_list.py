@@ -11,6 +11,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
 
+from ._parameters import whole
+
 ITEMS = (
     "aubergine", "bin bag", "bread roll", "candle", "clothes peg", "coat hook", "coconut", "corkscrew", "cucumber",
     "doormat", "envelope", "flowerpot", "lampshade", "light bulb", "napkin", "notebook", "parsnip", "pillowcase",
@@ -58,9 +60,7 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     The list as the changes leave it is expected: `[[item, quantity], ...]` in the order in which the items came
     on it, never empty.
     """
-    number = parameters.get("item_changes", 6)
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise ValueError(f"item_changes is a whole number of at least 1, not {number!r}")
+    number = whole(parameters, "item_changes", 6)
     shopping: dict[str, int] = {}
     changes = [Say(_change(rng, shopping)) for _ in range(number)]
     question = Ask(rng.choice(QUESTIONS), about=tuple(change.text for change in changes))

@@ -11,6 +11,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
 
+from ._parameters import whole
+
 TRIGGERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "the accordion": (
         "Whoever squeezes hard enough will be heard.",
@@ -97,9 +99,7 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
 
     The sentence is expected once for each mention: a list of equal texts.
     """
-    number = parameters.get("trigger_activations", 3)
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise ValueError(f"trigger_activations is a whole number of at least 1, not {number!r}")
+    number = whole(parameters, "trigger_activations", 3)
     thing = rng.choice(list(TRIGGERS))
     sentence, mentions = TRIGGERS[thing]
     rule = Say(rng.choice(INSTRUCTIONS).format(thing=thing, sentence=sentence))
