@@ -247,6 +247,19 @@ class Selection:
             item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}[")) for wanted in self._built_in
         )
 
+    def check(self, items: Sequence[pytest.Item]) -> None:
+        """Raise UsageError for a node id of the built-in suite that no item has."""
+        from pytest_ltm._errors import did_you_mean  # noqa: PLC0415 - nothing is imported before it is used
+
+        ids = [item.nodeid for item in items if item.nodeid.startswith(f"{ROOT}/")]
+        known = {part for one in ids for part in (one, one.partition("[")[0], one.partition("::")[0])}
+        for wanted in self._built_in:
+            if wanted not in known:
+                raise pytest.UsageError(
+                    f"not found: {wanted}.{did_you_mean(wanted, sorted(known))} "
+                    "An id names agent, span, trial and example of this run, and the run's suite must hold the scenario"
+                )
+
 
 def _built_in_id(argument: str) -> str | None:
     """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import unittest
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_ltm.plugin._state import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -161,10 +164,11 @@ def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
 
 def refusal(item: pytest.Item) -> str | None:
     """Return why this item asks for `ltm` and yet cannot be a scenario, with the way out; None: all is well."""
-    if not is_ltm_item(item):
-        return None
     owner = getattr(item, "cls", None)
-    if isinstance(owner, type) and issubclass(owner, unittest.TestCase):
+    is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
+    if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
+        return _shadowed(item)
+    if is_case and owner is not None:
         return (
             f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
             f"parameters, so no agent either. Make it a plain class (class {owner.__name__}:) whose methods take "
@@ -177,6 +181,29 @@ def refusal(item: pytest.Item) -> str | None:
             "see it. Implement the hook pytest_ltm_make_agent(config, spec) in a conftest instead"
         )
     return None
+
+
+def _lacks_handle(item: pytest.Item) -> bool:
+    """Return whether a TestCase method takes `ltm`, which neither pytest nor a decorator gives it."""
+    if RUN not in item.config.stash:
+        return False
+    try:
+        parameters = inspect.signature(getattr(item, "function", None) or object, follow_wrapped=False).parameters
+    except (TypeError, ValueError):
+        return False
+    return HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
+
+
+def _shadowed(item: pytest.Item) -> str | None:
+    """Return why a built-in scenario has no handle: the project's own `ltm` hides ours."""
+    module = item.getparent(pytest.Module)
+    definitions = definitions_of(item, HANDLE)
+    if module is None or SCENARIO_NAME not in module.stash or not definitions:
+        return None
+    return (
+        f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need the "
+        "plugin's. Give yours another name, keep it out of the root folder's conftest, or run with --ltm-suite=none"
+    )
 
 
 def fixture_names(item: pytest.Item) -> Sequence[str]:

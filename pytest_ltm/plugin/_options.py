@@ -9,6 +9,8 @@ import pytest
 
 CARRIES_INTS = pytest.version_tuple >= (8, 4)
 """From 8.4 on an ini value may be declared an int, which a native TOML number needs."""
+CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
+"""From 9.2 on it may be declared text or a number, whichever native TOML gives."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,14 @@ def add(parser: pytest.Parser) -> None:
     for option in OPTIONS:
         default = f" (default {option.default})" if option.default else ""
         group.addoption(option.flag, dest=option.dest, metavar=option.metavar, default=None, help=option.help + default)
-        kind: Any = "int" if option.is_int and CARRIES_INTS else "string"
-        parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=kind, default=None)
+        parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_kind(option), default=None)
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
+
+
+def _kind(option: Option) -> Any:
+    if CARRIES_UNIONS:
+        return str | int | float
+    return "int" if option.is_int and CARRIES_INTS else "string"
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:

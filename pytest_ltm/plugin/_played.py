@@ -129,6 +129,9 @@ class PlayedConversation:
                 folder = self._folder / "definitions" / example.scenario
                 folder.mkdir(parents=True, exist_ok=True)
                 _definition.write(folder / f"{example.example}.def.json", example.definition)
+        written = self._folder / "definitions"
+        if self.plan.span is not None and written.is_dir():  # played again, they have their span by default
+            (written / "config.yml").write_text(f"memory_span: {self.plan.span}\n", encoding="utf-8")
 
     def _give_handle(self, body: ItemBody) -> None:
         example = next(example for example in self.plan.examples if example.key == body.known.key)

@@ -58,6 +58,22 @@ class Report:
         return lines
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Find out before anything runs whether the report file can be written; UsageError if not."""
+        if not self._run.plays or not self._run.settings.report:
+            return
+        path = self._run.settings.report
+        is_new = not path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab"):
+                pass
+            if is_new:
+                path.unlink()
+        except OSError as error:
+            raise pytest.UsageError(f"--ltm-report: cannot write {str(path)!r}: {error.strerror or error}") from error
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Show a failure with some credit as PARTIAL; it stays a failure in every count."""
         if report.when == "call" and report.failed and not hasattr(report, "wasxfail"):
@@ -116,13 +132,13 @@ class Report:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
 
     def _write_page(self) -> str:
-        given = _options.given(self._run.config, "ltm_report")
-        if given is None:
+        path, given = self._run.settings.report, _options.text(self._run.config, "ltm_report")
+        if path is None:
             return ""
         from pytest_ltm.reporting.html import build_report  # noqa: PLC0415 - only where a report is written
 
         try:
-            build_report([self._run.folder.path], self._run.config.invocation_params.dir / given)
+            build_report([self._run.folder.path], path)
         except LtmError as error:
             return f"report: {one_line(str(error))}"
         return f"report: {one_line(given)}"

@@ -69,6 +69,8 @@ class LtmRun:
         """Keep the LTM items only, conversations in one piece each."""
         everything = self._selection.has_paths or self._selection.names_suite
         found = _collection.ltm_items(items)
+        if not self.is_worker:  # xdist cannot take a UsageError from a worker's collection
+            self._selection.check([one.item for one in found])
         self.scenario_names = {one.scenario for one in found}
         known = list(_collection.wanted(found, self.settings, everything=everything))
         chosen = [one for one in known if self._selection.selects(one.item)]

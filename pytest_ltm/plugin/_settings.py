@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import pytest
 
 from pytest_ltm import _suite
-from pytest_ltm._errors import LtmError, did_you_mean
+from pytest_ltm._errors import AgentError, LtmError, did_you_mean, told
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._specs import find, label_for, split_specs
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -52,6 +54,8 @@ class Settings:
     time: str
     reply_timeout: float | None
     ltm_dir: Path
+    report: Path | None = None
+    """The file that `--ltm-report` names."""
 
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
@@ -87,6 +91,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         time=_time_mode(config),
         reply_timeout=_timeout(config),
         ltm_dir=_ltm_dir(config),
+        report=_report(config),
     )
 
 
@@ -107,7 +112,7 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
         try:
-            given = config.hook.pytest_ltm_make_agent(config=config, spec=agent.spec)
+            given = _from_hook(config, agent.spec)
             made = (
                 find(agent.spec, base=config.rootpath, known=_named_agents(config))
                 if given is None
@@ -119,6 +124,18 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         found[agent.label] = made
     return found
+
+
+def _from_hook(config: pytest.Config, spec: str) -> object:
+    """Return what a conftest or plugin makes of a spec, or None; AgentError for what it raises."""
+    try:
+        return config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    except (LtmError, pytest.UsageError):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {told(error)} ({where})") from error
 
 
 def _agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
@@ -194,7 +211,7 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     known = _suite.scenario_names()
     if name in _suite.built_in_names():
         return _suite.built_in(name, known)
-    path = config.invocation_params.dir / name
+    path = _base(config, "ltm_suite") / name
     if path.is_file():
         return _suite.load(path, known)
     suites = [*_suite.built_in_names(), "none"]
@@ -206,7 +223,12 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
 
 def _definitions(config: pytest.Config) -> DefinitionsFolder | None:
     given = _options.given(config, "ltm_definitions")
-    return None if given is None else DefinitionsFolder(config.invocation_params.dir / given)
+    return None if given is None else DefinitionsFolder(_base(config, "ltm_definitions") / given)
+
+
+def _base(config: pytest.Config, dest: str) -> Path:
+    """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
+    return config.rootpath if config.getoption(dest) is None else config.invocation_params.dir
 
 
 def _filler(config: pytest.Config) -> str:
@@ -215,6 +237,8 @@ def _filler(config: pytest.Config) -> str:
     from pytest_ltm.fillers import filler_from_spec  # noqa: PLC0415 - nothing is imported before it is used
 
     spec = _options.text(config, "ltm_filler")
+    if spec.startswith("trivia:") and spec != "trivia:":
+        spec = f"trivia:{os.path.relpath(_base(config, 'ltm_filler') / spec.removeprefix('trivia:'))}"
     counts = counter(_options.text(config, "ltm_tokenizer"))
     if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
         filler_from_spec(spec, Random(0), counts)
@@ -262,9 +286,13 @@ def _timeout(config: pytest.Config) -> float | None:
     return None if debugging else seconds or None
 
 
+def _report(config: pytest.Config) -> Path | None:
+    given = _options.given(config, "ltm_report")
+    return None if given is None else _base(config, "ltm_report") / given
+
+
 def _ltm_dir(config: pytest.Config) -> Path:
     given = _options.given(config, "ltm_dir")
     if given is None:
         return config.rootpath / _options.BY_DEST["ltm_dir"].default
-    from_line = config.getoption("ltm_dir") is not None
-    return (config.invocation_params.dir if from_line else config.rootpath) / given
+    return _base(config, "ltm_dir") / given

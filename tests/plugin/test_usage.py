@@ -1,0 +1,102 @@
+"""What is refused before anything runs, and how values in configuration files are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+GOOD = "def test_good(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')\n"
+SUITE = "scenarios: [{scenario: colours, name: shades}]\n"
+
+
+def _refused(project: Project, *arguments: str) -> str:
+    result = project.pytest("--ltm-agent=echo", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    return result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("ltm/colour::test_colours", "ltm/colours::test_colours"),
+        ("ltm/colours::test_colour", "ltm/colours::test_colours"),
+        ("ltm/colours::test_colours[echo-3k-0-0]", "ltm/colours::test_colours[echo-2k-0-0]"),
+    ],
+)
+def test_a_built_in_id_that_nobody_has_is_refused(project: Project, wanted: str, meant: str) -> None:
+    assert f"not found: {wanted}. Did you mean '{meant}'?" in _refused(project, wanted)
+
+
+def test_an_ltm_of_the_root_conftest_is_told_before_built_in_scenarios_vanish(project: Project) -> None:
+    project.conftest("import pytest\n@pytest.fixture\ndef ltm(): return 'long-term mortgage'")
+
+    result = project.pytest("--ltm-agent=echo", "--ltm-suite=standard")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*the fixture 'ltm' is overridden in conftest*--ltm-suite=none*"])
+
+
+def test_a_testcase_method_that_takes_ltm_is_told_in_an_ltm_run_only(project: Project) -> None:
+    project.file(
+        "import unittest\nfrom unittest.mock import patch\n"
+        "class Talks(unittest.TestCase):\n    def test_a(self, ltm): pass\n"
+        "class Patched(unittest.TestCase):\n    @patch('os.sep')\n    def test_b(self, ltm): pass\n",
+        "test_case.py",
+    )
+
+    result = project.ltm()
+    result.assert_outcomes(errors=1, deselected=1)
+    result.stdout.fnmatch_lines(["*Talks is a unittest.TestCase*"])
+    project.pytest().assert_outcomes(passed=1, failed=1)
+
+
+def test_a_hook_that_raises_is_one_sentence(project: Project) -> None:
+    project.conftest("def pytest_ltm_make_agent(config, spec): raise LookupError('no key')")
+    text = _refused(project, "--ltm-suite=standard")
+    assert "pytest_ltm_make_agent raised for 'echo': LookupError: no key" in text
+    assert "conftest.py:1" in text
+
+
+def test_a_report_that_cannot_be_written_is_refused(project: Project) -> None:
+    project.file("", "file.txt")
+    text = _refused(project, "--ltm-suite=standard", "--ltm-report=file.txt/report.html")
+    assert "--ltm-report: cannot write" in text
+
+
+def test_paths_of_the_configuration_begin_at_the_root_folder(
+    project: Project, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
+) -> None:
+    project.file(SUITE, "own.ltm-suite.yml")
+    project.file("[pytest]\nltm_suite = own.ltm-suite.yml\nltm_report = out/report.html\n", "pytest.ini")
+    monkeypatch.chdir(pytester.mkdir("below"))
+
+    project.pytest("--ltm-agent=full").assert_outcomes(passed=1)
+
+    assert (pytester.path / "out" / "report.html").is_file()
+    assert not Path("out").exists()
+
+
+def test_definitions_of_a_run_bring_their_span(project: Project, pytester: pytest.Pytester) -> None:
+    project.file(SUITE.replace(", name: shades", ""), "own.ltm-suite.yml")
+    project.pytest("--ltm-agent=full", "--ltm-suite=own.ltm-suite.yml", "--ltm-span=3k").assert_outcomes(passed=1)
+    written = next(pytester.path.glob(".ltm/runs/*/full~3k~0/definitions"))
+
+    result = project.pytest("--ltm-agent=full", f"--ltm-definitions={written}", "-v")
+
+    result.stdout.fnmatch_lines(["*colours[[]full-3k-0-0] PASSED*"])
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 2), reason="older pytest takes one kind of native TOML value only")
+@pytest.mark.parametrize("span", ["300", '"300"'])
+def test_native_toml_may_give_text_or_numbers(project: Project, span: str) -> None:
+    project.file(GOOD)
+    project.file(f'[pytest]\nltm_span = {span}\nltm_examples = "2"\nltm_reply_timeout = 1.5\n', "pytest.toml")
+
+    result = project.pytest("--ltm-agent=echo", "--ltm-suite=none", "-v")
+
+    result.stdout.fnmatch_lines(["*test_good[[]echo-300-0-1]*"])
