@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._score import SCORINGS, Score, Scoring, Unscored
 from pytest_ltm.evaluators._published import Group, Row, score_row, spy_groups
-from pytest_ltm.evaluators._rules import SCORINGS, Scoring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ class Unscored:
 
 
 Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
-"""The rules that evaluators follow: ours, or those of a published version."""
+"""The rules that evaluators follow: `current` is our best, the others are the published deterministic ones."""
+
+SCORINGS: tuple[str, ...] = get_args(Scoring)
 
 Verdict: TypeAlias = "Score | Unscored"
 

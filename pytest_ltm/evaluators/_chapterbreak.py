@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Score
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm._score import Score, Scoring
+from pytest_ltm.evaluators._rules import check_scoring, last
 from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, words
 
 if TYPE_CHECKING:

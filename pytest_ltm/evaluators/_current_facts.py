@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Check, Score
+from pytest_ltm._score import Check, Score, Scoring
 from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._recollection import numbered
-from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm.evaluators._rules import check_scoring
 from pytest_ltm.evaluators._words import phrases, plain, snippet, stem, words
 
 if TYPE_CHECKING:

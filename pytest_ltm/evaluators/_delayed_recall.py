@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Check, Score
+from pytest_ltm._score import Check, Score, Scoring
 from pytest_ltm.evaluators._recollection import Recollection, recalled
-from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm.evaluators._rules import check_scoring
 from pytest_ltm.evaluators._words import snippet
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Check, Score
+from pytest_ltm._score import Check, Score, Scoring
 from pytest_ltm.evaluators._recollection import Recollection, numbered, recalled
-from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm.evaluators._rules import check_scoring
 from pytest_ltm.evaluators._words import snippet, words
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._score import Score, Unscored
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
+from pytest_ltm._score import Score, Scoring, Unscored
+from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, phrases, snippet, stem, words
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Score
+from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._directions import Leg, Point, read_legs, walk
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
+from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import snippet
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Score
+from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._directions import Leg, read_legs
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last, standing_in
+from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import joined, snippet
 
 if TYPE_CHECKING:

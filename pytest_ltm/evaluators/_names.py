@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._score import Score
+from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._rules import check_scoring, last
 from pytest_ltm.evaluators._words import joined, snippet, words
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Score
-from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm._score import Score, Scoring
+from pytest_ltm.evaluators._rules import check_scoring
 from pytest_ltm.evaluators._words import bare, has_phrase, joined, snippet
 
 if TYPE_CHECKING:

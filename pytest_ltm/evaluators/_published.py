@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_ltm._score import Score, Unscored
 
 if TYPE_CHECKING:
-    from pytest_ltm.evaluators._rules import Scoring
+    from pytest_ltm._score import Scoring
 
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]

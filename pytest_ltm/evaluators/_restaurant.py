@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._score import Check, Score, Unscored
+from pytest_ltm._score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._menu import FILLERS, Menu
 from pytest_ltm.evaluators._orders import read_order
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, standing_in
+from pytest_ltm.evaluators._rules import check_scoring, standing_in
 from pytest_ltm.evaluators._words import phrases, snippet, words
 
 if TYPE_CHECKING:

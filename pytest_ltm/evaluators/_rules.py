@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import ConfigurationError, did_you_mean
+from pytest_ltm._score import SCORINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._score import Score, Unscored
-
-Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
-"""`current`: our best rules; the others: the published deterministic rules of that branch."""
-
-SCORINGS: tuple[str, ...] = ("current", "v3.5", "paper")
 
 
 def check_scoring(scoring: str) -> None:

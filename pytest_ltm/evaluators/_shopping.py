@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_ltm._score import Score
+from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
-from pytest_ltm.evaluators._rules import Scoring, check_scoring, last
+from pytest_ltm.evaluators._rules import check_scoring, last
 from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, stem, words
 
 Item: TypeAlias = tuple[str, int]

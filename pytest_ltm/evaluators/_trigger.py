@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Check, Score
+from pytest_ltm._score import Check, Score, Scoring
 from pytest_ltm.evaluators._rouge import rouge_l
-from pytest_ltm.evaluators._rules import Scoring, check_scoring
+from pytest_ltm.evaluators._rules import check_scoring
 from pytest_ltm.evaluators._words import bare, joined, plain, snippet, words
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import _suite
 from pytest_ltm._errors import AgentError, LtmError, did_you_mean, told
+from pytest_ltm._score import SCORINGS
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._specs import find, label_for, split_specs
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_ltm._score import Scoring
     from pytest_ltm.agents._adapt import AgentSource
 
-SCORINGS = ("current", "v3.5", "paper")
 ISOLATED = "isolated"
 Value = TypeVar("Value")
 
