@@ -26,7 +26,7 @@ from pytest_ltm.plugin._items import (
     label,
     marks_of,
 )
-from pytest_ltm.plugin._settings import ISOLATED
+from pytest_ltm.plugin._spans import ISOLATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from pytest_ltm._plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._scenario import Definition
 from pytest_ltm.plugin._collection import version_of
 from pytest_ltm.plugin._items import PARAMETERS, LtmItem, fixture_names
-from pytest_ltm.plugin._settings import span_of
+from pytest_ltm.plugin._spans import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm.plugin import _collection, _fixtures, _internals, _settings
+from pytest_ltm.plugin import _agents, _collection, _fixtures, _internals
 from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
 from pytest_ltm.plugin._played import PlayedConversation
 from pytest_ltm.plugin._progress import Progress
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from pytest_ltm._transcript import Exchange
+    from pytest_ltm.plugin._settings import Settings
 
 ConversationKey = tuple[str, ...]
 
@@ -25,12 +26,12 @@ ConversationKey = tuple[str, ...]
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
-    def __init__(self, config: pytest.Config, settings: _settings.Settings, selection: _collection.Selection) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, selection: _collection.Selection) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         option = config.option
         self.plays = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         """Whether anything is played: else nothing is written and no agent is made."""
-        self.sources = _settings.sources(config, settings) if self.plays else {}
+        self.sources = _agents.sources(config, settings) if self.plays else {}
         worker = getattr(config, "workerinput", {})
         self.folder = RunFolder(settings.ltm_dir, worker.get("ltm_run") or run_id())
         self.is_worker = bool(worker)
