@@ -2,7 +2,8 @@
 
 The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 4): a waiting example whose
 wait is over goes on first, then a new one starts; only if nobody can go on, time jumps, and only then filler talks.
-A decision costs O(1), a change O(log n).
+Where the conversation has a history (the dated sessions of a data set), it is told in the place of filler, and time
+jumps only as far as its dates have come. A decision costs O(1), a change O(log n).
 """
 
 from __future__ import annotations
@@ -39,6 +40,14 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell the next exchange of the history."""
+
+    number: int
+    """Which one, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fill:
     """Talk filler."""
 
@@ -51,7 +60,7 @@ class Finish:
     """Every example has ended, or lasts to the end of the conversation."""
 
 
-Decision: TypeAlias = "Start | Resume | Jump | Fill | Finish"
+Decision: TypeAlias = "Start | Resume | Jump | Tell | Fill | Finish"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +70,22 @@ class Entry:
     scenario: str
     incompatible: frozenset[str] = frozenset()
     """Names of scenarios that must never be open together with it."""
+    together: bool = False
+    """Whether examples of its own scenario may be open together with it."""
 
 
 class Agenda:
-    """The examples of one conversation: who may start, who waits for what, who is listening."""
+    """The examples of one conversation: who may start, who waits for what, who is listening.
 
-    def __init__(self, entries: Sequence[Entry], *, now: datetime, position: int = 0) -> None:
+    `history`: the dates of the exchanges to be told, in their order, none earlier than the one before.
+    """
+
+    def __init__(
+        self, entries: Sequence[Entry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+    ) -> None:
         self._entries = entries
         self._position, self._now = position, now
+        self._history, self._told = history, 0
         self._foes = _foes(entries)
         self._blockers = dict.fromkeys(self._foes, 0)
         """How many open examples keep a scenario from starting."""
@@ -80,12 +97,13 @@ class Agenda:
         """A heap of the heads of queues; the top may start, those below it may be blocked."""
         heapq.heapify(self._candidates)
         self._unmet: dict[int, int] = {}
-        """How many of its two targets a waiting example has still to reach."""
+        """How many of its targets a waiting example has still to reach."""
         self._targets: dict[int, tuple[int, datetime]] = {}
         self._ready: list[tuple[int, datetime, int]] = []
         """A heap of those whose wait is over, in the order in which they go on."""
         self._by_tokens: list[tuple[int, int]] = []
         self._by_time: list[tuple[datetime, int]] = []
+        self._by_told: list[tuple[int, int]] = []
         self._listeners = 0
         """Watchers that count replies and have not spoken yet."""
 
@@ -95,12 +113,12 @@ class Agenda:
             return Resume(self._ready[0][2])
         if self._candidates:
             return Start(self._candidates[0])
+        if self._tells_next():
+            return Tell(self._told)
         if self._by_time:
             return Jump(self._by_time[0][0])
-        if self._listeners:
-            return Fill(0)
-        if self._by_tokens:
-            return Fill(self._by_tokens[0][0] - self._position)
+        if self._listeners or self._by_tokens:
+            return Fill(0 if self._listeners else self._by_tokens[0][0] - self._position)
         return Finish()
 
     def start(self, lane: int) -> None:
@@ -111,6 +129,8 @@ class Agenda:
         self._queues[scenario].popleft()
         for foe in self._foes[scenario]:
             self._blockers[foe] += 1
+        if scenario not in self._foes[scenario] and self._queues[scenario]:
+            heapq.heappush(self._candidates, self._queues[scenario][0])
         self._drop_blocked()
 
     def end(self, lane: int) -> None:
@@ -121,14 +141,21 @@ class Agenda:
                 heapq.heappush(self._candidates, self._queues[foe][0])
         self._drop_blocked()
 
-    def suspend(self, lane: int, *, tokens: int, time: datetime) -> None:
-        """The example waits until the conversation has reached both targets."""
-        unmet = (tokens > self._position) + (time > self._now)
+    def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
+        """The example waits until the conversation has reached all targets.
+
+        `told`: so many exchanges of the history; ValueError beyond its end.
+        """
+        if told > len(self._history):
+            raise ValueError(f"the history has {len(self._history)} exchanges, not {told}")
+        unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:
             heapq.heappush(self._by_tokens, (tokens, lane))
         if time > self._now:
             heapq.heappush(self._by_time, (time, lane))
+        if told > self._told:
+            heapq.heappush(self._by_told, (told, lane))
         if not unmet:
             heapq.heappush(self._ready, (tokens, time, lane))
 
@@ -137,6 +164,12 @@ class Agenda:
         if not self._ready or self._ready[0][2] != lane:
             raise ValueError(f"it is not the turn of lane {lane}")
         heapq.heappop(self._ready)
+
+    def tell(self) -> None:
+        """The next exchange of the history has been told."""
+        self._told += 1
+        while self._by_told and self._by_told[0][0] <= self._told:
+            self._met(heapq.heappop(self._by_told)[1])
 
     def listen(self, change: int) -> None:
         """`change` more (or fewer) watchers count replies."""
@@ -149,6 +182,12 @@ class Agenda:
             self._met(heapq.heappop(self._by_tokens)[1])
         while self._by_time and self._by_time[0][0] <= now:
             self._met(heapq.heappop(self._by_time)[1])
+
+    def _tells_next(self) -> bool:
+        """Return whether somebody waits, history is left, and its date comes before the nearest time wait."""
+        if self._told == len(self._history) or not (self._by_told or self._by_time or self._by_tokens):
+            return False
+        return not self._by_time or self._history[self._told] < self._by_time[0][0]
 
     def _met(self, lane: int) -> None:
         self._unmet[lane] -= 1
@@ -167,9 +206,11 @@ class Agenda:
 
 
 def _foes(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
-    """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe."""
-    foes: dict[str, set[str]] = {entry.scenario: {entry.scenario} for entry in entries}
+    """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe unless it says."""
+    foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
     for entry in entries:
+        if not entry.together:
+            foes[entry.scenario].add(entry.scenario)
         for other in entry.incompatible & foes.keys():
             foes[entry.scenario].add(other)
             foes[other].add(entry.scenario)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ltm._scheduler import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start
+from pytest_ltm._scheduler import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +19,11 @@ class NaiveAgenda:
     entries: Sequence[Entry]
     now: datetime
     position: int = 0
+    history: Sequence[datetime] = ()
+    told: int = 0
     fresh: set[int] = field(default_factory=set)
     open: set[int] = field(default_factory=set)
-    waiting: dict[int, tuple[int, datetime]] = field(default_factory=dict)
+    waiting: dict[int, tuple[int, datetime, int]] = field(default_factory=dict)
     listeners: int = 0
 
     def __post_init__(self) -> None:
@@ -30,27 +32,31 @@ class NaiveAgenda:
     def decide(self) -> Decision:
         over = [
             (tokens, time, lane)
-            for lane, (tokens, time) in self.waiting.items()
-            if tokens <= self.position and time <= self.now
+            for lane, (tokens, time, told) in self.waiting.items()
+            if tokens <= self.position and time <= self.now and told <= self.told
         ]
         if over:
             return Resume(min(over)[2])
         startable = [lane for lane in self.fresh if not any(self.rivals(lane, other) for other in self.open)]
         if startable:
             return Start(min(startable))
-        times = [time for _, time in self.waiting.values() if time > self.now]
+        times = [time for _, time, _ in self.waiting.values() if time > self.now]
+        if self.waiting and self.told < len(self.history):
+            following = self.history[self.told]
+            if not any(time <= following for time in times):
+                return Tell(self.told)
         if times:
             return Jump(min(times))
-        if self.listeners:
-            return Fill(0)
-        targets = [tokens for tokens, _ in self.waiting.values() if tokens > self.position]
-        if targets:
-            return Fill(min(targets) - self.position)
+        targets = [tokens for tokens, _, _ in self.waiting.values() if tokens > self.position]
+        if self.listeners or targets:
+            return Fill(0 if self.listeners else min(targets) - self.position)
         return Finish()
 
     def rivals(self, one: int, other: int) -> bool:
         first, second = self.entries[one].scenario, self.entries[other].scenario
-        return first == second or self.named(first, second) or self.named(second, first)
+        if first == second and not all(e.together for e in self.entries if e.scenario == first):
+            return True
+        return self.named(first, second) or self.named(second, first)
 
     def named(self, scenario: str, other: str) -> bool:
         return any(entry.scenario == scenario and other in entry.incompatible for entry in self.entries)
@@ -62,8 +68,11 @@ class NaiveAgenda:
     def end(self, lane: int) -> None:
         self.open.remove(lane)
 
-    def suspend(self, lane: int, *, tokens: int, time: datetime) -> None:
-        self.waiting[lane] = (tokens, time)
+    def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
+        self.waiting[lane] = (tokens, time, told)
+
+    def tell(self) -> None:
+        self.told += 1
 
     def resume(self, lane: int) -> None:
         del self.waiting[lane]
@@ -78,9 +87,11 @@ class NaiveAgenda:
 class Compared(Agenda):
     """The real agenda, which must agree with the naive one at every decision."""
 
-    def __init__(self, entries: Sequence[Entry], *, now: datetime, position: int = 0) -> None:
-        super().__init__(entries, now=now, position=position)
-        self.naive = NaiveAgenda(entries, now, position)
+    def __init__(
+        self, entries: Sequence[Entry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+    ) -> None:
+        super().__init__(entries, now=now, position=position, history=history)
+        self.naive = NaiveAgenda(entries, now, position, history)
         self.decisions: list[Decision] = []
 
     def decide(self) -> Decision:
@@ -98,9 +109,13 @@ class Compared(Agenda):
         super().end(lane)
         self.naive.end(lane)
 
-    def suspend(self, lane: int, *, tokens: int, time: datetime) -> None:
-        super().suspend(lane, tokens=tokens, time=time)
-        self.naive.suspend(lane, tokens=tokens, time=time)
+    def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
+        super().suspend(lane, tokens=tokens, time=time, told=told)
+        self.naive.suspend(lane, tokens=tokens, time=time, told=told)
+
+    def tell(self) -> None:
+        super().tell()
+        self.naive.tell()
 
     def resume(self, lane: int) -> None:
         super().resume(lane)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm._clock import START
-from pytest_ltm._scheduler import Entry, Fill, Finish, Jump, Resume, Start
+from pytest_ltm._scheduler import Entry, Fill, Finish, Jump, Resume, Start, Tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NAMES = "abcde"
 
@@ -22,6 +25,8 @@ class Pause:
 
     tokens: int
     minutes: int
+    told: int = 0
+    """So many exchanges of the history, at most as many as there are."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,18 @@ class Talk:
 
 Move: TypeAlias = "Pause | Listen | Talk"
 moves: st.SearchStrategy[Move] = (
-    st.builds(Pause, st.integers(0, 30), st.integers(0, 5))
+    st.builds(Pause, st.integers(0, 30), st.integers(0, 5), st.integers(0, 6))
     | st.builds(Listen, st.integers(1, 3))
     | st.builds(Talk, st.integers(0, 20))
 )
 entries = st.builds(
-    Entry, scenario=st.sampled_from(NAMES), incompatible=st.frozensets(st.sampled_from(NAMES), max_size=2)
+    Entry,
+    scenario=st.sampled_from(NAMES),
+    incompatible=st.frozensets(st.sampled_from(NAMES), max_size=2),
+    together=st.booleans(),
 )
+histories = st.lists(st.integers(0, 9), max_size=5).map(sorted)
+"""The minutes at which exchanges of a history are dated."""
 plans = st.lists(st.tuples(entries, st.lists(moves, max_size=5)), max_size=8)
 overshoots = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
@@ -58,6 +68,7 @@ class Driver:
     agenda: Compared
     scripts: list[list[Move]]
     overshoots: list[int]
+    history: list[int]
     position: int = 0
     minutes: int = 0
 
@@ -65,7 +76,8 @@ class Driver:
         self.listening: list[int] = []
         self.fills = 0
         self.woken: list[tuple[int, int, int]] = []
-        self.targets: dict[int, tuple[int, int]] = {}
+        self.targets: dict[int, tuple[int, int, int]] = {}
+        self.told = 0
         self.ended: list[int] = []
 
     def run(self, most: int) -> None:
@@ -79,7 +91,8 @@ class Driver:
                 case Resume(lane):
                     self.agenda.resume(lane)
                     self.woken.append((lane, self.position, self.minutes))
-                    tokens, minutes = self.targets.pop(lane)
+                    tokens, minutes, told = self.targets.pop(lane)
+                    assert told <= self.told, "woken early"
                     assert tokens <= self.position, "woken early"
                     assert minutes <= self.minutes, "woken early"
                     self.play(lane)
@@ -87,9 +100,19 @@ class Driver:
                     assert to > START + timedelta(minutes=self.minutes), "a jump that goes nowhere"
                     self.minutes = int((to - START) / timedelta(minutes=1))
                     self.advance()
+                case Tell(number):
+                    self.tell(number)
                 case Fill(tokens):
                     self.fill(tokens)
         raise AssertionError(f"no end after {most} decisions")
+
+    def tell(self, number: int) -> None:
+        assert number == self.told
+        self.minutes = max(self.minutes, self.history[number])
+        self.position += 3
+        self.told += 1
+        self.agenda.tell()
+        self.advance()
 
     def fill(self, tokens: int) -> None:
         assert tokens >= 0
@@ -110,9 +133,15 @@ class Driver:
                 case Listen(replies):
                     self.listening.append(replies)
                     self.agenda.listen(+1)
-                case Pause(tokens, minutes):
-                    target = self.targets[lane] = self.position + tokens, self.minutes + minutes
-                    self.agenda.suspend(lane, tokens=target[0], time=START + timedelta(minutes=target[1]))
+                case Pause(tokens, minutes, told):
+                    target = self.targets[lane] = (
+                        self.position + tokens,
+                        self.minutes + minutes,
+                        min(told, len(self.history)),
+                    )
+                    self.agenda.suspend(
+                        lane, tokens=target[0], time=START + timedelta(minutes=target[1]), told=target[2]
+                    )
                     return
         self.ended.append(lane)
         self.agenda.end(lane)
@@ -121,21 +150,22 @@ class Driver:
         self.agenda.advance(position=self.position, now=START + timedelta(minutes=self.minutes))
 
 
-def driven(plan: list[tuple[Entry, list[Move]]], overshoots: list[int]) -> Driver:
-    agenda = Compared([entry for entry, _ in plan], now=START)
-    driver = Driver(agenda, [list(script) for _, script in plan], overshoots)
+def driven(plan: list[tuple[Entry, list[Move]]], overshoots: list[int], history: Sequence[int] = ()) -> Driver:
+    dates = [START + timedelta(minutes=minutes) for minutes in history]
+    agenda = Compared([entry for entry, _ in plan], now=START, history=dates)
+    driver = Driver(agenda, [list(script) for _, script in plan], overshoots, list(history))
     waits = sum(isinstance(move, Pause) for _, script in plan for move in script)
     replies = sum(move.replies for _, script in plan for move in script if isinstance(move, Listen))
     # Each example starts once, each wait ends once, and takes at most one jump and one filler to end.
-    driver.run(most=len(plan) + 3 * waits + replies + 1)
+    driver.run(most=len(plan) + 3 * waits + replies + len(history) + 1)
     return driver
 
 
-@given(plans, overshoots)
+@given(plans, overshoots, histories)
 def test_every_decision_follows_the_rules_wakes_nobody_early_and_makes_progress(
-    plan: list[tuple[Entry, list[Move]]], overshoots: list[int]
+    plan: list[tuple[Entry, list[Move]]], overshoots: list[int], history: list[int]
 ) -> None:
-    driver = driven(plan, overshoots)
+    driver = driven(plan, overshoots, history)
     assert sorted(driver.ended) == list(range(len(plan)))
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pytest_ltm._clock import START
-from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start
+from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
@@ -201,3 +201,37 @@ def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_sea
         one.resume(decision.lane)
     # A heap of a thousand takes about ten comparisons (twice that when the smallest leaves) for each of its four uses.
     assert looked_at < scenarios * 4 * 2 * 10
+
+
+def test_history_is_told_in_the_place_of_filler() -> None:
+    one = Agenda([Entry(scenario="a")], now=START, history=[after(5), after(7)])
+    one.start(0)
+    one.suspend(0, tokens=100, time=START, told=1)
+    assert one.decide() == Tell(0)
+    one.tell()
+    assert one.decide() == Tell(1)
+    one.tell()
+    assert one.decide() == Fill(100)
+
+
+def test_a_time_wait_that_is_over_first_comes_before_the_history() -> None:
+    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    one.suspend(0, tokens=0, time=after(5))
+    assert one.decide() == Jump(after(5))
+
+
+def test_history_that_nobody_waits_for_is_not_told() -> None:
+    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    one.end(0)
+    assert one.decide() == Finish()
+
+
+def test_nobody_waits_for_more_history_than_there_is() -> None:
+    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    with pytest.raises(ValueError, match="1 exchanges, not 2"):
+        one.suspend(0, tokens=0, time=START, told=2)
+
+
+def test_examples_that_may_be_open_together_all_start() -> None:
+    one = Agenda([Entry(scenario="a", together=True)] * 3, now=START)
+    assert started(one, 0, 1).decide() == Start(2)
