@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         LtmInternalError,
         ScenarioError,
         TokenizerError,
+        TransientFault,
     )
     from pytest_ltm._filler import Filler, FillerExchange
     from pytest_ltm._handle import Ltm
@@ -53,6 +54,7 @@ __all__ = [
     "Score",
     "Step",
     "TokenizerError",
+    "TransientFault",
     "Unscored",
     "Usage",
     "Verdict",
@@ -65,7 +67,7 @@ __all__ = [
 _HOMES = {
     "_errors": (
         "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError LtmError LtmInternalError "
-        "ScenarioError TokenizerError"
+        "ScenarioError TokenizerError TransientFault"
     ),
     "_filler": "Filler FillerExchange",
     "_handle": "Ltm",

@@ -87,6 +87,11 @@ def stopwatch() -> float:
     return time.perf_counter()
 
 
+def sleep(seconds: float) -> None:
+    """Let real time pass: for the waits between two attempts. Ctrl-C ends it."""
+    time.sleep(seconds)
+
+
 def describe(duration: timedelta) -> str:
     """Return `2 days, 3:04:05` as people read it (never `timedelta.seconds`, which forgets the days)."""
     whole = timedelta(seconds=round(duration.total_seconds()))

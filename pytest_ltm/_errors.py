@@ -7,12 +7,16 @@ LtmError
  +- DatasetError         a data set file that cannot be read
  +- AgentError           something that cannot be used as an agent
  |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
+ |       +- TransientFault  it did not answer now, and may if asked again
  +- FillerError          a filler that cannot fill
+ +- JudgeError           a judge that could not tell, failed, or is not there
  +- TokenizerError       an encoding that is unknown or not available here
  +- LtmInternalError     our own bug
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class LtmError(Exception):
@@ -50,8 +54,30 @@ class AgentFault(AgentError):
         self.fatal = fatal
 
 
+class TransientFault(AgentFault):
+    """The agent did not take the message now and may take it if it is sent again: an adapter's own word for it.
+
+    `retry_after`: seconds that it asks to be left alone; None: it does not say.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class FillerError(LtmError):
     """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
+
+
+class JudgeError(LtmError):
+    """A judge that did not give a grade: never scored as a zero.
+
+    `cause`: "judge" if it failed, "unscored" if it could not tell, "requires" if there is none.
+    """
+
+    def __init__(self, message: str, *, cause: Literal["judge", "unscored", "requires"] = "judge") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class TokenizerError(LtmError):
