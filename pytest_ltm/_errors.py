@@ -8,6 +8,9 @@ LtmError
  +- AgentError           something that cannot be used as an agent
  |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
  |       +- TransientFault  it did not answer now, and may if asked again
+ +- ConversationOver     the conversation cannot go on: nothing more is sent in it
+ |   +- Divergence       it does not say again what its journal holds
+ |   +- DiskFault        the disk does not take what must be kept: the run ends
  +- FillerError          a filler that cannot fill
  +- JudgeError           a judge that could not tell, failed, or is not there
  +- TokenizerError       an encoding that is unknown or not available here
@@ -46,12 +49,13 @@ class AgentError(LtmError):
 class AgentFault(AgentError):
     """The agent did not answer a message; never scored as a zero.
 
-    `fatal` is true if the conversation cannot go on after it.
+    `fatal` is true if the conversation cannot go on after it. `interrupted`: it was stopped in the middle of
+    the message, so nobody knows what it remembers of it.
     """
 
-    def __init__(self, message: str, *, fatal: bool = False) -> None:
+    def __init__(self, message: str, *, fatal: bool = False, interrupted: bool = False) -> None:
         super().__init__(message)
-        self.fatal = fatal
+        self.fatal, self.interrupted = fatal, interrupted
 
 
 class TransientFault(AgentFault):
@@ -63,6 +67,18 @@ class TransientFault(AgentFault):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class ConversationOver(LtmError):
+    """The conversation cannot go on, through no fault of an example: what has not ended was not reached."""
+
+
+class Divergence(ConversationOver):
+    """A conversation that is being resumed does not say again what its journal holds."""
+
+
+class DiskFault(ConversationOver):
+    """The disk does not take what must be kept: the run ends before another message is sent."""
 
 
 class FillerError(LtmError):
