@@ -6,16 +6,18 @@ import contextlib
 import inspect
 import reprlib
 import weakref
+from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._errors import AgentError, told
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
 from pytest_ltm.agents._powers import powers, required, takes
-from pytest_ltm.agents._protocols import POWERS, Agent, Reply, Resettable
+from pytest_ltm.agents._protocols import POWERS, Agent, Configured, Reply, Resettable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["AgentSource", "powers", "source"]
 
@@ -27,13 +29,25 @@ class AgentSource:
 
     `serves_many` is false for an instance or function that can serve one conversation only; `refusal` is then
     the sentence for a run that has more, and "" otherwise. `owned` is true where `make` makes the agent, so
-    that whoever ends the conversation should also close it; a given instance belongs to its giver.
+    that whoever ends the conversation should also close it; a given instance belongs to its giver. `settings`
+    are those of an agent's file, and `unlimited` is true of an agent that may take as long as it likes.
     """
 
-    def __init__(self, produce: Callable[[], object], *, spec: str, refusal: str = "", owned: bool) -> None:
+    def __init__(
+        self,
+        produce: Callable[[], object],
+        *,
+        spec: str,
+        refusal: str = "",
+        owned: bool,
+        settings: Mapping[str, Any] | None = None,
+        unlimited: bool = False,
+    ) -> None:
         self.spec = spec
         self.refusal = refusal
         self.owned = owned
+        self.settings = settings
+        self.unlimited = unlimited
         self._produce = produce
         self._made: list[Callable[[], object]] = []
 
@@ -42,8 +56,10 @@ class AgentSource:
         """Whether more than one conversation can have an agent from here."""
         return not self.refusal
 
-    def make(self, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)) -> Agent:
-        """Return the agent for the next conversation.
+    def make(
+        self, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,), folder: Path | None = None
+    ) -> Agent:
+        """Return the agent for the next conversation, which may leave files for people in that `folder`.
 
         What was handed out before is reset first. Raises AgentError, with the cause chained, for whatever goes
         wrong in foreign code, except `fatal` exceptions, which pass.
@@ -54,7 +70,24 @@ class AgentSource:
             self._put_back(agent, fatal)
         else:
             self._remember(made)
+        if folder is not None and type(made).__module__ == "pytest_ltm.agents._command":
+            cast(Any, made).ltm_folder(folder)
         return agent
+
+    def configuration(
+        self, agent: Agent, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+    ) -> Mapping[str, Any] | None:
+        """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
+
+        Raises AgentError for whatever goes wrong in foreign code, and for what is no mapping.
+        """
+        if "Configured" not in powers(agent):
+            return self.settings
+        what = "could not tell its configuration()"
+        told_by_it = self._guarded(what, lambda: _settled(cast(Configured, agent).configuration(), "it"), fatal)
+        if not isinstance(told_by_it, Mapping):
+            raise AgentError(f"agent {self.spec!r}: configuration() returned {_kind(told_by_it)}, not a mapping")
+        return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
 
     def _put_back(self, agent: Agent, fatal: tuple[type[BaseException], ...]) -> None:
         having = powers(agent)
@@ -83,7 +116,9 @@ class AgentSource:
                 self._made.append(lambda: made)
 
 
-def source(given: object, *, spec: str) -> AgentSource:
+def source(
+    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False
+) -> AgentSource:
     """Return the source of agents that `given` stands for.
 
     A class or a callable that needs no argument is called for each conversation; an object with `reply` or a
@@ -91,14 +126,15 @@ def source(given: object, *, spec: str) -> AgentSource:
     Stateless. Raises AgentError for anything else.
     """
     if isinstance(given, type):
-        return AgentSource(_class(given, spec), spec=spec, owned=True)
+        return AgentSource(_class(given, spec), spec=spec, owned=True, settings=settings, unlimited=unlimited)
     factory = _factory(given, spec)
     if factory is not None:
-        return AgentSource(factory, spec=spec, owned=True)
+        return AgentSource(factory, spec=spec, owned=True, settings=settings, unlimited=unlimited)
     agent = _agent(given, spec)
     many = powers(agent) & {"Resettable", "Stateless"}
     kind = "one object" if hasattr(given, "reply") else "one function"
-    return AgentSource(lambda: given, spec=spec, owned=False, refusal="" if many else _refusal(spec, kind))
+    refusal = "" if many else _refusal(spec, kind)
+    return AgentSource(lambda: given, spec=spec, owned=False, refusal=refusal, settings=settings, unlimited=unlimited)
 
 
 class _Function:
@@ -172,13 +208,13 @@ def _class(given: type, spec: str) -> Callable[[], object]:
     return given
 
 
-def _settled(made: object) -> object:
-    """Return what was made, if it is not still to be awaited."""
+def _settled(made: object, who: str = "the factory") -> object:
+    """Return what `who` returned, if it is not still to be awaited."""
     if not inspect.isawaitable(made):
         return made
     if inspect.iscoroutine(made):
         made.close()  # else Python warns about it, out of nowhere
-    raise TypeError("the factory returned an awaitable. Make it a plain function; reply may be async")
+    raise TypeError(f"{who} returned an awaitable. Make it a plain function; reply may be async")
 
 
 def _run(reset: Callable[[], object]) -> None:

@@ -18,7 +18,6 @@ from pytest_ltm._records import json_text
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
-from pytest_ltm.agents._protocols import Configured
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
@@ -81,19 +80,20 @@ class PlayedConversation:
 
     def _conversation(self, filler: Filler) -> Conversation:
         self._write_plan()
-        gone = ""
+        gone, settings = "", None
+        fatal = (KeyboardInterrupt, pytest.exit.Exception)
         try:
-            agent = self._source.make(fatal=(KeyboardInterrupt, pytest.exit.Exception))
+            agent = self._source.make(fatal=fatal, folder=self._folder)
+            settings = self._source.configuration(agent, fatal=fatal)
         except LtmError as error:
             agent, gone = _NoAgent(), f"the agent cannot be made: {error}"
         speaker = Speaker(
             agent,
-            timeout=self._settings.reply_timeout,
-            fatal=(KeyboardInterrupt, pytest.exit.Exception),
+            timeout=None if self._source.unlimited else self._settings.reply_timeout,
+            fatal=fatal,
             name=self.place.agent,
             owned=self._source.owned,
         )
-        settings = agent.configuration() if isinstance(agent, Configured) else None
         self._agent_fingerprint = agent_fingerprint(self._source.spec, settings)
         journal = Journal.at(self._folder / "journal.jsonl")
         timings = Timings.at(self._folder / "timings.jsonl")
