@@ -1,4 +1,4 @@
-"""Means, totals and their spread. Rows without a score are in none of them: they are not zeros."""
+"""Means, totals and their spread."""
 
 from __future__ import annotations
 

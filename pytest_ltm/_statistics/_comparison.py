@@ -1,0 +1,246 @@
+"""Is the later run worse? One difference, with its interval, its chance, and the smallest one that could be seen."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from dataclasses import dataclass
+from math import ceil, fsum, log2, sqrt
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pytest_ltm._statistics._flips import DRAWS, Unit, flips
+from pytest_ltm._statistics._intervals import LEVEL, Interval, holm, t_quantile
+from pytest_ltm._statistics._totals import FULL_MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._statistics._pairs import Pair
+
+ALPHA = 0.05
+"""The chance of a false alarm that a gate takes, unless another is asked for."""
+POWER = 0.8
+"""The chance to see a real drop that `detectable` is about."""
+
+UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
+"""What is taken for independent of the rest, given the agent: whole conversations; the examples of a scenario in one
+conversation; or single examples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a later run has over an earlier one, on the examples that both have a score for.
+
+    Whatever cannot be told is None, and `reason` says why.
+    """
+
+    difference: float | None
+    """Later less earlier: the mean over scenarios of the mean over their pairs; below 0 the later one lost."""
+    interval: Interval | None
+    """Where the difference lies at `level`; None if there are too few units, or no pair differs."""
+    p: float | None
+    """How often equally good agents differ at least as much, either way."""
+    p_drop: float | None
+    """How often equally good agents lose at least as much: what a gate looks at."""
+    p_gain: float | None
+    detectable: float | None
+    """The smallest drop that the one-sided test at `alpha` sees with probability `power`; None beyond 1."""
+    pairs: int
+    better: int
+    worse: int
+    kind: UnitKind
+    units: int
+    """How many independent units of that kind the pairs make."""
+    level: float
+    alpha: float
+    power: float
+    reason: str = ""
+    """Why nothing can be told; "" where it can."""
+    adjusted: float | None = None
+    """`p_drop` after Holm's correction, where the comparison is one of several that are listed together."""
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether these pairs could show a drop at all."""
+        return not self.reason
+
+    @property
+    def identical(self) -> bool:
+        """Whether no pair differs."""
+        return self.pairs > 0 and not self.better and not self.worse
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the later run is worse by more than chance explains at `alpha`."""
+        p = self.p_drop if self.adjusted is None else self.adjusted
+        return self.can_tell and p is not None and p <= self.alpha
+
+
+def compare(
+    pairs: Sequence[Pair],
+    *,
+    rng: random.Random | None = None,
+    level: float = LEVEL,
+    alpha: float = ALPHA,
+    power: float = POWER,
+    kind: UnitKind | None = None,
+    draws: int = DRAWS,
+) -> Comparison:
+    """Compare two runs; the order of the pairs changes nothing, and swapping the runs only the signs.
+
+    The difference is that of `total` and `accuracy`: every scenario counts the same. The scenarios are taken as
+    they are, both runs play the same ones; chance is what the agent says. So the unit that may have had the other
+    sign is a conversation, where there are enough of them (six for a level of 95 %); else the examples of a
+    scenario in one conversation together, which supposes that nothing befell a whole conversation. `kind`
+    chooses otherwise. `rng` defaults to a fixed seed, so that equal runs get equal answers.
+    """
+    chosen = kind or unit_kind(pairs, level)
+    units = units_of(pairs, chosen)
+    reason = _too_little(len(pairs), len(units), chosen, alpha)
+    found = flips(units, rng or random.Random(0), draws) if units and not reason else None
+    gains = [pair.gain for pair in pairs]
+    better, worse = sum(gain > _NOISE for gain in gains), sum(gain < -_NOISE for gain in gains)
+    return Comparison(
+        difference=_mean(units, differs=bool(better or worse)),
+        interval=found.interval(level) if found and (better or worse) else None,
+        p=found.p if found else None,
+        p_drop=found.p_drop if found else None,
+        p_gain=found.p_gain if found else None,
+        detectable=None if reason else _detectable(units, alpha, power),
+        pairs=len(pairs),
+        better=better,
+        worse=worse,
+        kind=chosen,
+        units=len(units),
+        level=level,
+        alpha=alpha,
+        power=power,
+        reason=reason,
+    )
+
+
+def compare_scenarios(
+    pairs: Sequence[Pair],
+    *,
+    rng: random.Random | None = None,
+    level: float = LEVEL,
+    alpha: float = ALPHA,
+    power: float = POWER,
+) -> dict[str, Comparison]:
+    """Compare scenario by scenario, by name; `adjusted` holds Holm's correction over all that are listed.
+
+    A scenario with so few units that even unanimous ones could not stand out among so many scenarios cannot be
+    told; it still counts as one of them.
+    """
+    chance = rng or random.Random(0)
+    names = sorted({pair.scenario for pair in pairs})
+    one_of = alpha / max(1, len(names))
+    kind = unit_kind(pairs, level)
+    found = {
+        name: compare(
+            [pair for pair in pairs if pair.scenario == name],
+            rng=chance, level=level, alpha=one_of, power=power, kind=kind,
+        )
+        for name in names
+    }  # fmt: skip
+    adjusted = holm([1.0 if each.p_drop is None else each.p_drop for each in found.values()])
+    return {
+        name: dataclasses.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
+        for (name, each), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def paired_bootstrap(
+    pairs: Sequence[Pair], *, rng: random.Random, level: float = LEVEL, draws: int = DRAWS
+) -> Interval | None:
+    """Return the interval of the mean difference by the wild cluster bootstrap; None where it cannot be told.
+
+    Clustered as in `compare`, and the same interval (Cameron, Gelbach and Miller, 2008; inverted as in Hartigan, 1969).
+    """
+    return compare(pairs, rng=rng, level=level, draws=draws).interval
+
+
+def sign_flip(pairs: Sequence[Pair], *, rng: random.Random, draws: int = DRAWS) -> float | None:
+    """Return the two-sided chance of the mean difference, clustered as in `compare`; None where it cannot be told."""
+    return compare(pairs, rng=rng, draws=draws).p
+
+
+def minimum_detectable_effect(
+    pairs: Sequence[Pair], level: float = ALPHA, power: float = POWER, kind: UnitKind | None = None
+) -> float | None:
+    """Return the smallest drop that a one-sided test at `level` sees with probability `power`; None beyond 1.
+
+    (t at 1 - level + t at power) times the standard error of the difference over n units, with n - 1 degrees of
+    freedom (Bloom, 1995). Where no pair differs the scatter is not 0 but unknown: then it is that of as large a
+    share of differing units as n equal ones leave possible at `level` (the exact binomial bound 1 - level^(1/n)),
+    each by a whole point.
+    """
+    return compare(pairs, alpha=level, power=power, kind=kind).detectable
+
+
+def unit_kind(pairs: Sequence[Pair], level: float = LEVEL) -> UnitKind:
+    """Return the unit of a comparison: conversations where they are enough, else scenarios in them."""
+    conversations = {(pair.span_label, pair.trial) for pair in pairs}
+    return "conversation" if len(conversations) >= enough((1 - level) / 2) else "scenario"
+
+
+def enough(alpha: float) -> int:
+    """Return how many units a one-sided test needs at least: 2^-n <= alpha; two, to have any scatter."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"a level lies between 0 and 1, not {alpha!r}")
+    return max(2, ceil(log2(1 / alpha) - _NOISE))
+
+
+def units_of(pairs: Sequence[Pair], kind: UnitKind) -> list[Unit]:
+    """Return the units with the weights that make their sum the mean over scenarios; sorted by their keys."""
+    counts: dict[str, int] = {}
+    for pair in pairs:
+        counts[pair.scenario] = counts.get(pair.scenario, 0) + 1
+    members: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for pair in pairs:
+        weight = 1 / (len(counts) * counts[pair.scenario])
+        members.setdefault(_unit(pair, kind), []).append((weight * pair.gain, weight))
+    return [
+        Unit(fsum(gain for gain, _ in members[key]), fsum(weight for _, weight in members[key]))
+        for key in sorted(members)
+    ]
+
+
+_NOISE = 1 - FULL_MARKS
+
+
+def _unit(pair: Pair, kind: UnitKind) -> tuple[str, ...]:
+    conversation = (pair.span_label, pair.trial)
+    if kind == "conversation":
+        return conversation
+    return (*conversation, pair.scenario, *((pair.example,) if kind == "example" else ()))
+
+
+def _mean(units: Sequence[Unit], *, differs: bool) -> float | None:
+    if not units:
+        return None
+    return fsum(unit.gain for unit in units) if differs else 0.0
+
+
+def _too_little(pairs: int, units: int, kind: UnitKind, alpha: float) -> str:
+    if not pairs:
+        return "no example has a score in both runs"
+    needed = enough(alpha)
+    if units >= needed:
+        return ""
+    what = {"conversation": "conversation", "scenario": "scenario in a conversation", "example": "example"}[kind]
+    return (
+        f"{units} independent {'unit' if units == 1 else 'units'} (each {what}) cannot show a drop at a level of "
+        f"{alpha:.3g}: it takes at least {needed}"
+    )
+
+
+def _detectable(units: Sequence[Unit], alpha: float, power: float) -> float | None:
+    count = len(units)
+    mean = fsum(unit.gain for unit in units)
+    squares = fsum((unit.gain - unit.weight * mean) ** 2 for unit in units)
+    if squares < _NOISE**2:
+        squares = (1 - alpha ** (1 / count)) * fsum(unit.weight**2 for unit in units)
+    error = sqrt(squares * count / (count - 1))
+    drop = (t_quantile(1 - alpha, count - 1) + t_quantile(power, count - 1)) * error
+    return drop if drop <= 1 else None
