@@ -1,0 +1,164 @@
+"""Reading LongMemEval files: oracle, S and M, older and cleaned, one record in memory at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import DatasetError, DefinitionError, did_you_mean
+from pytest_ltm._fields import Field
+from pytest_ltm.datasets.longmemeval._schema import TYPES, Record, Session, Turn, read_date
+from pytest_ltm.datasets.longmemeval._slices import slices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+KNOWN_FILES: Mapping[str, str] = {
+    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
+}
+"""SHA-256 -> which file that is."""
+_REQUIRED = (
+    "question_id", "question_type", "question", "answer", "question_date", "haystack_dates", "haystack_sessions",
+)  # fmt: skip
+_PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a record stands in its file, and what it is selected by."""
+
+    id: str
+    type: str
+    start: int
+    """In bytes."""
+    end: int
+
+
+class LongMemEvalFile:
+    """A file of records; only their places are kept in memory.
+
+    Raises DatasetError for a truncated file, an unknown type, and ids that repeat.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries = tuple(self._entry(start, end) for start, end in slices(path))
+        for name, count in Counter(entry.id for entry in self.entries).items():
+            if count > 1:
+                raise DatasetError(f"{path}: {count} records have the question_id {name!r}")
+        self._by_id = {entry.id: entry for entry in self.entries}
+
+    def record(self, question_id: str) -> Record:
+        """Return one record; DatasetError names file, record and field of what is wrong with it."""
+        entry = self._by_id.get(question_id)
+        if entry is None:
+            raise DatasetError(f"{self.path}: no record {question_id!r}.{did_you_mean(question_id, self._by_id)}")
+        try:
+            return read_record(Field(self._json(entry.start, entry.end), f"{self.path}: {question_id}"))
+        except DefinitionError as error:
+            raise DatasetError(str(error)) from error
+
+    def records(self) -> Iterator[Record]:
+        """Yield all records, one after the other."""
+        return (self.record(entry.id) for entry in self.entries)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file, which takes a moment for a large one."""
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def _entry(self, start: int, end: int) -> Entry:
+        data = self._json(start, end)
+        try:
+            fields = Field(data, f"{self.path}: record at byte {start:,}").mapping(required=_REQUIRED)
+            name, kind = fields["question_id"].text(), fields["question_type"].text()
+        except DefinitionError as error:
+            raise DatasetError(str(error)) from error
+        if kind not in TYPES:
+            raise DatasetError(
+                f"{self.path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} "
+                f"Known are {', '.join(TYPES)}"
+            )
+        return Entry(name, kind, start, end)
+
+    def _json(self, start: int, end: int) -> Any:
+        with self.path.open("rb") as file:
+            file.seek(start)
+            raw = file.read(end - start)
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            raise DatasetError(f"{self.path}: record at byte {start:,}: not JSON: {error}") from error
+
+
+def read_record(top: Field) -> Record:
+    """Return the record that stands at a place in a file; DefinitionError for what is wrong with it."""
+    fields = top.mapping(required=_REQUIRED)
+    lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
+    if len({len(items) for items in lists.values()}) > 1:
+        lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
+        raise top.fault(f"parallel lists of different length: {lengths}.")
+    if not isinstance(fields["answer"].value, (str, int, float)):
+        raise fields["answer"].error("a text or a number")
+    sessions = _sessions(lists)
+    at = read_date(fields["question_date"].text())
+    if at is None:
+        raise fields["question_date"].error("a date such as '2023/05/30 (Tue) 23:40'")
+    cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
+    return Record(
+        id=fields["question_id"].text(),
+        type=fields["question_type"].text(),
+        question=fields["question"].text(),
+        answer=str(fields["answer"].value),
+        when=fields["question_date"].text(),
+        at=at,
+        sessions=sessions,
+        answer_sessions=cited,
+        notes=tuple(_notes(sessions, cited, at)),
+    )
+
+
+def _sessions(lists: Mapping[str, list[Field]]) -> tuple[Session, ...]:
+    dates, said = lists["haystack_dates"], lists["haystack_sessions"]
+    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    names = given or [f"session_{number}" for number in range(len(said))]
+    sessions = [_session(name, date, turns) for name, date, turns in zip(names, dates, said, strict=True)]
+    return tuple(sorted(sessions, key=lambda session: session.at))
+
+
+def _session(name: str, date: Field, turns: Field) -> Session:
+    when = date.text()
+    at = read_date(when)
+    if at is None:
+        raise date.error("a date such as '2023/05/30 (Tue) 23:40'")
+    return Session(name, when, at, tuple(map(_turn, turns.items("turns"))))
+
+
+def _turn(item: Field) -> Turn:
+    fields = item.mapping(required=("role", "content"))
+    role, content = fields["role"].value, fields["content"].value
+    if role not in {"user", "assistant"}:
+        raise fields["role"].error("'user' or 'assistant'")
+    if not isinstance(content, str):
+        raise fields["content"].error("a text")
+    return Turn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
+
+
+def _notes(sessions: tuple[Session, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
+    count = Counter(session.id for session in sessions)
+    absent = [name for name in cited if name not in count]
+    if absent:
+        yield f"its evidence is absent: no session {', '.join(absent)}"
+    twice = [name for name, times in count.items() if times > 1]
+    if twice:
+        yield f"the session {', '.join(twice)} is told more than once"
+    if sessions and sessions[-1].at > at:
+        yield "the question is dated before its last session"

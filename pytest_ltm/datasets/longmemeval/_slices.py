@@ -1,0 +1,50 @@
+"""Finding the records of a JSON list in a file of any size, without holding more than one."""
+
+from __future__ import annotations
+
+import mmap
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Whole strings are skipped in one go, so that brackets inside them do not count.
+_PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_LIST, _RECORD = 1, 2
+
+
+def slices(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield where each object of the file's list begins and ends, in bytes; DatasetError if it is cut off.
+
+    One pass, linear time, no memory but the operating system's own pages.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield from _slices(content, path)
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        reason = getattr(error, "strerror", None) or "it is empty"
+        raise DatasetError(f"{path}: cannot be read: {reason}") from error
+
+
+def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
+    depth = start = 0
+    for part in _PARTS.finditer(content):
+        change = _DEEPER.get(part[0], 0)
+        if change > 0:
+            depth += 1
+            if depth == _LIST and part[0] != b"[":
+                raise DatasetError(f"{path}: not a JSON list of records")
+            if depth == _RECORD:
+                start = part.start()
+        elif change < 0:
+            depth -= 1
+            if depth == _LIST:
+                yield start, part.end()
+            if depth == 0:
+                return
+    raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
