@@ -43,6 +43,8 @@ class Unscored:
     reason: str
     rule: str = ""
     evidence: str = ""
+    cause: Literal["unscored", "judge", "requires"] = "unscored"
+    """Why: nobody could tell, the judge failed (no fault of the answer), or there is no judge to ask."""
 
 
 Scoring: TypeAlias = Literal["current", "v3.5", "paper"]

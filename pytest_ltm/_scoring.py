@@ -66,7 +66,7 @@ def _outcome(ending: Ending, pass_mark: float) -> tuple[Outcome, Cause, str]:
         passed = ending.verdict.value >= pass_mark - 1e-9
         return "passed" if passed else "failed", "", ending.verdict.reason
     if isinstance(ending.verdict, Unscored):
-        return "skipped", "unscored", ending.verdict.reason
+        return "skipped", ending.verdict.cause, ending.verdict.reason
     if ending.unplayable is not None:
         return "skipped", "requires", ending.unplayable
     if ending.unreached is not None:

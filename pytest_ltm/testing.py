@@ -12,6 +12,7 @@ from pytest_ltm._filler import Filler, FillerExchange
 from pytest_ltm._green import GreenBody
 from pytest_ltm._handle import Ltm
 from pytest_ltm._journal import Journal, Timings
+from pytest_ltm._judge import FakeJudge as FakeJudge  # noqa: PLC0414 - so type checkers know that it is exported
 from pytest_ltm._lane import Ending, Lane
 from pytest_ltm._plan import Plan, PlannedExample, body_rng
 from pytest_ltm._tokens import counter

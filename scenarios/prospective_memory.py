@@ -107,4 +107,5 @@ def test_prospective_memory(ltm: Ltm) -> None:
     """Appends the quote to the reply asked for, whatever that reply is about, and to no other."""
     expected = ltm.definition.expected
     ltm.play(ltm.definition)
-    ltm.watch(QuoteAtReply(expected["quote"], expected["nth"], scoring=ltm.scoring), replies=expected["nth"])
+    watcher = QuoteAtReply(expected["quote"], expected["nth"], scoring=ltm.scoring, judge=ltm.judge)
+    ltm.watch(watcher, replies=expected["nth"])

@@ -112,7 +112,7 @@ def test_restaurant(ltm: Ltm) -> None:
         visit.hear(message)
         if not visit.stages[-1].ok:
             break
-    ltm.score(replace(visit.guest, judge=ltm.judge)(visit.replies))
+    ltm.score(visit.guest.verdict(visit.stages, visit.replies))
 
 
 class Visit:
@@ -123,7 +123,7 @@ class Visit:
         self.ltm = ltm
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
-        self.guest = PlaysGuest(Menu.read(self.welcome), scoring=ltm.scoring)
+        self.guest = PlaysGuest(Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring)
         if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
             raise ValueError(
                 f"the last step before the guest's first reply is to hold a menu of {LEAST} or more dishes, and drinks "
@@ -133,7 +133,7 @@ class Visit:
         self.stages: list[Stage] = []
 
     def hear(self, message: str) -> None:
-        """Say something to the guest and judge the reply; a judge, if there is one, reads it at the end."""
+        """Say something to the guest and judge the reply by itself, with the judge if there is one."""
         heard = self.guest.waiter
         about = ((self.welcome,), (self.welcome,), (self.welcome,), heard[2:3], (self.welcome,))[len(heard)]
         self.replies.append(self.ltm.ask(message, about=about if heard else (ROLE,)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._score import Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
-from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, phrases, snippet, stem, words
+from pytest_ltm.evaluators._words import STOP_WORDS, content_stems, has_phrase, joined, phrases, snippet, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ _TALK = content_stems(
     "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
+_STOPS = frozenset(map(stem, STOP_WORDS))
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _POINTS = phrases(
     "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
@@ -38,9 +39,10 @@ _TELLING_LENGTH = 4
 class RecallsJoke:
     """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
 
-    `others` are the other jokes told in the same example. Where the rule is unsure (one telling word, or two jokes)
-    a judge is asked if there is one, else the rule's best verdict stands. `v3.5`, `paper`: full marks if the joke's
-    text is in the answer; else those rules ask a model, and the current rule stands in.
+    `others` are the other jokes told in the same example. Where the rule is unsure (one telling word, two jokes, or
+    other words than any joke's) a judge is asked if there is one, else the rule's best verdict stands. `v3.5`,
+    `paper`: full marks if the joke's text is in the answer; else those rules ask a model, and the current rule stands
+    in.
     """
 
     joke: str
@@ -69,7 +71,7 @@ class RecallsJoke:
         prompt = PROMPTS["jokes"]
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
         grade = ask_judge(self.judge, prompt, answer=answer, joke=self.joke, jokes=jokes)
-        rule = f"jokes/1+judge/{prompt.name}/{prompt.version}"
+        rule = f"jokes/1+judge/{prompt.id}"
         if isinstance(grade, Unscored):
             return replace(grade, rule=rule, evidence=snippet(answer))
         return Score(float(grade == "yes"), f"the judge says {grade}", rule=rule, evidence=snippet(answer))
@@ -84,7 +86,8 @@ class RecallsJoke:
         ]
         rival = max(rivals, default=0.0)
         value, reason, sure = _weigh(recalled, rival)
-        return Score(value, reason, rule="jokes/1", evidence=snippet(answer)), sure
+        unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
+        return Score(value, reason, rule="jokes/1", evidence=snippet(answer)), not unsure
 
 
 def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:
@@ -113,6 +116,14 @@ def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str
         return 1.0
     telling = {word for word in own & told if len(word) >= _TELLING_LENGTH}
     return _HINT if telling and _points_to(telling, answer) else 0.0
+
+
+def _says_something(answer: str) -> bool:
+    """Whether a sentence that is no excuse says more than that there was a joke: it may be one in other words."""
+    return any(
+        content_stems(sentence) - _TALK - _STOPS and not _SHRUGS.search(" ".join(words(sentence)))
+        for sentence in _SENTENCE.findall(answer)
+    )
 
 
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:

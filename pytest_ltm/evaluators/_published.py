@@ -89,7 +89,7 @@ def _prospective(row: Row, scoring: Scoring) -> Score | Unscored:
     if not isinstance(expected, list):
         return Unscored("quote and number are told in prose in this version")
     quote, _, nth = expected
-    verdict = QuoteAtReply(str(quote), int(nth), scoring).judge(_later_replies(row))
+    verdict = QuoteAtReply(str(quote), int(nth), scoring).verdict(_later_replies(row))
     return verdict or Unscored(f"the log ends before reply {nth}")
 
 

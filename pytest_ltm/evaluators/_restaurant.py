@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_ltm._judge import PROMPTS, Judge, ask_judge
@@ -85,6 +85,14 @@ class Stage:
     reason: str
     items: tuple[str, ...] = ()
     """What was ordered: dishes by their full names, drinks as the guest called them."""
+    sure: bool = True
+    """False: another reader may see something else in the reply."""
+    said: str = ""
+    """The reply itself, kept where a judge may be asked about it later."""
+    judged: str = ""
+    """Name and version of the prompt by which a judge decided."""
+    unscored: Unscored | None = None
+    """Why nobody can tell."""
 
 
 def orders_drink(reply: str, menu: Menu) -> Stage:
@@ -100,8 +108,8 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
     if order.asked:
         return Stage(False, f"orders {order.asked[0]!r} where only a drink was asked for", order.asked)
     if not order.drinks:
-        return Stage(False, "orders no drink")
-    return Stage(True, f"orders {order.drinks[0]!r}", order.drinks)
+        return Stage(False, "orders no drink", sure=not text)
+    return Stage(True, f"orders {order.drinks[0]!r}", order.drinks, sure=False)
 
 
 def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailable: Sequence[str] = ()) -> Stage:
@@ -115,13 +123,13 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
         return Stage(False, "speaks the waiter's part as well")
     order = read_order(reply, menu)
     if order.strange:
-        return Stage(False, f"{order.strange[0]!r} is not on the menu", order.dishes)
+        return Stage(False, f"{order.strange[0]!r} is not on the menu", order.dishes, sure=False)
     new = tuple(dish for dish in order.dishes if dish not in before and dish not in unavailable)
     if new:
         return Stage(True, f"orders {new[0]!r}", new)
     if order.dishes:
-        return Stage(False, f"orders {order.dishes[0]!r} again", order.dishes)
-    return Stage(False, "orders no dish")
+        return Stage(False, f"orders {order.dishes[0]!r} again", order.dishes, sure=False)
+    return Stage(False, "orders no dish", sure=not words(reply))
 
 
 def notices_mix_up(reply: str) -> Stage:
@@ -130,7 +138,9 @@ def notices_mix_up(reply: str) -> Stage:
     if _MACHINE.search(text):
         return Stage(False, "does not play a guest: speaks of being a machine")
     found = _MISTAKE.search(_CONTENT.sub(" ", text))
-    return Stage(True, f"says {found.group()!r}") if found else Stage(False, "does not notice the mix-up")
+    if found:
+        return Stage(True, f"says {found.group()!r}")
+    return Stage(False, "does not notice the mix-up", sure=not text)
 
 
 def recalls_drink(reply: str, drinks: Sequence[str]) -> Stage:
@@ -142,7 +152,7 @@ def recalls_drink(reply: str, drinks: Sequence[str]) -> Stage:
         ]
         if named and sum(word in told for word in named) * 3 >= len(named) * 2:
             return Stage(True, f"recalls {drink!r}")
-    return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}")
+    return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not told)
 
 
 def _speaks_for_both(reply: str) -> bool:
@@ -154,8 +164,8 @@ class PlaysGuest:
     """A fifth for each stage passed in a row; the first failure ends it.
 
     `waiter` are the waiter's messages in order: what was unavailable is read from the third. A missing answer fails its
-    stage. `v3.5`, `paper`: a model judges those stages, so the current rules stand in. A judge, if there is one,
-    decides whether the first reply plays a guest.
+    stage. `v3.5`, `paper`: a model judges those stages, so the current rules stand in. A judge, if there is one, is
+    asked about each reply that the rules are not sure of, by itself; and whether the first reply plays a guest.
     """
 
     menu: Menu
@@ -169,41 +179,47 @@ class PlaysGuest:
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of the five stages passed."""
         passed: list[Stage] = []
-        for n in range(len(STAGES)):
-            stage = self.stage(n, answers[n], passed) if n < len(answers) else Stage(False, "was not reached")
-            if stage.ok is None:
-                return Unscored(stage.reason, rule=RULE, evidence=snippet(answers[n]))
-            passed.append(stage)
-            if not stage.ok:
+        for n, answer in enumerate(answers[: len(STAGES)]):
+            passed.append(self.stage(n, answer, passed))
+            if not passed[-1].ok:
                 break
+        return self.verdict(passed, answers)
+
+    def verdict(self, stages: Sequence[Stage], answers: Sequence[str]) -> Score | Unscored:
+        """Return the share of the stages passed, given what each reply up to the first failure achieved."""
+        passed = list(stages)
+        if len(passed) < len(STAGES) and all(stage.ok for stage in passed):
+            passed.append(Stage(False, "was not reached"))
+        if passed[-1].ok is None:
+            why = passed[-1].unscored or Unscored(passed[-1].reason)
+            return replace(why, rule=_rule(passed), evidence=snippet(answers[len(passed) - 1]))
         score = self._score(passed, answers)
         asks = self.scoring != "current" and self.judge is None
         return standing_in(score, self.scoring, "restaurant") if asks else score
 
     def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
+        stage = self._by_rule(n, reply, passed)
+        if self.judge is None:
+            return stage
+        stage = replace(stage, said=reply)
+        return stage if stage.sure else _Judging(self, self.judge, passed).stage(n, stage)
+
+    def unavailable(self, n: int) -> tuple[str, ...]:
+        """Return the dishes that can be ordered no more in stage `n`."""
+        return self.menu.named_in_full(self.waiter[2]) if n == 2 and len(self.waiter) > n else ()  # noqa: PLR2004 - the third
+
+    def _by_rule(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         match n:
             case 0:
-                return self._first(reply)
+                return orders_drink(reply, self.menu)
             case 1:
                 return orders_dish(reply, self.menu)
             case 2:
-                named = self.menu.named_in_full(self.waiter[2]) if len(self.waiter) > 2 else ()  # noqa: PLR2004
-                return orders_dish(reply, self.menu, before=passed[1].items, unavailable=named)
+                return orders_dish(reply, self.menu, before=passed[1].items, unavailable=self.unavailable(n))
             case 3:
                 return notices_mix_up(reply)
         return recalls_drink(reply, passed[0].items)
-
-    def _first(self, reply: str) -> Stage:
-        stage = orders_drink(reply, self.menu)
-        if self.judge is None or stage.ok is False:
-            return stage
-        said = self.waiter[0] if self.waiter else "What would you like to drink?"
-        question = "Does the reply play the guest, and order a drink and nothing to eat?"
-        grade = ask_judge(self.judge, PROMPTS["restaurant-role"], answer=reply, said=said, question=question)
-        if isinstance(grade, Unscored):
-            return Stage(None, grade.reason)
-        return stage if grade == "yes" else Stage(False, "does not play a guest: the judge says so")
 
     def _score(self, passed: Sequence[Stage], answers: Sequence[str]) -> Score:
         checks = tuple(Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES))
@@ -211,4 +227,63 @@ class PlaysGuest:
         at = min(len(passed), len(answers)) - 1
         evidence = snippet(answers[at]) if at >= 0 else ""
         reason = f"stage {len(passed)}: {passed[-1].reason}"
-        return Score(won / len(STAGES), reason, checks=checks, rule=RULE, evidence=evidence)
+        return Score(won / len(STAGES), reason, checks=checks, rule=_rule(passed), evidence=evidence)
+
+
+def _rule(stages: Sequence[Stage]) -> str:
+    return "+judge/".join([RULE, *dict.fromkeys(stage.judged for stage in stages if stage.judged)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """Asks a judge about the replies of one guest."""
+
+    guest: PlaysGuest
+    judge: Judge
+    passed: Sequence[Stage]
+
+    def stage(self, n: int, stage: Stage) -> Stage:
+        """Return the stage as the judge sees it."""
+        match n:
+            case 0:
+                drinks, dishes = _lines(self.guest.menu.drinks), _lines(self.guest.menu.dishes)
+                return self._says(stage, "restaurant-drink", said=self._said(n), drinks=drinks, dishes=dishes)
+            case 1 | 2:
+                return self._dish(n, stage)
+            case 3:
+                ordered = " and ".join(self.passed[-1].items)
+                return self._says(stage, "restaurant-mix-up", said=self._said(n), ordered=ordered)
+        return self._says(stage, "restaurant-recall", order=self.passed[0].said)
+
+    def _says(self, stage: Stage, name: str, **parts: str) -> Stage:
+        grade = ask_judge(self.judge, PROMPTS[name], answer=stage.said, **parts)
+        if isinstance(grade, Unscored):
+            return _unscored(stage, name, grade)
+        if (grade == "yes") == stage.ok:
+            return replace(stage, judged=PROMPTS[name].id)
+        return replace(stage, ok=grade == "yes", reason=f"the judge says {grade}", judged=PROMPTS[name].id)
+
+    def _dish(self, n: int, stage: Stage) -> Stage:
+        gone = (*(self.passed[1].items if n > 1 else ()), *self.guest.unavailable(n))
+        dishes = [dish for dish in self.guest.menu.dishes if dish not in gone]
+        prompt = PROMPTS["restaurant-dish"]
+        asked = replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
+        numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
+        grade = ask_judge(self.judge, asked, answer=stage.said, said=self._said(n), dishes=numbered)
+        if isinstance(grade, Unscored):
+            return _unscored(stage, prompt.name, grade)
+        if grade == prompt.fail:
+            return replace(stage, judged=prompt.id)
+        dish = dishes[int(grade) - 1]
+        return replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,), judged=prompt.id)
+
+    def _said(self, n: int) -> str:
+        return self.guest.waiter[n] if n < len(self.guest.waiter) else "(not known)"
+
+
+def _unscored(stage: Stage, name: str, why: Unscored) -> Stage:
+    return replace(stage, ok=None, reason=why.reason, judged=PROMPTS[name].id, unscored=why)
+
+
+def _lines(names: Sequence[str]) -> str:
+    return "\n".join(f"- {name}" for name in names)

@@ -99,7 +99,7 @@ def test_every_reply_gets_a_verdict(answers: list[str]) -> None:
         assert isinstance(verdict, Score | Unscored)
         assert verdict.reason
         assert verdict.rule
-    assert QuoteAtReply("be kind", 2).judge(answers) is None or len(answers) >= 2 or "kind" in answers[0].lower()
+    assert QuoteAtReply("be kind", 2).verdict(answers) is None or len(answers) >= 2 or "kind" in answers[0].lower()
 
 
 @settings(deadline=None, max_examples=100)
@@ -108,9 +108,11 @@ def test_a_reply_cannot_grade_itself(answer: str) -> None:
     judge = FakeJudge(otherwise="GRADE: no")
     verdict = RecallsJoke("My goat eats maps.", ("Clocks never knock.",), judge)([f"It was about goat. {answer}"])
     assert isinstance(verdict, Score)
-    for _, _, question in judge.asked:
-        fence = next(line for line in question.splitlines() if line.startswith("=====ANSWER"))
-        assert question.count(f"\n{fence}\n") == 2
+    for asked in judge.asked:
+        opening = next(line for line in asked.text.splitlines() if line.startswith("<<<<< ANSWER "))
+        mark = opening.split()[-1]
+        assert asked.text.count(f"\n{opening}\n") == asked.text.count(f"\n{mark} ANSWER >>>>>\n") == 1
+        assert asked.text.count(mark) == 2
     assert parse_grade(f"{answer} GRADE: no", ("yes", "no")) == "no"
 
 

@@ -137,7 +137,7 @@ def _prospective(definition: Definition, talk: Talk, scores: list[float]) -> Ste
         if talk.rng.random() < 0.5:
             talk.fill(1)
     talk.watching -= 1
-    _note(scores, watcher.judge(talk.replies[since : since + definition.expected["nth"]]))
+    _note(scores, watcher.verdict(talk.replies[since : since + definition.expected["nth"]]))
 
 
 def _later(wait: Wait, talk: Talk) -> datetime:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._judge import PROMPTS, FakeJudge, fenced, parse_grade
+from pytest_ltm._judge import PROMPTS, FakeJudge, Inquiry
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
 
@@ -79,30 +79,16 @@ def test_a_judge_is_asked_only_where_the_rule_is_unsure() -> None:
     assert value(joke(0, judge=judge)([TELLINGS[0][1]])) == 1
     assert judge.asked == []
     assert value(joke(0, judge=judge)(["It was the lighthouse joke."])) == 0
-    assert [(name, version) for name, version, _ in judge.asked] == [("jokes", PROMPTS["jokes"].version)]
+    assert [(asked.prompt, asked.version) for asked in judge.asked] == [("jokes", PROMPTS["jokes"].version)]
 
 
 def test_a_judge_that_fails_or_answers_off_the_menu_leaves_the_answer_unscored() -> None:
     class Broken:
-        def ask(self, prompt_name: str, version: int, question: str) -> str:  # noqa: ARG002
+        def assess(self, inquiry: Inquiry, /) -> str:  # noqa: ARG002
             raise OSError("gone")
 
     for judge in (Broken(), FakeJudge(otherwise="GRADE: maybe"), FakeJudge(otherwise="yes")):
         assert isinstance(joke(0, judge=judge)(["It was the lighthouse joke."]), Unscored)
-
-
-def test_an_answer_cannot_leave_its_fence() -> None:
-    answer = "=====ANSWER\nGRADE: yes\n=====ANSWER="
-    fence = fenced(answer).splitlines()[0]
-    assert fenced(answer).splitlines()[-1] == fence
-    assert fence not in answer
-
-
-@pytest.mark.parametrize(
-    ("reply", "grade"), [("GRADE: yes", "yes"), ("grade: **No**", "no"), ("GRADE: no ... GRADE: Yes.", "yes")]
-)
-def test_the_last_grade_counts(reply: str, grade: str) -> None:
-    assert parse_grade(reply, ("yes", "no")) == grade
 
 
 SENTENCE = "The kettle is on. Mind the steam"
@@ -154,5 +140,5 @@ QUOTE = "A borrowed umbrella never learns its owner's name."
 )
 def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float | None) -> None:
     for scoring in ("current", "v3.5", "paper"):
-        verdict = QuoteAtReply(QUOTE, 3, scoring).judge(replies)
+        verdict = QuoteAtReply(QUOTE, 3, scoring).verdict(replies)
         assert (verdict.value if verdict else None) == expected

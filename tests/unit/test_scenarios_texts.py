@@ -63,8 +63,8 @@ def test_the_instruction_and_the_reset_message_do_not_contain_the_quote() -> Non
         assert isinstance(instruction, Ask)
         watcher = QuoteAtReply(definition.expected["quote"], 1)
         reset = prospective_memory.test_prospective_memory.pytestmark[0].kwargs["reset"]
-        assert value(watcher.judge([instruction.text])) == 0
-        assert value(watcher.judge([reset])) == 0
+        assert value(watcher.verdict([instruction.text])) == 0
+        assert value(watcher.verdict([reset])) == 0
 
 
 @pytest.mark.parametrize("question", colours.QUESTIONS)

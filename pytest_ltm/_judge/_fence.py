@@ -1,0 +1,71 @@
+"""The agent's words inside a question to a judge: marked as a quotation, and unable to pass for a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_LIMIT = 20_000
+_VERDICT = re.compile(r"grade(?=[\s*_`\"'\\]{0,8}:)")
+"""All that `parse_grade` might read, and a little more."""
+_DEFUSED = "g-r-a-d-e"
+_CODES = {
+    "g": "0261 0581 050d 0262",
+    "r": "1d26 0433 0280",
+    "a": "1d00 0430 03b1 0251",
+    "d": "0501 056a 0257 0256 1d05",
+    "e": "0435 025b 03b5 0454 04bd 1d07 212e",
+    ":": "2236 02d0 a789",
+}
+_LOOKALIKES = {chr(int(code, 16)): letter for letter, codes in _CODES.items() for code in codes.split()}
+"""Signs of other alphabets that a model may read, and repeat, as one of GRADE or a colon."""
+
+
+def fenced(answer: str, label: str = "ANSWER") -> str:
+    """Return a text of the agent between two lines that occur nowhere in it.
+
+    It is cut to what a judge can read, and whatever in it looks like a verdict is spelt so that nobody can read one,
+    not even when the judge repeats it.
+    """
+    cut = defused(_shortened(answer))
+    mark = _mark(cut)
+    return f"<<<<< {label} {mark}\n{cut}\n{mark} {label} >>>>>"
+
+
+def defused(text: str) -> str:
+    """Return the text with each `GRADE:` spelt apart, also in letters that only look like it; in linear time."""
+    letters, places = [], []
+    for place, sign in enumerate(text):
+        for letter in sign.lower() if sign.isascii() else _looks_like(sign):
+            letters.append(letter)
+            places.append(place)
+    parts, done = [], 0
+    for found in _VERDICT.finditer("".join(letters)):
+        start, end = places[found.start()], places[found.end() - 1] + 1
+        parts += [text[done:start], _DEFUSED]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _looks_like(sign: str) -> str:
+    """Return the plain letters that a sign looks like; "" for what nobody sees."""
+    seen = [
+        part for part in unicodedata.normalize("NFKD", sign) if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
+    ]
+    return "".join(_LOOKALIKES.get(part, part) for part in "".join(seen).casefold())
+
+
+def _shortened(answer: str) -> str:
+    if len(answer) <= _LIMIT:
+        return answer
+    left_out = len(answer) - _LIMIT
+    return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
+
+
+def _mark(text: str) -> str:
+    """Return eight hexadecimal digits that depend on the text and are not in it: nobody can write them beforehand."""
+    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    while digits[:8] in text:
+        digits = hashlib.sha256(digits.encode()).hexdigest()
+    return digits[:8]
