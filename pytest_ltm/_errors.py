@@ -21,9 +21,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pytest_ltm._secrets import redacted
+
 
 class LtmError(Exception):
-    """The root of all errors of this package."""
+    """The root of all errors of this package; none ever shows a secret."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(redacted(word) if isinstance(word, str) else word for word in words))
 
 
 class ConfigurationError(LtmError):
@@ -119,15 +124,23 @@ def did_you_mean(wrong: str, known: object) -> str:
 def told(error: BaseException) -> str:
     """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
     try:
-        lines = str(error).strip().splitlines()
+        text = redacted(str(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
     except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
-        lines = ["(its text cannot be read)"]
-    text = lines[0] if lines else ""
+        text = "(its text cannot be read)"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     # Control characters of a foreign text must not drive the terminal that shows the error.
     short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
-    return f"{name}: {short}" if short else name
+    first = _first_within(error)
+    within = "" if first is None else f" [{told(first)}]"
+    return f"{name}: {short}{within}" if short else f"{name}{within}"
+
+
+def _first_within(error: BaseException) -> BaseException | None:
+    """Return the first exception of a group: the group's own text only counts them."""
+    parts = getattr(error, "exceptions", None)
+    first = parts[0] if isinstance(parts, tuple) and parts else None
+    return first if isinstance(first, BaseException) else None
 
 
 _LONGEST = 300

@@ -1,0 +1,182 @@
+"""Secrets: what must never be read in a record, a report or an error is taken out of texts here.
+
+Two kinds are known: values of environment variables that are named like secrets, and what looks like a credential
+wherever it stands (`_credentials.py`). The rule: what an agent says is redacted as it comes in, before it is
+recorded and scored, so that record and score agree; everything else as it goes out, to a file or to the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.parse
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._credentials import HIDDEN, without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SHORTEST = 8
+"""The characters that the value of a variable must have: a shorter one is found in ordinary words."""
+
+_WORDS = frozenset(
+    {
+        "apikey", "apikeys", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "key", "keys",
+        "pass", "passphrase", "passwd", "password", "passwords", "pat", "pwd", "secret", "secrets", "token", "tokens",
+    }
+)  # fmt: skip
+_WITHIN = ("apikey", "cookie", "credential", "passwd", "password", "secret")
+_NOT_SECRET = frozenset({"PWD", "OLDPWD"})
+_HEADERS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"})
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+_ELLIPSES = ("...", "…")
+
+
+def redacted(text: str) -> str:
+    """Return the text with `[redacted $NAME]` for the value of a variable and `[redacted]` for any other secret.
+
+    Takes time in proportion to the text. A value that somebody has cut short (`abcdefgh...`) is found, too.
+    """
+    return _redacted(text, _KNOWN.values())
+
+
+def redacted_data(value: Any) -> Any:
+    """Return JSON values with every text redacted, and with nothing under the names of headers that hold secrets."""
+    known = _KNOWN.values()
+    return _mapped(value, lambda text: _redacted(text, known), lambda key: key.lower() in _HEADERS)
+
+
+def redacted_configuration(value: Any) -> Any:
+    """Return the same, and also with no text under any key that is named like a secret."""
+    known = _KNOWN.values()
+    return _mapped(value, lambda text: _redacted(text, known), is_secret_name)
+
+
+def _mapped(value: Any, shown: Callable[[str], str], hides: Callable[[str], bool]) -> Any:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {
+            shown(key) if isinstance(key, str) else key: HIDDEN
+            if isinstance(part, str) and part and isinstance(key, str) and hides(key)
+            else _mapped(part, shown, hides)
+            for key, part in value.items()
+        }
+    return [_mapped(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _redacted(text: str, known: Mapping[str, str]) -> str:
+    return without_credentials(_without_values(text, known))
+
+
+@cache
+def is_secret_name(name: str) -> bool:
+    """Return whether a variable or a field is named like a secret: `OPENAI_API_KEY`, `dbPassword`, `x-auth-token`."""
+    if name.upper() in _NOT_SECRET:
+        return False
+    words = [part.lower() for part in _PARTS.findall(name)]
+    whole = "".join(words)
+    return not _WORDS.isdisjoint(words) or any(part in whole for part in _WITHIN) or whole.endswith("token")
+
+
+class _Known:
+    """The values of the environment variables that are named like secrets, now and earlier in this process."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._names: dict[str, str] = {}
+        self._forms: dict[str, str] = {}
+
+    def values(self) -> Mapping[str, str]:
+        """Return what must not be read, in each form that it may be written in -> the variable's name."""
+        for name in self._environment:
+            if is_secret_name(name):
+                value = self._environment.get(name, "")
+                if self._names.get(name) != value:
+                    self._names[name] = value
+                    for form in _forms(value):
+                        self._forms.setdefault(form, name)
+        return self._forms
+
+
+_KNOWN = _Known(os.environ)
+
+
+def _forms(value: str) -> set[str]:
+    """Return a value as it may be written: by itself, in JSON, as a repr, in an address, line by line."""
+    whole = value.strip()
+    if len(whole) < SHORTEST or _is_path(whole):
+        return set()
+    lines = [line.strip() for line in whole.splitlines()]
+    long = [line for line in lines if len(line) >= 2 * SHORTEST and " " not in line]
+    forms: set[str] = set()
+    for text in [whole, *long]:
+        forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+        forms |= {urllib.parse.quote(text, safe="", errors="replace"), text.encode("utf-8", "replace").decode()}
+    return {form for form in forms if len(form) >= SHORTEST}
+
+
+def _is_path(value: str) -> bool:
+    """Whether it only says where a secret lies (a socket, a key file): the path itself is none."""
+    if not value.startswith(("/", "~", "\\")) and value[1:3] not in {":\\", ":/"}:
+        return False
+    try:
+        return os.path.lexists(os.path.expanduser(value))  # noqa: PTH111 - a path object refuses what a value may hold
+    except (OSError, ValueError):
+        return False
+
+
+def _without_values(text: str, values: Mapping[str, str]) -> str:
+    spans = [span for value, name in values.items() for span in _spans(text, value, name)]
+    if not spans:
+        return text
+    parts, at = [], 0
+    for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= at:
+            parts += [text[at:start], f"[redacted ${name}]"]
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
+
+
+def _spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
+    at = text.find(value)
+    while at >= 0:
+        yield at, at + len(value), name
+        at = text.find(value, at + len(value))
+    if any(mark in text for mark in _ELLIPSES):
+        yield from _cut(text, value, name)
+
+
+def _cut(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where a beginning of the value is followed, or an end of it preceded, by an ellipsis."""
+    head, tail = value[:SHORTEST], value[-SHORTEST:]
+    at = text.find(head)
+    while at >= 0:
+        size = _common(text[at : at + len(value)], value)
+        if text.startswith(_ELLIPSES, at + size):
+            yield at, at + size, name
+        at = text.find(head, at + SHORTEST)
+    at = text.find(tail)
+    while at >= 0:
+        end = at + SHORTEST
+        size = _common(text[max(0, end - len(value)) : end][::-1], value[::-1])
+        if text.endswith(_ELLIPSES, 0, end - size):
+            yield end - size, end, name
+        at = text.find(tail, end)
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least

@@ -1,0 +1,202 @@
+"""What must never be read: found in every form, and nothing else touched."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import urllib.parse
+from typing import Any
+
+import pytest
+
+from pytest_ltm import _suite
+from pytest_ltm._definition import to_json
+from pytest_ltm._errors import LtmError, told
+from pytest_ltm._secrets import is_secret_name, redacted, redacted_configuration, redacted_data
+
+VALUE = 'pa"ss\\wörd-hunter2'
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("PLANTED_API_KEY", VALUE)
+    return VALUE
+
+
+# --- values of variables
+
+
+@pytest.mark.parametrize(
+    "written", [str, json.dumps, lambda v: json.dumps(v, ensure_ascii=False), repr, lambda v: urllib.parse.quote(v, "")]
+)
+def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: Any) -> None:
+    shown = redacted(f"key={written(VALUE)!s}, or so")
+    assert "hunter2" not in shown
+    assert shown.startswith("key=")
+    assert "[redacted $PLANTED_API_KEY]" in shown
+
+
+def test_a_value_is_found_in_json_within_json() -> None:
+    assert "hunter2" not in json.dumps({"body": redacted(json.dumps({"key": VALUE}))})
+
+
+def test_a_value_that_was_cut_short_is_found_from_both_ends() -> None:
+    assert redacted('tried pa"ss\\wörd-h...') == "tried [redacted $PLANTED_API_KEY]..."
+    assert redacted("…rd-hunter2 was it") == "…[redacted $PLANTED_API_KEY] was it"
+
+
+def test_two_values_that_overlap_are_both_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "abcdefgh1234")
+    monkeypatch.setenv("B_TOKEN", "1234ijklmnop")
+    assert redacted("<abcdefgh1234ijklmnop>") == "<[redacted $A_TOKEN]>"
+
+
+def test_a_short_value_and_a_harmless_name_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_TOKEN", "basic12")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Ann Example")
+    assert redacted("basic12 by Ann Example") == "basic12 by Ann Example"
+
+
+def test_a_value_that_is_only_a_path_is_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("CREDENTIALS", str(tmp_path))
+    assert redacted(f"in {tmp_path}") == f"in {tmp_path}"
+
+
+def test_a_key_of_several_lines_is_found_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNING_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n")
+    assert "MIIEv" not in redacted("first line MIIEvQIBADANBgkqhkiG9w0B and no more")
+
+
+def test_a_variable_that_the_agent_removes_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GONE_SECRET", "gone-with-the-wind")
+    assert "gone-with" not in redacted("gone-with-the-wind")
+    monkeypatch.delenv("GONE_SECRET")
+    assert "gone-with" not in redacted("gone-with-the-wind")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["OPENAI_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "client_secret", "authToken",
+     "AWS_SECRET_ACCESS_KEY", "SESSION_COOKIE", "GOOGLE_CREDENTIALS", "HTTP_AUTH", "DB_PASSWD", "x-api-key"],
+)  # fmt: skip
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["PWD", "OLDPWD", "GIT_AUTHOR_NAME", "KEYBOARD", "MONKEY", "HOME", "TOKENIZERS_PARALLELISM"]
+)
+def test_names_of_other_things(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+# --- what looks like a credential
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer planted.value",
+        "authorization: planted-value-1",
+        "{'Authorization': 'Basic planted=='}",
+        '{"authorization": "Bearer planted-1"}',
+        '{\\"Authorization\\": \\"Bearer planted-1\\"}',
+        "[(b'Authorization', b'Bearer planted')]",
+        "x-api-key: planted",
+        "('X-API-Key', 'planted')",
+        "Cookie: session=planted",
+        "https://me:planted@host/path",
+        "http:https://me:pl@planted@host",
+        "https://host/?q=1&api_key=planted",
+        "tried bearer planted-0123",
+        "sk-planted-0123456789",
+        "AKIAPLANTED000000000",
+    ],
+)
+def test_what_looks_like_a_credential_is_hidden(text: str) -> None:
+    shown = redacted(text)
+    assert "planted" not in shown.lower()
+    assert "[redacted]" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my favourite cookie: chocolate",
+        "the ring bearer certificates",
+        "Authorization: required",
+        "see https://example.org/a?page=2#x",
+        "git@host:path and ssh://git@host/path",
+        "I ask-ed him 12345678901234 times",
+        "the key is 4f9b1c2e-8d07-4a3b-9f11-2b6f3c9f0d11",
+        "api_key=None",
+    ],
+)
+def test_ordinary_words_are_left_alone(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_to_redact_twice_changes_nothing() -> None:
+    text = f"Authorization: Bearer abc {VALUE} https://a:b@c"
+    assert redacted(redacted(text)) == redacted(text)
+
+
+@pytest.mark.parametrize("name", _suite.scenario_names())
+def test_no_text_of_a_built_in_scenario_is_touched(name: str) -> None:
+    module = importlib.import_module(f"pytest_ltm.scenarios.{name}")
+    [body] = [value for key, value in vars(module).items() if key.startswith("test_")]
+    generate = body.pytestmark[0].kwargs["generate"]
+    for seed in range(5):
+        data = to_json(generate(random.Random(seed), {}))
+        assert redacted_data(data) == data
+
+
+# --- data and errors
+
+
+def test_data_keep_their_shape() -> None:
+    data = {"key": "kept", "n": [1, None, True, VALUE], "headers": {"Authorization": "Bearer x", "Cookie": "a"}}
+    assert redacted_data(data) == {
+        "key": "kept",
+        "n": [1, None, True, "[redacted $PLANTED_API_KEY]"],
+        "headers": {"Authorization": "[redacted]", "Cookie": "[redacted]"},
+    }
+
+
+def test_a_configuration_shows_nothing_under_a_name_of_a_secret() -> None:
+    given = {"model": "m", "api_key": "short", "max_tokens": 100, "nested": {"db_password": "x"}}
+    assert redacted_configuration(given) == {
+        "model": "m",
+        "api_key": "[redacted]",
+        "max_tokens": 100,
+        "nested": {"db_password": "[redacted]"},
+    }
+
+
+def test_every_error_of_ours_is_redacted() -> None:
+    assert "hunter2" not in str(LtmError(f"agent {VALUE!r}"))
+
+
+def test_a_foreign_error_is_redacted_before_it_is_cut() -> None:
+    error = ValueError("x" * 290 + VALUE)
+    assert "pa" not in told(error)
+
+
+def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
+    # Each of these would run for hours if a form looked twice at what it has seen.
+    for part in (
+        "a",
+        "a-",
+        "://",
+        "://a:",
+        "authorization: ",
+        "api-key",
+        "bearer ",
+        "sk-",
+        "eyJ",
+        "?key=",
+        "...",
+        "eyJa.",
+    ):
+        assert len(redacted(part * (100_000 // len(part)))) > 10
