@@ -8,7 +8,7 @@ from pytest_ltm.plugin import _collection, _settings
 from pytest_ltm.plugin._report import Report
 from pytest_ltm.plugin._run import LtmRun
 from pytest_ltm.plugin._state import RUN
-from pytest_ltm.plugin._xdist import Xdist
+from pytest_ltm.plugin._xdist import hooks
 
 
 def start(config: pytest.Config) -> None:
@@ -31,4 +31,4 @@ def start(config: pytest.Config) -> None:
         if not run.is_worker:
             manager.register(HtmlReport(report), "ltm-html-report")
     if manager.hasplugin("xdist"):
-        manager.register(Xdist(run), "ltm-xdist")
+        manager.register(hooks(run), "ltm-xdist")

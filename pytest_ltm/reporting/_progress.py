@@ -19,13 +19,14 @@ def progress_line(
     score_sum: float,
     scored: int,
     width: int,
+    trial: str = "",
 ) -> str:
     """Return the state of a conversation in at most `width` columns, without a line feed.
 
     `target_tokens`: where the conversation is expected to end, 0 if unknown; `in_progress`, `done` and `total`
     count examples; `score_sum` is over the `scored` ones. What matters least goes first where there is no room.
     """
-    head = f"{one_line(agent)} at {one_line(span_label)}: "
+    head = f"{one_line(agent)} at {one_line(span_label)}{trial and f', trial {one_line(trial)}'}: "
     bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] " if target_tokens > 0 else ""
     target = f" of ~{amount(target_tokens)}" if target_tokens > tokens else ""
     said = f"{amount(tokens)}{target} tokens"

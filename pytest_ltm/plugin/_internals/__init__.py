@@ -14,7 +14,7 @@ session._fixturemanager.getfixturedefs, terminalreporter._tw; and Module._getobj
 """
 
 from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, dispose, prepare
-from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, phase, show_item, subtest
+from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, last_teardown, phase, show_item, subtest
 from pytest_ltm.plugin._internals._stepwise import leave_none_behind
 from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed, worker_interactor
 from pytest_ltm.plugin._internals._tree_setup import TreeSetupState, install
@@ -30,6 +30,7 @@ __all__ = [
     "empty_teardown",
     "failed_setup",
     "install",
+    "last_teardown",
     "leave_none_behind",
     "phase",
     "prepare",

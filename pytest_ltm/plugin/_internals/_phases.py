@@ -53,3 +53,11 @@ def show_item(item: pytest.Item) -> None:
         show_test_item(item, add_space=True)
     else:
         cast("Any", show_test_item)(item)
+
+
+def last_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item."""
+    state = cast("Any", item.session)._setupstate
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(lambda: state.teardown_exact(None), when="teardown")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    return report

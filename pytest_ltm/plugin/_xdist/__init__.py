@@ -1,0 +1,20 @@
+"""Under pytest-xdist: a conversation stays whole on one worker, whatever `--dist` says.
+
+`_units.py` decides what is next, `_scheduling.py` says so to xdist, `_controller.py` and `_worker.py` are the hooks of
+either side, `_wire.py` is what they tell each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm.plugin._xdist._controller import Controller
+from pytest_ltm.plugin._xdist._worker import Worker
+
+if TYPE_CHECKING:
+    from pytest_ltm.plugin._run import LtmRun
+
+
+def hooks(run: LtmRun) -> Controller | Worker:
+    """Return the hooks of this process."""
+    return Worker(run) if run.is_worker else Controller(run)

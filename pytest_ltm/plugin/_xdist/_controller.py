@@ -1,0 +1,130 @@
+"""Controller: the hooks of the process that hands conversations out and shows what comes back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin._xdist import _wire
+from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling, failed_collection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm.plugin._run import LtmRun
+    from pytest_ltm.plugin._xdist._units import Unit
+
+
+class Controller:
+    """What the controller does beyond xdist."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        if run.config.option.dist == "each":
+            raise pytest.UsageError("--dist=each would have every conversation on every worker. Leave --dist out")
+        self.scheduling: ConversationScheduling | None = None
+        self._conversation = _conversation_pattern(run)
+        self._expected: dict[str, int] = {}
+        self._stopped = False
+        self._failures = 0
+
+    # --- beginning
+
+    def conversation_of(self, nodeid: str) -> str:
+        """Return the labels that name an item's conversation; the controller knows node ids only."""
+        found = self._conversation.search(nodeid, max(nodeid.find("::"), 0))
+        return found.group(1) if found else nodeid
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
+        """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
+        from xdist.workermanage import parse_tx_spec_config  # noqa: PLC0415 - only where xdist is
+
+        self.scheduling = ConversationScheduling(
+            len(parse_tx_spec_config(config)),
+            unit_of=self.conversation_of,
+            expected=self._expected,
+            send=self._hand_out,
+            lost=self._lost,
+            differ=self._differ,
+        )
+        return self.scheduling
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Have all workers write into one run folder, and listen to them."""
+        node.workerinput["ltm_run"] = self._run.folder.name
+        node.workerinput["ltm_live"] = self._run.progress.is_live
+        _wire.hear(node, self._dsession, self._heard)
+
+    @property
+    def _dsession(self) -> Any:
+        return self._run.config.pluginmanager.get_plugin("dsession")
+
+    def _hand_out(self, node: Any, unit: Unit, indices: list[int]) -> None:
+        _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices)
+
+    def _lost(self, node: Any, unit: Unit) -> bool:
+        return not self._stopped
+
+    def _differ(self, worker: str, text: str) -> None:
+        self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
+
+    # --- what workers say
+
+    def _heard(self, node: Any, kind: str, **values: Any) -> None:
+        listeners: dict[str, Callable[..., None]] = {
+            "refused": self._refused,
+            "expected": self._expects,
+            "over": self._over,
+            "progress": self._progress,
+        }
+        listeners[kind](node, **values)
+
+    def _refused(self, node: Any, text: str) -> None:
+        raise pytest.UsageError(text)
+
+    def _expects(self, node: Any, tokens: dict[str, int]) -> None:
+        self._expected.update(tokens)
+
+    def _over(self, node: Any, unit: str) -> None:
+        self._run.progress.gone(unit)
+        if self.scheduling is not None:
+            self.scheduling.over(node, unit)
+
+    def _progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
+        self._run.progress.show(unit, state)
+
+    # --- stopping
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Stop the other workers' conversations, too, when -x or --maxfail is reached."""
+        maxfail = self._run.config.getvalue("maxfail")
+        self._failures += report.failed and not hasattr(report, "wasxfail")
+        if maxfail and self._failures >= maxfail:
+            self._stop(f"stopping after {self._failures} failures")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker that ends because its own session stops ends the others'."""
+        output = getattr(node, "workeroutput", None)
+        if not error and output:
+            why = output.get("shouldfail") or output.get("shouldstop")
+            if why:
+                self._stop(str(why))
+
+    def _stop(self, why: str) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        for node in list(self._dsession._active_nodes):
+            _wire.tell(node, _wire.STOP, why=why)
+
+
+def _conversation_pattern(run: LtmRun) -> re.Pattern[str]:
+    agents = "|".join(re.escape(agent.label) for agent in run.settings.agents)
+    spans = "|".join(re.escape(span) for span in run.settings.spans)
+    return re.compile(rf"\[((?:{agents})-(?:{spans})-[^-\]]+)(?=[-\]])")

@@ -1,0 +1,146 @@
+"""ConversationScheduling: xdist's view of the schedule; a worker gets a conversation when it is done with the last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin._xdist._units import Unit, UnitQueue, units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+MOST = 5
+"""So many node ids are named where collections differ."""
+
+
+class ConversationScheduling:
+    """A scheduler for xdist (its `Scheduling` protocol): one conversation, one worker, the longest first.
+
+    Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
+    `send(node, unit, indices)` hands a unit to a worker; `lost(node, unit)` is told of a worker that died in the
+    middle of one, and returns whether it is to be played again.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        *,
+        unit_of: Callable[[str], str],
+        expected: Mapping[str, int],
+        send: Callable[[Any, Unit, list[int]], None],
+        lost: Callable[[Any, Unit], bool],
+        differ: Callable[[str, str], None],
+    ) -> None:
+        self.numnodes = workers
+        self.collection: list[str] | None = None
+        """The node ids that are played, once all workers have collected."""
+        self._unit_of, self._expected = unit_of, expected
+        self._send, self._lost, self._differ = send, lost, differ
+        self._playing: dict[Any, Unit | None] = {}
+        self._indices: dict[Any, dict[str, int]] = {}
+        self._collections = 0
+        self._queue = UnitQueue()
+
+    # --- what xdist asks
+
+    @property
+    def nodes(self) -> list[Any]:
+        """All workers that are up."""
+        return list(self._playing)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        """Whether as many workers have collected as there were to be."""
+        return self._collections >= self.numnodes
+
+    @property
+    def tests_finished(self) -> bool:
+        """Whether everything has been played."""
+        return self.collection_is_completed and not self.has_pending
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether anything is being played, or still to be."""
+        return bool(self._queue) or any(self._playing.values())
+
+    # --- what xdist tells
+
+    def add_node(self, node: Any) -> None:
+        """A worker is up."""
+        self._playing[node] = None
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """A worker has collected."""
+        self._collections += 1
+        self._indices[node] = {nodeid: index for index, nodeid in enumerate(collection)}
+
+    def schedule(self) -> None:
+        """Everybody has collected, or a further worker has: hand out what is to be played."""
+        if self.collection is None:
+            self.collection = list(next(iter(self._indices.values())))
+            self._queue = UnitQueue(units(self.collection, self._unit_of, self._expected))
+        reference = self.collection
+        for node in self.nodes:
+            mine = self._indices.get(node)
+            if mine is not None and mine.keys() != set(reference):
+                self._differ(node.gateway.id, _difference(node.gateway.id, reference, mine))
+                self._queue = UnitQueue()
+        for node in self.nodes:
+            self._serve(node)
+
+    def over(self, node: Any, name: str) -> None:
+        """A worker has played a conversation to its end."""
+        unit = self._playing.get(node)
+        if unit is not None and unit.name == name:
+            self._playing[node] = None
+            self._serve(node)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Nothing follows from the end of one item: its conversation goes on."""
+
+    def remove_node(self, node: Any) -> None:
+        """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
+        unit = self._playing.pop(node)
+        self._indices.pop(node, None)
+        if unit is None or not self._lost(node, unit):
+            return
+        self._queue.give_back(unit)
+        for other in self.nodes:
+            self._serve(other)
+
+    def mark_test_pending(self, item: str) -> None:
+        """Items cannot be repeated one by one."""
+        raise NotImplementedError
+
+    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+        """Nothing is ever taken back from a worker."""
+        raise NotImplementedError
+
+    def _serve(self, node: Any) -> None:
+        """Give an idle worker something to play, or let it go."""
+        indices = self._indices.get(node)
+        if self._playing[node] is not None or indices is None or node.shutting_down:
+            return
+        unit = self._queue.take()
+        if unit is None:
+            node.shutdown()
+            return
+        self._playing[node] = unit
+        self._send(node, unit, [indices[nodeid] for nodeid in unit.items])
+
+
+def _difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
+    missing = [nodeid for nodeid in reference if nodeid not in mine]
+    extra = [nodeid for nodeid in mine if nodeid not in set(reference)]
+    lines = [f"worker {worker} has collected other scenarios than the first worker, so nothing is played."]
+    for what, ids in (("it lacks", missing), ("only it has", extra)):
+        lines += [f"{what}: {nodeid}" for nodeid in ids[:MOST]]
+        lines += [f"... and {len(ids) - MOST} more"] * (len(ids) > MOST)
+    return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
+
+
+def failed_collection(worker: str, text: str) -> pytest.CollectReport:
+    """Return the report that makes the session say why nothing is played."""
+    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])

@@ -1,0 +1,56 @@
+"""What controller and workers tell each other beyond xdist: one event `ltm` up, two commands down.
+
+Relied on, pytest-xdist 3.5 to 3.8: WorkerController.process_from_remote/notify_inproc/sendcommand/workerinput;
+DSession finds `worker_<event>` among its own attributes; WorkerInteractor.handle_command/sendevent/item_index; all
+values are what execnet can carry (built-in types). An event that xdist does not know would end the worker, so ours are
+taken out before xdist sees them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVENT = "ltm"
+"""Worker to controller; `kind` says what it is about."""
+UNIT = "ltm_unit"
+"""Controller to worker: play this conversation."""
+STOP = "ltm_stop"
+"""Controller to worker: play no further message."""
+
+
+def hear(node: Any, dsession: Any, listener: Callable[..., None]) -> None:
+    """Have `listener(node, **values)` called, in the main thread, for each event of ours that a worker sends."""
+    setattr(dsession, f"worker_{EVENT}", listener)
+    xdists = node.process_from_remote
+
+    def process(eventcall: Any) -> None:  # runs in the thread that receives
+        if isinstance(eventcall, tuple) and eventcall[0] == EVENT:
+            node.notify_inproc(EVENT, node=node, **eventcall[1])
+        else:
+            xdists(eventcall)
+
+    node.process_from_remote = process
+
+
+def tell(node: Any, command: str, **values: Any) -> None:
+    """Send a command of ours to a worker; one that is gone does not hear it."""
+    try:
+        node.sendcommand(command, **values)
+    except OSError:
+        return
+
+
+def obey(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
+    """Have our commands carried out by their listeners, in the thread that receives."""
+    xdists = interactor.handle_command
+
+    def handle(command: Any) -> None:
+        if isinstance(command, tuple) and command[0] in listeners:
+            listeners[command[0]](**command[1])
+        else:
+            xdists(command)
+
+    interactor.handle_command = handle

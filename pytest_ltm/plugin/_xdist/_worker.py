@@ -1,0 +1,101 @@
+"""Worker: the hooks of a worker; conversations come in whole, and nothing is told twice."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin._expected import conversations, expected_tokens
+from pytest_ltm.plugin._internals import last_teardown, worker_interactor
+from pytest_ltm.plugin._items import LTM_ITEM
+from pytest_ltm.plugin._xdist import _wire
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_ltm.plugin._run import LtmRun
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One item that xdist asks this worker for."""
+
+    unit: str
+    last: bool
+    """Of its conversation: after it everything has been reported and written."""
+    again: bool
+    """It has been run already: it only keeps xdist, which must know what follows, from waiting with the last."""
+
+
+class Worker:
+    """What a worker does beyond playing conversations."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._interactor: Any = None
+        self._session: pytest.Session | None = None
+        self._steps: deque[Step] = deque()
+        run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Listen to the controller before it can say anything."""
+        self._session = session
+        self._interactor = interactor = worker_interactor(self._run.config)
+        _wire.obey(interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop})
+        self._send, interactor.sendevent = interactor.sendevent, self._sendevent
+
+    # --- collecting
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Let the controller say what is wrong with the collection: xdist takes a UsageError for its own bug."""
+        try:
+            yield
+        except pytest.UsageError as error:
+            items[:] = []
+            self._tell("refused", text=str(error))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
+        found = conversations(item.stash[LTM_ITEM] for item in session.items)
+        spans = self._run.settings.spans
+        self._tell("expected", tokens={name: expected_tokens(known, spans) for name, known in found.items()})
+
+    # --- playing what the controller says
+
+    def _play(self, unit: str, indices: list[int]) -> None:
+        last = len(indices) - 1
+        self._steps.extend(Step(unit, last=number == last, again=False) for number in range(len(indices)))
+        self._steps.append(Step(unit, last=False, again=True))
+        # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
+        self._interactor.handle_command(("runtests", {"indices": [*indices, indices[-1]]}))
+
+    def _stop(self, why: str) -> None:
+        if self._session is not None:
+            self._session.shouldstop = why
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Do not run an item again that is only named again; after the very last take everything down."""
+        if not self._steps or not self._steps[0].again:
+            return None
+        if nextitem is None:
+            report = last_teardown(item)
+            if report.failed:
+                item.ihook.pytest_runtest_logreport(report=report)
+        return True
+
+    def _sendevent(self, name: str, **values: Any) -> None:
+        self._send(name, **values)
+        if name == "runtest_protocol_complete" and values["item_index"] == self._interactor.item_index:
+            step = self._steps.popleft()
+            if step.last:
+                self._tell("over", unit=step.unit)
+
+    def _tell(self, kind: str, **values: Any) -> None:
+        self._send(_wire.EVENT, kind=kind, **values)
