@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
+from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._deadline import OutOfTime, call_within
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
 from pytest_ltm.agents._powers import powers, takes
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pytest_ltm.agents._retry import Failed, Retries
+
 __tracebackhide__ = True
 """For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
+T = TypeVar("T")
+
 MAX_MESSAGE_TOKENS = 4096
 """The size of the largest message to an agent that does not say how much it takes."""
+
+LONGEST_REPLY = 1_000_000
+"""The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record."""
 
 _CAN_BE_PUT_BACK = {"Stateless", "Checkpointable", "AcceptsHistory"}
 
@@ -30,7 +38,9 @@ class Speaker:
     """Talks to the agent of one conversation; close it at the end.
 
     `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through, all others become
-    AgentFault. `name` is what messages call the agent. `owned`: close the agent, too, at the end.
+    AgentFault. `name` is what messages call the agent. `owned`: close the agent, too, at the end. `retries`: how
+    passing faults are tried again (None: never); `retried` is told of each attempt that is followed by another.
+    What the agent says comes out without secrets, so that record and score agree.
     """
 
     def __init__(
@@ -41,6 +51,8 @@ class Speaker:
         fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
         name: str = "",
         owned: bool = True,
+        retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
@@ -52,22 +64,39 @@ class Speaker:
         self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
         self._owned = owned
         self._loop = OwnLoop()
+        self._retries, self._retried = retries, retried
+        self._saved: bytes | None = None
+        """The agent's state, where it is known and nothing was said since."""
+        self._told_time: datetime | None = None
 
     def ask(self, message: str) -> Reply:
         """Return the reply; AgentFault if there is none."""
-        given = self._call("reply", message)
-        if isinstance(given, Reply):
-            return self._checked(given)
-        return Reply(self._text(given))
+        return self._persistently(lambda: self._reply(message))
 
     def tell(self, message: str, reply: str) -> None:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._must("AcceptsHistory")
-        self._call("accept", message, reply)
+        self._persistently(lambda: self._call("accept", message, reply))
+
+    def save(self) -> bytes:
+        """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
+        self._must("Checkpointable")
+        state = self._call("save")
+        if not isinstance(state, (bytes, bytearray, memoryview)):
+            raise AgentFault(f"agent {self._name} saved {_shown(state)}; save() returns bytes")
+        self._saved = bytes(state)
+        return self._saved
+
+    def load(self, state: bytes) -> None:
+        """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
+        self._must("Checkpointable")
+        self._call("load", state)
+        self._saved = state
 
     def tell_time(self, now: datetime) -> None:
         """Tell a TimeAware agent the time; nothing happens with any other."""
         if "TimeAware" in self.powers:
+            self._told_time = now
             self._call("tell_time", now)
 
     def announce(self, example: str) -> None:
@@ -102,6 +131,45 @@ class Speaker:
                 self._call(name)
                 return
 
+    def _reply(self, message: str) -> Reply:
+        given = self._call("reply", message)
+        if isinstance(given, Reply):
+            return self._checked(given)
+        return Reply(self._text(given))
+
+    def _persistently(self, attempt: Callable[[], T]) -> T:
+        """Return what the attempt comes to, made again after passing faults, each time with the agent as it was."""
+        if self._retries is None or not self._retries.most:
+            return attempt()
+        before, self._saved = self._state(), None
+        failures: list[Failed] = []
+
+        def failed(one: Failed) -> None:
+            failures.append(one)
+            self._retried(one)
+
+        def ready() -> None:
+            if before is not None:
+                self._call("load", before)
+                if self._told_time is not None:
+                    self._call("tell_time", self._told_time)
+
+        anew = before is not None or "Stateless" in self.powers
+        try:
+            return self._retries.run(attempt, anew=anew, failed=failed, ready=ready)
+        except AgentFault as fault:
+            fault.args = (f"{fault}{self._retries.history(failures, fault)}",)
+            raise
+
+    def _state(self) -> bytes | None:
+        """Return what puts the agent back to where it is; None where nothing needs to or can."""
+        if "Checkpointable" not in self.powers or "Stateless" in self.powers:
+            return None
+        try:
+            return self.save() if self._saved is None else self._saved
+        except AgentFault:  # it will be told when it matters: what it replies is asked for first
+            return None
+
     def _call(self, method: str, *arguments: object) -> Any:
         """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
         try:
@@ -113,8 +181,18 @@ class Speaker:
             raise self._late(method, self._timeout) from error
         except self._passing:
             raise
+        except AgentFault as fault:  # an adapter's own word
+            raise AgentFault(f"agent {self._name}: {fault}", fatal=fault.fatal) from fault
         except BaseException as error:
+            self._pass_on(error)
             raise AgentFault(f"agent {self._name} raised in {method}(): {told(error)}") from error
+
+    def _pass_on(self, error: BaseException) -> None:
+        """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""
+        for part in getattr(error, "exceptions", ()) if not isinstance(error, Exception) else ():
+            if isinstance(part, self._passing):
+                raise part
+            self._pass_on(part)
 
     def _limited(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
         value = call_within(self._timeout, lambda: method(*arguments))
@@ -126,6 +204,7 @@ class Speaker:
             f"agent {self._name} did not come back from {method}() within {seconds:g} s. If it may take "
             f"longer, give --ltm-reply-timeout=SECONDS.",
             fatal=lost,
+            interrupted=True,
         )
 
     def _text(self, given: object) -> str:
@@ -133,7 +212,11 @@ class Speaker:
         if not isinstance(given, str):
             raise AgentFault(f"agent {self._name} replied with {_shown(given)}; a reply is a str or a pytest_ltm Reply")
         text = str.__str__(given)
-        return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+        if len(text) > LONGEST_REPLY:
+            raise AgentFault(
+                f"agent {self._name} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
+            )
+        return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
     def _checked(self, given: Reply) -> Reply:
         cost = given.cost_usd
