@@ -9,7 +9,6 @@ from pytest_ltm._statistics._comparison import (
     ALPHA,
     POWER,
     Comparison,
-    UnitKind,
     compare,
     compare_scenarios,
     minimum_detectable_effect,
@@ -40,6 +39,7 @@ from pytest_ltm._statistics._totals import (
     total,
     weighted_reach,
 )
+from pytest_ltm._statistics._units import UnitKind
 
 __all__ = [
     "ALPHA",

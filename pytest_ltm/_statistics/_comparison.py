@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import random
 from dataclasses import dataclass
-from math import ceil, fsum, log2, sqrt
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from math import fsum
+from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics._flips import DRAWS, Unit, flips
-from pytest_ltm._statistics._intervals import LEVEL, Interval, holm, t_quantile
+from pytest_ltm._statistics._flips import DRAWS, Flips, flips
+from pytest_ltm._statistics._intervals import LEVEL, Interval, holm
+from pytest_ltm._statistics._scatter import Scatter, moderated, scatter, unseen
 from pytest_ltm._statistics._totals import FULL_MARKS
+from pytest_ltm._statistics._units import UnitKind, enough, unit_kind, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +23,6 @@ ALPHA = 0.05
 """The chance of a false alarm that a gate takes, unless another is asked for."""
 POWER = 0.8
 """The chance to see a real drop that `detectable` is about."""
-
-UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
-"""What is taken for independent of the rest, given the agent: whole conversations; the examples of a scenario in one
-conversation; or single examples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,28 +88,29 @@ def compare(
 
     The difference is that of `total` and `accuracy`: every scenario counts the same. The scenarios are taken as
     they are, both runs play the same ones; chance is what the agent says. So the unit that may have had the other
-    sign is a conversation, where there are enough of them (six for a level of 95 %); else the examples of a
-    scenario in one conversation together, which supposes that nothing befell a whole conversation. `kind`
-    chooses otherwise. `rng` defaults to a fixed seed, so that equal runs get equal answers.
+    sign is a conversation, where there are enough of them (eight for a level of 95 %). With fewer it is the
+    examples of a scenario in one conversation together, and the scatter between conversations counts by a moderated
+    t test beside it: the larger p, the wider interval. With one conversation nothing can tell what befell all of it
+    from the agent. `kind` chooses otherwise. `rng` defaults to a fixed seed, so that equal runs get equal answers.
     """
     chosen = kind or unit_kind(pairs, level)
-    units = units_of(pairs, chosen)
-    reason = _too_little(len(pairs), len(units), chosen, alpha)
-    found = flips(units, rng or random.Random(0), draws) if units and not reason else None
-    gains = [pair.gain for pair in pairs]
-    better, worse = sum(gain > _NOISE for gain in gains), sum(gain < -_NOISE for gain in gains)
+    count = len(units_of(pairs, chosen))
+    reason = _too_little(len(pairs), count, chosen, alpha)
+    found = None if reason else _chance(pairs, chosen, rng or random.Random(0), draws)
+    better = sum(pair.gain > _NOISE for pair in pairs)
+    worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
-        difference=_mean(units, differs=bool(better or worse)),
+        difference=_difference(pairs, differs=bool(better or worse)),
         interval=found.interval(level) if found and (better or worse) else None,
         p=found.p if found else None,
         p_drop=found.p_drop if found else None,
         p_gain=found.p_gain if found else None,
-        detectable=None if reason else _detectable(units, alpha, power),
+        detectable=_detectable(pairs, chosen, alpha, power) if found else None,
         pairs=len(pairs),
         better=better,
         worse=worse,
         kind=chosen,
-        units=len(units),
+        units=count,
         level=level,
         alpha=alpha,
         power=power,
@@ -178,48 +177,56 @@ def minimum_detectable_effect(
     return compare(pairs, alpha=level, power=power, kind=kind).detectable
 
 
-def unit_kind(pairs: Sequence[Pair], level: float = LEVEL) -> UnitKind:
-    """Return the unit of a comparison: conversations where they are enough, else scenarios in them."""
-    conversations = {(pair.span_label, pair.trial) for pair in pairs}
-    return "conversation" if len(conversations) >= enough((1 - level) / 2) else "scenario"
-
-
-def enough(alpha: float) -> int:
-    """Return how many units a one-sided test needs at least: 2^-n <= alpha; two, to have any scatter."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"a level lies between 0 and 1, not {alpha!r}")
-    return max(2, ceil(log2(1 / alpha) - _NOISE))
-
-
-def units_of(pairs: Sequence[Pair], kind: UnitKind) -> list[Unit]:
-    """Return the units with the weights that make their sum the mean over scenarios; sorted by their keys."""
-    counts: dict[str, int] = {}
-    for pair in pairs:
-        counts[pair.scenario] = counts.get(pair.scenario, 0) + 1
-    members: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-    for pair in pairs:
-        weight = 1 / (len(counts) * counts[pair.scenario])
-        members.setdefault(_unit(pair, kind), []).append((weight * pair.gain, weight))
-    return [
-        Unit(fsum(gain for gain, _ in members[key]), fsum(weight for _, weight in members[key]))
-        for key in sorted(members)
-    ]
-
-
 _NOISE = 1 - FULL_MARKS
 
 
-def _unit(pair: Pair, kind: UnitKind) -> tuple[str, ...]:
-    conversation = (pair.span_label, pair.trial)
-    if kind == "conversation":
-        return conversation
-    return (*conversation, pair.scenario, *((pair.example,) if kind == "example" else ()))
-
-
-def _mean(units: Sequence[Unit], *, differs: bool) -> float | None:
-    if not units:
+def _difference(pairs: Sequence[Pair], *, differs: bool) -> float | None:
+    if not pairs:
         return None
-    return fsum(unit.gain for unit in units) if differs else 0.0
+    return fsum(unit.gain for unit in units_of(pairs, "conversation")) if differs else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chance:
+    """What the tests that apply say together: each is right on its own supposition, so the more careful counts."""
+
+    flipped: Flips
+    moderated: Scatter | None
+
+    @property
+    def p_drop(self) -> float:
+        return max(self.flipped.p_drop, self.moderated.p_drop if self.moderated else 0.0)
+
+    @property
+    def p_gain(self) -> float:
+        return max(self.flipped.p_gain, self.moderated.p_gain if self.moderated else 0.0)
+
+    @property
+    def p(self) -> float:
+        return min(1.0, 2 * min(self.p_drop, self.p_gain))
+
+    def interval(self, level: float) -> Interval | None:
+        found = self.flipped.interval(level)
+        if found is None or self.moderated is None:
+            return found
+        other = self.moderated.interval(level)
+        return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
+
+
+def _chance(pairs: Sequence[Pair], kind: UnitKind, rng: random.Random, draws: int) -> _Chance:
+    units = units_of(pairs, kind)
+    few = () if kind == "conversation" else units_of(pairs, "conversation")
+    return _Chance(flipped=flips(units, rng, draws), moderated=moderated(units, few) if len(few) > 1 else None)
+
+
+def _detectable(pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float) -> float | None:
+    units = units_of(pairs, kind)
+    few = () if kind == "conversation" else units_of(pairs, "conversation")
+    found = [scatter(units), *([moderated(units, few)] if len(few) > 1 else [])]
+    if all(each.error < _NOISE for each in found):
+        found = [unseen(units, alpha)]
+    drop = max(each.detectable(alpha, power) for each in found)
+    return drop if drop <= 1 else None
 
 
 def _too_little(pairs: int, units: int, kind: UnitKind, alpha: float) -> str:
@@ -228,19 +235,12 @@ def _too_little(pairs: int, units: int, kind: UnitKind, alpha: float) -> str:
     needed = enough(alpha)
     if units >= needed:
         return ""
-    what = {"conversation": "conversation", "scenario": "scenario in a conversation", "example": "example"}[kind]
+    what = {
+        "conversation": "conversations",
+        "scenario": "scenarios (times conversations)",
+        "example": "examples",
+    }[kind]
     return (
-        f"{units} independent {'unit' if units == 1 else 'units'} (each {what}) cannot show a drop at a level of "
-        f"{alpha:.3g}: it takes at least {needed}"
+        f"a drop cannot stand out from chance at a level of {alpha:.2g}: that takes at least {needed} {what}, "
+        f"here are {units}; more trials help"
     )
-
-
-def _detectable(units: Sequence[Unit], alpha: float, power: float) -> float | None:
-    count = len(units)
-    mean = fsum(unit.gain for unit in units)
-    squares = fsum((unit.gain - unit.weight * mean) ** 2 for unit in units)
-    if squares < _NOISE**2:
-        squares = (1 - alpha ** (1 / count)) * fsum(unit.weight**2 for unit in units)
-    error = sqrt(squares * count / (count - 1))
-    drop = (t_quantile(1 - alpha, count - 1) + t_quantile(power, count - 1)) * error
-    return drop if drop <= 1 else None

@@ -18,22 +18,14 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
+    from pytest_ltm._statistics._units import Unit
+
 EXACT = 14
 """Up to so many units every assignment of signs is tried; else a sample of them."""
 DRAWS = 2_000
 """So many assignments are drawn beyond that, each together with its opposite."""
 _CHUNK = 8
 _NOISE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What may have had the other sign as a whole."""
-
-    gain: float
-    """Its weighted differences, summed; all units together make the mean difference."""
-    weight: float
-    """Its share of the mean; all units together make 1."""
 
 
 @dataclass(frozen=True, slots=True)

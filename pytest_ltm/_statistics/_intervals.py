@@ -1,11 +1,12 @@
-"""Intervals and exact tests for counts, several tests at once, and the quantiles that they need."""
+"""Intervals and exact tests for counts, and several tests at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb, isfinite, sqrt
-from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+from pytest_ltm._statistics._quantiles import normal_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,26 +102,6 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     """
     _check_trials(n, c, k)
     return None if k > n else comb(c, k) / comb(n, k)
-
-
-def normal_quantile(share: float) -> float:
-    """Return the value below which `share` (0 to 1, exclusive) of the standard normal distribution lies."""
-    return NormalDist().inv_cdf(share)
-
-
-def t_quantile(share: float, degrees: float) -> float:
-    """Return the quantile of Student's t, good to 0.01 from four degrees of freedom and shares of 0.005 to 0.995.
-
-    The normal quantile and four terms in 1/degrees (Abramowitz and Stegun, 1964, 26.7.5).
-    """
-    z = normal_quantile(share)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / degrees**power for power, term in enumerate(terms, start=1))
 
 
 def _check_level(level: float) -> None:
