@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_ltm._errors import ScenarioError, did_you_mean
+from pytest_ltm._errors import JudgeError, ScenarioError, did_you_mean
 from pytest_ltm._scenario import Wait
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import Heard
@@ -191,6 +191,8 @@ class Lane:
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
         broken = self.broken or self.body.error
+        if isinstance(broken, JudgeError):  # no fault of the answer, nor of the scenario
+            return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
         if broken is not None:

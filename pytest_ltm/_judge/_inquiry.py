@@ -10,6 +10,8 @@ from pytest_ltm._judge._fence import fenced
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_ltm.agents._protocols import Reply
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
@@ -34,10 +36,10 @@ class Inquiry:
 class Judge(Protocol):
     """Gives its opinion of an agent's answer."""
 
-    def assess(self, inquiry: Inquiry, /) -> str:
+    def assess(self, inquiry: Inquiry, /) -> str | Reply:
         """Return the whole reply to `inquiry.text`, which ends with a line such as `GRADE: yes`.
 
-        It may be a `pytest_ltm.Reply` with usage and cost. Raises whatever its model's client raises: that leaves
+        A `pytest_ltm.Reply` tells usage and cost, too. Raises whatever its model's client raises: that leaves
         the example Unscored, and is never a zero.
         """
         ...

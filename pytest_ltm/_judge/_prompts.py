@@ -55,8 +55,8 @@ PROMPTS: Mapping[str, Prompt] = {
             1,
             f"An agent plays the guest of a restaurant. The waiter said:\n{{said}}\n\n{_QUOTED} The reply:\n\n"
             "{answer}\n\nWhich of these dishes does the guest order?\n{dishes}\n\nThe grade is the number of the "
-            "dish, of the first one if there are several. It is `none` if the guest orders none of them, only thinks about it, "
-            "orders something that is not on this list as well, or does not speak as a guest.",
+            "dish, of the first one if there are several. It is `none` if the guest orders none of them, only thinks "
+            "about it, orders something that is not on this list as well, or does not speak as a guest.",
             grades=("none",),
             fail="none",
         ),
@@ -80,7 +80,8 @@ PROMPTS: Mapping[str, Prompt] = {
             1,
             f"An agent was asked to add this line to one of its replies:\n{{quote}}\n\n{_QUOTED} That reply:\n\n"
             "{answer}\n\nDoes the reply give that line as a line of its own or as a quotation, complete, with at "
-            "most slips of spelling, a word written another way or a small word changed? Only speaking about it is not enough.",
+            "most slips of spelling, a word written another way or a small word changed? "
+            "Only speaking about it is not enough.",
         ),
     )
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_ltm._clock import Clock
     from pytest_ltm._conversation import Conversation
     from pytest_ltm._handle import Ltm
-    from pytest_ltm._judge import Judge
+    from pytest_ltm._judge import LtmJudge
     from pytest_ltm.plugin._items import Place
 
 
@@ -48,6 +48,9 @@ def ltm_clock(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Clock
 
 
 @pytest.fixture
-def ltm_judge(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Judge | None:
-    """The judge that evaluators may ask, or None."""
-    return lane_of(request).handle.judge
+def ltm_judge(request: pytest.FixtureRequest, _ltm_place: Place | None) -> LtmJudge:
+    """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
+    from pytest_ltm._judge import LtmJudge  # noqa: PLC0415 - nothing is imported before it is used
+
+    judge = lane_of(request).handle.judge
+    return judge if isinstance(judge, LtmJudge) else LtmJudge(None)

@@ -39,8 +39,12 @@ OPTIONS = (
     Option("--ltm-filler", "SPEC", "what passes the time: trivia, trivia:FILE or pkg.mod:factory", "trivia"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current"),
+    Option("--ltm-judge", "SPEC", "who judges what rules cannot: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
+    Option("--ltm-judge-votes", "N", "votes by which a judge's 'no' is confirmed; odd", "3", is_int=True),
+    Option("--ltm-judge-cache", "on|off", "whether what a judge said before is asked again (off) or not", "on"),
     Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated"),
     Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300"),
+    Option("--ltm-shard", "I/N", "play the I-th of N shares of the conversations: one run on several machines"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
     Option("--ltm-report", "FILE.html", "write one HTML file about the run, which opens offline"),
 )

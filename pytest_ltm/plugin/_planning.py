@@ -9,6 +9,7 @@ import pytest
 from pytest_ltm._errors import LtmError
 from pytest_ltm._plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._scenario import Definition
+from pytest_ltm.plugin import _judging
 from pytest_ltm.plugin._collection import version_of
 from pytest_ltm.plugin._items import PARAMETERS, LtmItem, fixture_names
 from pytest_ltm.plugin._spans import span_of
@@ -54,6 +55,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
         except Exception as error:  # noqa: BLE001 - the generator is its author's: its error ends its example only
             unready[one.key] = error
         examples.append(_example(one, definition, patching))
+    judge, votes = _judging.planned(known[0].item.config, settings)
     plan = Plan(
         examples=tuple(examples),
         seed=settings.seed,
@@ -62,8 +64,8 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
         tokenizer=settings.tokenizer,
         filler=filler.configuration(),
         scoring=settings.scoring,
-        judge="none",
-        judge_votes=1,
+        judge=judge,
+        judge_votes=votes,
         time=settings.time,
         opening=OPENING if span is not None else "",
     )

@@ -11,10 +11,12 @@ import pytest
 from pytest_ltm import _suite
 from pytest_ltm._errors import did_you_mean
 from pytest_ltm._score import SCORINGS
+from pytest_ltm._secrets import redacted
 from pytest_ltm._tokens import counter
 from pytest_ltm.datasets._published import DefinitionsFolder
-from pytest_ltm.plugin import _options, _time
+from pytest_ltm.plugin import _judging, _options, _time
 from pytest_ltm.plugin._agents import agents
+from pytest_ltm.plugin._shards import Shard, shard
 from pytest_ltm.plugin._spans import spans
 from pytest_ltm.plugin._values import base, choice, named, whole
 
@@ -46,6 +48,11 @@ class Settings:
     ltm_dir: Path
     report: Path | None = None
     """The file that `--ltm-report` names."""
+    shard: Shard | None = None
+    """Which share of the conversations is played; None: all."""
+    judge: str = "none"
+    judge_votes: int = 1
+    judge_cache: bool = True
 
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
@@ -59,7 +66,9 @@ class Settings:
             "filler": self.filler,
             "tokenizer": self.tokenizer,
             "scoring": self.scoring,
+            "judge": redacted(self.judge),
             "time": self.time,
+            **({} if self.shard is None else {"shard": str(self.shard)}),
         }
 
 
@@ -82,6 +91,10 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         reply_timeout=_timeout(config),
         ltm_dir=_ltm_dir(config),
         report=_report(config),
+        shard=shard(config),
+        judge=_judging.spec_of(config),
+        judge_votes=_judging.votes_of(config),
+        judge_cache=_judging.remembers(config),
     )
 
 

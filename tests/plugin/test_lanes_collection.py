@@ -147,7 +147,7 @@ def test_a(ltm, ltm_agent, ltm_conversation, ltm_clock, ltm_judge):
     assert ltm.now == ltm_clock.now == before + timedelta(hours=3)
     ltm.ask("hello?")
     assert [one.message for one in ltm_conversation.channel.transcript][-2:] == ["hello", "hello?"]
-    assert ltm_judge is None
+    assert not ltm_judge
 """
     )
 

@@ -1,0 +1,65 @@
+"""One call of a judge: with a time limit, and with one kind of error for all that may go wrong."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import JudgeError, told
+from pytest_ltm._secrets import redacted
+from pytest_ltm.agents._deadline import OutOfTime, call_within
+from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
+from pytest_ltm.agents._protocols import Reply
+
+if TYPE_CHECKING:
+    from pytest_ltm._judge import Inquiry, Judge
+
+
+class JudgeCall:
+    """Calls a judge, which may be `async`; close it at the end.
+
+    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through.
+    """
+
+    def __init__(
+        self, judge: Judge, *, timeout: float | None, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+    ) -> None:
+        self._judge, self._timeout = judge, timeout
+        self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
+        self._loop = OwnLoop()
+
+    def __call__(self, inquiry: Inquiry) -> Reply:
+        """Return the judge's reply, secrets taken out; JudgeError if there is none."""
+        try:
+            with outside_any_loop():
+                given = self._limited(inquiry)
+        except OutOfTime as error:
+            if self._timeout is None:  # the limit of somebody further out
+                raise
+            raise JudgeError(f"the judge did not come back within {self._timeout:g} s") from error
+        except self._fatal:
+            raise
+        except Exception as error:
+            raise JudgeError(redacted(f"the judge failed: {told(error)}")) from error
+        return self._checked(given)
+
+    def close(self) -> None:
+        """Close the loop of an `async` judge."""
+        with outside_any_loop():
+            self._loop.close()
+
+    def _limited(self, inquiry: Inquiry) -> Any:
+        value: Any = call_within(self._timeout, lambda: self._judge.assess(inquiry))
+        return self._loop.run(value, timeout=self._timeout) if inspect.isawaitable(value) else value
+
+    @staticmethod
+    def _checked(given: object) -> Reply:
+        if isinstance(given, str):
+            return Reply(_text(given))
+        if isinstance(given, Reply) and isinstance(given.text, str):
+            return Reply(_text(given.text), given.usage, given.cost_usd)
+        raise JudgeError(f"the judge replied with a {type(given).__name__}; a reply is a str or a pytest_ltm Reply")
+
+
+def _text(given: str) -> str:
+    return redacted(given.encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -1,0 +1,119 @@
+"""Desk: where the examples of one conversation ask the judge; every question is recorded, remembered and counted."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import JudgeError
+from pytest_ltm._judge import LtmJudge
+from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm.judges._cache import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_ltm._journal import Journal, Timings
+    from pytest_ltm._judge import Inquiry
+    from pytest_ltm.judges._cache import JudgeCache
+
+
+@dataclass(slots=True)
+class JudgeSpent:
+    """What one example has asked the judge."""
+
+    calls: int = 0
+    tokens: int = 0
+    """Of questions and replies, as the judge's provider counts them, where it does."""
+    cost_usd: float | None = None
+    """What the calls cost when they were made, whenever that was; None where nobody tells."""
+
+    def add(self, reply: Reply) -> None:
+        """Count one reply."""
+        self.calls += 1
+        if reply.usage is not None:
+            self.tokens += reply.usage.input_tokens + reply.usage.output_tokens
+        if reply.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
+
+
+class Desk:
+    """Asks the judge for the examples of one conversation.
+
+    A reply comes from the journal if the conversation is being replayed, else from the cache if the same was asked
+    before in the same trial, else from `call`. `configuration` is what the judge's replies depend on; None: nothing
+    is looked up or kept.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Inquiry], Reply],
+        *,
+        configuration: Mapping[str, Any] | None,
+        cache: JudgeCache | None,
+        journal: Journal,
+        timings: Timings,
+        trial: str,
+        votes: int,
+    ) -> None:
+        self._call, self._configuration, self._cache = call, configuration, cache
+        self._journal, self._timings = journal, timings
+        self._trial, self._votes = trial, votes
+        self.spent: dict[str, JudgeSpent] = {}
+        """By example."""
+
+    def handle(self, example: str) -> LtmJudge:
+        """Return the judge as one example sees it."""
+        return LtmJudge(partial(self._ask, example), votes=self._votes)
+
+    def _ask(self, example: str, inquiry: Inquiry) -> str:
+        recorded = self._journal.upcoming("judge")
+        try:
+            reply = self._asked(example, inquiry) if recorded is None else _reply(recorded)
+        except JudgeError as error:
+            self._write(example, inquiry, {"fault": str(error)})
+            raise
+        self._write(example, inquiry, _fields(reply))
+        self.spent.setdefault(example, JudgeSpent()).add(reply)
+        return reply.text
+
+    def _asked(self, example: str, inquiry: Inquiry) -> Reply:
+        key = "" if self._configuration is None else content_key(self._configuration, inquiry, self._trial)
+        kept = self._cache.find(key) if self._cache is not None and key else None
+        began = self._timings.clock()
+        reply = self._call(inquiry) if kept is None else _reply(kept)
+        told = {} if reply.cost_usd is None else {"cost_usd": reply.cost_usd}
+        self._timings.write(
+            "judge", example=example, vote=inquiry.vote, remembered=kept is not None,
+            seconds=round(self._timings.clock() - began, 6), **told,
+        )  # fmt: skip
+        if self._cache is not None and key and kept is None:
+            about = {"prompt": f"{inquiry.prompt}/{inquiry.version}", "judge": self._configuration}
+            self._cache.keep(key, {**about, **_fields(reply)})
+        return reply
+
+    def _write(self, example: str, inquiry: Inquiry, fields: Mapping[str, Any]) -> None:
+        digest = hashlib.sha256(inquiry.text.encode("utf-8", "surrogatepass")).hexdigest()
+        self._journal.write(
+            "judge", example=example, name=inquiry.prompt, version=inquiry.version, prompt=f"sha256:{digest}",
+            vote=inquiry.vote, **fields,
+        )  # fmt: skip
+
+
+def _fields(reply: Reply) -> dict[str, Any]:
+    fields: dict[str, Any] = {"reply": reply.text}
+    if reply.usage is not None:
+        fields["usage"] = {name: getattr(reply.usage, name) for name in reply.usage.__slots__}
+    if reply.cost_usd is not None:
+        fields["cost_usd"] = reply.cost_usd
+    return fields
+
+
+def _reply(record: Mapping[str, Any]) -> Reply:
+    """Return what a journal or the cache holds; JudgeError where it holds a fault."""
+    if "fault" in record:
+        raise JudgeError(str(record["fault"]))
+    usage = record.get("usage")
+    return Reply(str(record["reply"]), None if usage is None else Usage(**usage), record.get("cost_usd"))

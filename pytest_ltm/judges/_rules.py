@@ -1,0 +1,81 @@
+"""A judge without a model: compares words. Deterministic, free, and wrong where words do not tell; see judge-check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm.evaluators._words import NUMBERS, content_of, phrases, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ltm._judge import Inquiry
+
+_ENOUGH = 0.75
+"""The share of the right answer's own words that an answer must have."""
+_DECLINES = phrases(
+    "(?:dont|do not|didnt|did not|cant|cannot|couldnt|not able to|unable to) (?:\\w+ ){0,2}"
+    "(?:know|recall|remember|find|tell|say|have|see|help|answer)",
+    "(?:no|any) (?:idea|memory|record|information|mention)",
+    "not (?:sure|certain|told|mentioned)",
+    "(?:never|havent|have not) (?:told|mentioned|said|shared)",
+    "im sorry|i am sorry|sorry",
+    "didnt (?:tell|mention|say)",
+)
+_DENIES = phrases("not", "isnt", "wasnt", "never", "no longer", "instead of", "rather than", "doesnt", "didnt", "wont")
+
+
+@dataclass(frozen=True, slots=True)
+class RulesJudge:
+    """Says yes if an answer has most words of the right one, denies nothing and does not decline."""
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
+        judged = {"answer": _answer, "jokes": _joke, "restaurant-drink": _drink}.get(inquiry.prompt)
+        if judged is not None:
+            return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
+        if inquiry.prompt == "statement":
+            return "Words alone do not tell. GRADE: unknown"
+        return f"The rules have found nothing. GRADE: {inquiry.fail}"
+
+
+def _answer(parts: Mapping[str, str]) -> bool:
+    reference, answer = _content(parts["reference"]), _content(parts["answer"])
+    own = (reference - _content(parts["question"])) or reference
+    declines = _DECLINES.search(" ".join(words(parts["answer"]))) is not None
+    if _DECLINES.search(" ".join(words(parts["reference"]))):
+        return declines
+    denies = _count(parts["answer"]) > _count(parts["reference"])
+    numbers = {word for word in own if word.isdigit()}
+    return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
+
+
+def _joke(parts: Mapping[str, str]) -> bool:
+    from pytest_ltm.evaluators import RecallsJoke  # noqa: PLC0415 - one family at a time
+
+    told = [line.removeprefix("- ") for line in parts["jokes"].splitlines()]
+    others = tuple(joke for joke in told if joke != parts["joke"])
+    verdict = RecallsJoke(parts["joke"], others)([parts["answer"]])
+    return getattr(verdict, "value", 0.0) == 1.0
+
+
+def _drink(parts: Mapping[str, str]) -> bool:
+    from pytest_ltm.evaluators import Menu, orders_drink  # noqa: PLC0415 - one family at a time
+
+    dishes, drinks = (
+        tuple(line.removeprefix("- ") for line in parts[name].splitlines()) for name in ("dishes", "drinks")
+    )
+    return bool(orders_drink(parts["answer"], Menu(dishes, drinks)).ok)
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry meaning, numbers as digits."""
+    return content_of(str(NUMBERS[word]) if word in _DIGITS else word for word in words(text))
+
+
+_DIGITS = frozenset(NUMBERS) - {"a", "an", "single", "couple", "pair", "dozen"}
+
+
+def _count(text: str) -> int:
+    return len(_DENIES.findall(" ".join(words(text))))

@@ -1,0 +1,77 @@
+"""The judge of a run: found once, before anything runs; a desk in each conversation at which its examples ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._errors import LtmError
+from pytest_ltm.plugin import _options
+from pytest_ltm.plugin._values import choice, whole
+
+if TYPE_CHECKING:
+    from pytest_ltm._journal import Journal, Timings
+    from pytest_ltm.judges._desk import Desk
+    from pytest_ltm.judges._specs import NamedJudge
+    from pytest_ltm.plugin._items import Place
+    from pytest_ltm.plugin._settings import Settings
+
+NONE = "none"
+CACHE = "judge-cache"
+_JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
+
+
+def spec_of(config: pytest.Config) -> str:
+    """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
+    spec = _options.text(config, "ltm_judge")
+    if spec == NONE or config.option.collectonly:
+        return spec
+    from pytest_ltm.judges._specs import find  # noqa: PLC0415 - most runs have no judge
+
+    try:
+        config.stash[_JUDGE] = find(spec, base=config.rootpath)
+    except LtmError as error:
+        raise pytest.UsageError(f"--ltm-judge: {error}") from error
+    return spec
+
+
+def votes_of(config: pytest.Config) -> int:
+    """Return what `--ltm-judge-votes` says; UsageError for an even number, which may have no majority."""
+    votes = whole(config, "ltm_judge_votes", least=1) or 1
+    if votes % 2 == 0:
+        raise pytest.UsageError(f"--ltm-judge-votes: {votes} votes may have no majority; take an odd number")
+    return votes
+
+
+def remembers(config: pytest.Config) -> bool:
+    """Return what `--ltm-judge-cache` says."""
+    return choice(config, "ltm_judge_cache", ("on", "off")) == "on"
+
+
+def planned(config: pytest.Config, settings: Settings) -> tuple[str, int]:
+    """Return what a plan says of the judge, and of its votes."""
+    judge = config.stash.get(_JUDGE, None)
+    return (NONE, 1) if judge is None else (judge.described, settings.judge_votes)
+
+
+def desk_for(
+    config: pytest.Config, settings: Settings, place: Place, *, journal: Journal, timings: Timings
+) -> Desk | None:
+    """Return the desk of one conversation, None where the run has no judge."""
+    judge = config.stash.get(_JUDGE, None)
+    if judge is None:
+        return None
+    from pytest_ltm.judges._cache import JudgeCache  # noqa: PLC0415 - most runs have no judge
+    from pytest_ltm.judges._call import JudgeCall  # noqa: PLC0415
+    from pytest_ltm.judges._desk import Desk  # noqa: PLC0415
+
+    return Desk(
+        JudgeCall(judge.judge, timeout=settings.reply_timeout, fatal=(KeyboardInterrupt, pytest.exit.Exception)),
+        configuration=judge.configuration,
+        cache=JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None,
+        journal=journal,
+        timings=timings,
+        trial=str(place.trial),
+        votes=settings.judge_votes,
+    )
