@@ -46,6 +46,8 @@ class Settings:
     time: str
     reply_timeout: float | None
     ltm_dir: Path
+    retries: int = 4
+    """How often a message is sent again after a passing fault of the agent."""
     report: Path | None = None
     """The file that `--ltm-report` names."""
     shard: Shard | None = None
@@ -89,6 +91,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         scoring=cast("Scoring", choice(config, "ltm_scoring", SCORINGS)),
         time=_time_mode(config),
         reply_timeout=_timeout(config),
+        retries=whole(config, "ltm_retries", least=0) or 0,
         ltm_dir=_ltm_dir(config),
         report=_report(config),
         shard=shard(config),
