@@ -89,6 +89,8 @@ class ScenarioResult:
     """The part of an answer that decided."""
     pass_mark: float = 1.0
     """The lowest score that passes."""
+    pass_k: int | None = None
+    """So many trials must reach the pass mark; None: no number was asked for."""
     skills: tuple[str, ...] = ()
     gap: int | None = None
     """The smallest needle gap of the last question, in tokens."""
