@@ -281,7 +281,7 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     words = ["pytest", f"--ltm-agent={spec}", f"--ltm-span={place.span}"]
     for option in _options.OPTIONS:
         given = config.getoption(option.dest)
-        if given is not None and option.dest != "ltm_span":
+        if given is not None and option.dest not in {"ltm_span", "ltm_shard"}:
             words.append(f"{option.flag}={given}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]

@@ -51,6 +51,8 @@ class Report:
         ]
         if self._run.plays:
             lines.append(f"ltm: run folder: {self._run.folder.shown()}")
+        if settings.shard is not None:
+            lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):

@@ -7,6 +7,7 @@ import pytest  # noqa: TC002
 from pytest_ltm.plugin import _collection, _settings
 from pytest_ltm.plugin._report import Report
 from pytest_ltm.plugin._run import LtmRun
+from pytest_ltm.plugin._shards import Sharding
 from pytest_ltm.plugin._state import RUN
 from pytest_ltm.plugin._xdist import hooks
 
@@ -19,6 +20,8 @@ def start(config: pytest.Config) -> None:
     settings = _settings.parse(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
+    if settings.shard is not None:  # before the run's own hooks are registered: so it is called after them
+        manager.register(Sharding(settings, settings.shard), "ltm-shard")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     if not run.is_worker:
