@@ -1,18 +1,23 @@
-"""Channel: one message there, one reply back, counted once, written down before anything else happens."""
+"""Channel: one message there, one reply back, counted once, written down before anything else happens.
+
+Where a recorded conversation is resumed, what is recorded is taken and nobody is asked.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentFault
+from pytest_ltm._errors import AgentFault, Divergence
+from pytest_ltm._filler import FillerExchange
+from pytest_ltm._seat import Seat
 from pytest_ltm._transcript import Exchange, Kind, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._clock import Clock
-    from pytest_ltm._filler import FillerExchange
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm.agents._protocols import Reply
@@ -22,12 +27,12 @@ if TYPE_CHECKING:
 class Channel:
     """The way to the agent of one conversation, and the record of what went over it.
 
-    `heard` is called after each exchange; `around(by)` gives what surrounds each call of the agent.
+    `heard` is called after each exchange but recorded ones; `around(by)` gives what surrounds each call of the agent.
     """
 
     def __init__(
         self,
-        speaker: Speaker,
+        seat: Seat | Speaker,
         counter: TokenCounter,
         clock: Clock,
         journal: Journal,
@@ -46,99 +51,192 @@ class Channel:
         """What the agent said it cost, if it says so."""
         self.costs: dict[int, float] = {}
         """The same by exchange."""
-        self._speaker, self._counter, self._timings, self._heard = speaker, counter, timings, heard
-        self._around = around
+        self._seat = seat if isinstance(seat, Seat) else Seat.of(seat)
+        self._counter, self._timings, self._heard, self._around = counter, timings, heard, around
+        self._messages = 0
 
     @property
     def powers(self) -> frozenset[str]:
         """What the agent can do beyond replying."""
-        return self._speaker.powers
+        return self._seat.powers
 
     @property
     def can_tell(self) -> bool:
         """Whether the agent can be told an exchange without generating."""
-        return "AcceptsHistory" in self._speaker.powers
+        return "AcceptsHistory" in self.powers
 
     @property
     def max_message_tokens(self) -> int:
         """How long one message may be."""
-        return self._speaker.max_message_tokens
+        return self._seat.max_message_tokens
 
     def ask(self, by: str, kind: Kind, text: str, about: tuple[int, ...] = (), tokens: int | None = None) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
-        `tokens`: of the text, where they are known; every text is counted once.
+        `tokens`: of the text, where they are known; every text is counted once. ConversationOver if there is no
+        agent to send it to, or no place to write it down: then it was not sent.
         """
-        number = len(self.transcript)
-        tokens = self._counter.count(text) if tokens is None else tokens
+        replaying = self.journal.replaying
+        number = self._begin(by)
         start, now = self.transcript.position, self.clock.now
+        tokens = self._counted(text) if tokens is None else tokens
         fields = {"about": list(about)} if about else {}
         self.journal.write(
             "message", exchange=number, by=by, kind=kind, text=text, tokens=tokens,
             position=start, now=now.isoformat(), **fields,
         )  # fmt: skip
-        began = self._timings.clock()
-        try:
-            with self._around(by):
-                self._speaker.announce(by)
-                self._speaker.tell_time(now)
-                reply = self._speaker.ask(text)
-        except AgentFault as fault:
-            self.faults += 1
-            self.journal.write("fault", exchange=number, text=str(fault))
-            raise
-        self._timings.write("reply", exchange=number, seconds=round(self._timings.clock() - began, 6))
-        self.faults = 0
-        self.silences += not reply.text
+        recorded = self._recorded("reply", text=str, tokens=int)
+        answer, seconds = (recorded, 0.0) if recorded else self._asked(number, by, text)
         exchange = Exchange(
-            number=number, by=by, kind=kind, message=text, reply=reply.text, start=start,
-            message_tokens=tokens, reply_tokens=self._counter.count(reply.text), now=now,
+            number=number, by=by, kind=kind, message=text, reply=answer["text"], start=start,
+            message_tokens=tokens, reply_tokens=answer["tokens"], now=now,
         )  # fmt: skip
-        self._write_reply(exchange, reply)
-        return self._heard_now(exchange)
+        self.journal.write("reply", **{"exchange": number, **answer})
+        if not recorded:
+            self._timings.write("reply", exchange=number, seconds=round(seconds, 6))
+        self._count(exchange, answer.get("cost_usd"))
+        return self._end(exchange, replaying=replaying)
 
     def tell(self, filler: FillerExchange) -> Exchange:
-        """Tell the agent an exchange that it need not answer."""
-        number, now = len(self.transcript), self.clock.now
+        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it."""
+        replaying = self.journal.replaying
+        number = self._begin("")
+        start, now = self.transcript.position, self.clock.now
         tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
+        recorded = self._recorded("filler", message=str, message_tokens=int, reply=str, reply_tokens=int)
+        told = recorded or self._told(number, filler, tokens)
         exchange = Exchange(
-            number=number, by="", kind="filler", message=filler.message, reply=filler.expected_reply,
-            start=self.transcript.position, message_tokens=tokens,
-            reply_tokens=self._counter.count(filler.expected_reply), now=now, told=True,
+            number=number, by="", kind="filler", message=told["message"], reply=told["reply"], start=start,
+            message_tokens=told["message_tokens"], reply_tokens=told["reply_tokens"], now=now, told=True,
         )  # fmt: skip
-        try:
-            with self._around(""):
-                self._speaker.tell_time(now)
-                self._speaker.tell(filler.message, filler.expected_reply)
-        except AgentFault as fault:
-            self.faults += 1
-            self.journal.write("fault", exchange=number, text=str(fault))
-            raise
-        self.faults = 0
-        self.journal.write(
-            "filler", exchange=number, message=exchange.message, message_tokens=exchange.message_tokens,
-            reply=exchange.reply, reply_tokens=exchange.reply_tokens,
-        )  # fmt: skip
-        return self._heard_now(exchange)
+        self.journal.write("filler", **{"exchange": number, **told})
+        return self._end(exchange, replaying=replaying)
+
+    def recorded_filler(self) -> FillerExchange | None:
+        """Return the filler that comes next in the record, if filler does: what was said is said again."""
+        told = _checked(self.journal.upcoming("filler"), message=str, reply=str, message_tokens=int)
+        if told is not None:
+            return FillerExchange(told["message"], told["reply"], told["message_tokens"])
+        asked = _checked(self.journal.upcoming("message"), text=str, tokens=int)
+        if asked is not None and asked.get("kind") == "filler":
+            return FillerExchange(asked["text"], "", asked["tokens"])
+        return None
 
     def close(self) -> str | None:
         """Let the agent go and finish the files; returns a notice if the agent would not go quietly."""
-        notice = self._speaker.close()
-        self.journal.close()
-        self._timings.close()
+        notice = self._seat.close()
+        try:
+            self.journal.close()
+        finally:
+            self._timings.close()
         return notice
 
-    def _write_reply(self, exchange: Exchange, reply: Reply) -> None:
-        fields: dict[str, object] = {}
-        if reply.usage is not None:
-            fields["usage"] = {name: getattr(reply.usage, name) for name in reply.usage.__slots__}
-        if reply.cost_usd is not None:
-            fields["cost_usd"] = reply.cost_usd
-            self.costs[exchange.number] = reply.cost_usd
-            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
-        self.journal.write("reply", exchange=exchange.number, text=reply.text, tokens=exchange.reply_tokens, **fields)
+    # --- one message
 
-    def _heard_now(self, exchange: Exchange) -> Exchange:
+    def _begin(self, by: str) -> int:
+        """Have everything there that sending needs, before a word of it is written down; return its number."""
+        if self.journal.replaying:
+            self._follow(self.journal.upcoming("message"))
+        else:
+            self._ready(by)
+            self.clock.tick()
+        self._messages += 1
+        return self._messages - 1
+
+    def _ready(self, by: str) -> None:
+        if not self._seat.is_ready:
+            with self._around(by):
+                self._seat.ready(self.transcript)
+
+    def _counted(self, text: str) -> int:
+        recorded = _checked(self.journal.upcoming("message"), text=str, tokens=int)
+        same = recorded is not None and recorded["text"] == text
+        return recorded["tokens"] if recorded is not None and same else self._counter.count(text)
+
+    def _recorded(self, event: str, **kinds: type) -> dict[str, Any] | None:
+        """Return what the record holds of the reply or the told filler, None if nothing; raises a recorded fault."""
+        fault = self.journal.upcoming("fault")
+        if fault is not None:
+            raise self._fault(fault.get("exchange"), AgentFault(str(fault.get("text")), fatal=bool(fault.get("fatal"))))
+        found = _checked(self.journal.upcoming(event), **kinds)
+        self._follow(found)
+        return None if found is None else {name: value for name, value in found.items() if name != "event"}
+
+    def _asked(self, number: int, by: str, text: str) -> tuple[dict[str, Any], float]:
+        self._ready(by)
+        began = self._timings.clock()
+        with self._faults(number), self._around(by):
+            reply = self._seat.ask(by, text, self.clock.now)
+            seconds = self._timings.clock() - began
+            self._seat.keep(number)
+        answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **self._stamp()}
+        return answer, seconds
+
+    def _told(self, number: int, filler: FillerExchange, tokens: int) -> dict[str, Any]:
+        self._ready("")
+        with self._faults(number), self._around(""):
+            self._seat.tell(filler.message, filler.expected_reply, self.clock.now)
+            self._seat.keep(number)
+        answered = self._counter.count(filler.expected_reply)
+        return {
+            "message": filler.message, "message_tokens": tokens,
+            "reply": filler.expected_reply, "reply_tokens": answered, **self._stamp(),
+        }  # fmt: skip
+
+    @contextmanager
+    def _faults(self, number: int) -> Iterator[None]:
+        try:
+            yield
+        except AgentFault as fault:
+            self._seat.faulted(fault)
+            self._fault(number, fault)
+            raise
+
+    def _fault(self, number: object, fault: AgentFault) -> AgentFault:
+        self.faults += 1
+        self.journal.write("fault", exchange=number, text=str(fault), **({"fatal": True} if fault.fatal else {}))
+        return fault
+
+    def _stamp(self) -> dict[str, str]:
+        now = self.clock.tick()
+        return {} if now is None else {"now": now.isoformat()}
+
+    def _follow(self, recorded: Mapping[str, Any] | None) -> None:
+        if recorded is not None and "now" in recorded and self.clock.real:
+            self.clock.follow(recorded_time(recorded["now"]))
+
+    def _count(self, exchange: Exchange, cost: object) -> None:
+        self.silences += not exchange.reply
+        if isinstance(cost, (int, float)):
+            self.costs[exchange.number] = cost
+            self.cost_usd = (self.cost_usd or 0.0) + cost
+
+    def _end(self, exchange: Exchange, *, replaying: bool) -> Exchange:
+        self.faults = 0
         self.transcript.append(exchange)
-        self._heard(exchange)
+        if not replaying:
+            self._heard(exchange)
         return exchange
+
+
+def recorded_time(text: object) -> datetime:
+    """Return a time that a journal holds; Divergence if it is none."""
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError as error:
+        raise Divergence(f"the journal holds {text!r} as a time: {error}") from error
+
+
+def _checked(event: dict[str, Any] | None, **kinds: type) -> dict[str, Any] | None:
+    if event is None or all(type(event.get(name)) is kind for name, kind in kinds.items()):
+        return event
+    raise Divergence(f"an event of the journal is not what this version writes: {event!r:.200}")
+
+
+def _bill(reply: Reply) -> dict[str, Any]:
+    bill: dict[str, Any] = {}
+    if reply.usage is not None:
+        bill["usage"] = {name: getattr(reply.usage, name) for name in reply.usage.__slots__}
+    if reply.cost_usd is not None:
+        bill["cost_usd"] = reply.cost_usd
+    return bill

@@ -16,6 +16,9 @@ START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 class Clock(Protocol):
     """The time that the conversation lives in."""
 
+    real: bool
+    """Whether it is the one on the wall, which goes on by itself."""
+
     @property
     def now(self) -> datetime:
         """The conversation's time, aware."""
@@ -25,9 +28,19 @@ class Clock(Protocol):
         """Let time pass until `to`."""
         ...
 
+    def tick(self) -> datetime | None:
+        """Look at the wall, before a message and after a reply, and hold what it says; None: it has no say here."""
+        ...
+
+    def follow(self, recorded: datetime) -> None:
+        """Be where a recorded conversation was: nobody waits, and nobody is told."""
+        ...
+
 
 class SimulatedClock:
     """A clock that stands still except where the scheduler lets time pass."""
+
+    real = False
 
     def __init__(self, start: datetime = START) -> None:
         self._now = start
@@ -43,6 +56,14 @@ class SimulatedClock:
             raise ValueError(f"time cannot go back from {self._now} to {to}")
         self._now = to
 
+    def tick(self) -> datetime | None:
+        """Return None: it moves only where it is told to."""
+        return None
+
+    def follow(self, recorded: datetime) -> None:
+        """Be there."""
+        SimulatedClock.advance(self, recorded)
+
 
 class SignallingClock(SimulatedClock):
     """A simulated clock that says when it has jumped: for agents that live outside this process."""
@@ -50,31 +71,54 @@ class SignallingClock(SimulatedClock):
     def __init__(self, jumped: Callable[[datetime, datetime], object], start: datetime = START) -> None:
         super().__init__(start)
         self._jumped = jumped
+        self._told = start
 
     def advance(self, to: datetime) -> None:
         """Jump forward and call `jumped(before, now)`."""
-        before = self.now
         super().advance(to)
-        self._jumped(before, to)
+        self.tick()
+
+    def tick(self) -> datetime | None:
+        """Tell of the jumps that nobody was told of because they were recorded ones, as one."""
+        before, self._told = self._told, self.now
+        if before < self._told:
+            self._jumped(before, self._told)
+        return None
 
 
 class WallClock:
-    """The time on the wall: a wait really waits. Equal runs then have unequal times in their journals."""
+    """The time on the wall: a wait really waits. Equal runs then have unequal times in their journals.
+
+    It says what it said last until it looks again (`tick`), so that what is written down is all that was ever acted on.
+    """
+
+    real = True
 
     def __init__(
         self, now: Callable[[], datetime] | None = None, sleep: Callable[[float], object] = time.sleep
     ) -> None:
         self._wall, self._sleep = now or wall_time, sleep
+        self._now = self._wall()
 
     @property
     def now(self) -> datetime:
-        """The time on the wall."""
-        return self._wall()
+        """The time on the wall when it was last looked at."""
+        return self._now
 
     def advance(self, to: datetime) -> None:
         """Sleep until `to`, however often sleep returns too early."""
-        while (left := (to - self.now).total_seconds()) > 0:
+        while (left := (to - self._wall()).total_seconds()) > 0:
             self._sleep(left)
+        self._now = max(to, self._now)
+
+    def tick(self) -> datetime | None:
+        """Look at the wall; a wall clock that was put back does not turn back the conversation."""
+        self._now = max(self._wall(), self._now)
+        return self._now
+
+    def follow(self, recorded: datetime) -> None:
+        """Be there."""
+        self._now = recorded
 
 
 def wall_time() -> datetime:

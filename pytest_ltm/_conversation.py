@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._errors import AgentFault, FillerError, LtmError, ScenarioError
+from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, FillerError, LtmError, ScenarioError
 from pytest_ltm._filler import FillerExchange
 from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
 from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
 from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start
 from pytest_ltm._score import Unscored
+from pytest_ltm._seat import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from pytest_ltm._channel import Channel
     from pytest_ltm._filler import Filler
     from pytest_ltm._plan import Plan
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm._transcript import Exchange, Kind
-
-PATIENCE = 3
-"""So many faults in a row mean that the agent is gone: more messages would only cost."""
 
 
 class Conversation:
@@ -46,7 +45,15 @@ class Conversation:
         self._opened = False
 
     def step(self) -> None:
-        """Carry out one decision; after the last, `finished` is true."""
+        """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
+        try:
+            self._decide()
+        except DiskFault:
+            raise
+        except ConversationOver as over:
+            self.give_up(str(over))
+
+    def _decide(self) -> None:
         if not self._opened:
             self._opened = True
             if self.plan.opening and self.plan.span is not None:
@@ -61,9 +68,7 @@ class Conversation:
                 self._agenda.resume(index)
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
             case Jump(to):
-                self.channel.journal.write("jump", to=to.isoformat())
-                self.channel.clock.advance(to)
-                self._advance()
+                self._jump(to)
             case Fill(tokens):
                 self._fill(tokens)
             case Finish():
@@ -80,8 +85,8 @@ class Conversation:
         for lane in self.lanes:
             if lane.start is not None and not lane.ended:
                 lane.body.abandon()
-        if not self.finished:
-            self.channel.journal.write("end", reason=reason)
+        if not self.finished and not self.channel.journal.replaying:
+            self.channel.journal.note("end", reason=reason)
         self.finished = True
         notice = self.channel.close()
         if notice:
@@ -101,6 +106,14 @@ class Conversation:
         self.channel.journal.write("begin", example=lane.example.key, position=lane.start, now=now)
         self._speak(lane, lane.body.begin())
 
+    def _jump(self, to: datetime) -> None:
+        self.channel.journal.write("jump", to=to.isoformat())
+        if self.channel.journal.replaying:
+            self.channel.clock.follow(to)
+        else:
+            self.channel.clock.advance(to)
+        self._advance()
+
     def _fill(self, tokens: int) -> None:
         before = self.channel.transcript.position
         try:
@@ -110,6 +123,7 @@ class Conversation:
         except Exception as error:  # noqa: BLE001 - a filler may come from the user
             self.give_up(f"the filler failed with {type(error).__name__}: {error}")
             return
+        filler = self.channel.recorded_filler() or filler
         # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
         if self.channel.can_tell and not any(lane.counting for lane in self._watched.values()):
             answered = self._attempt(lambda: self.channel.tell(filler))
@@ -135,7 +149,7 @@ class Conversation:
                 if lane.start is not None:
                     lane.body.abandon()
                 self._end(lane, Ending(unreached=reason))
-        self.channel.journal.write("end", reason=reason)
+        self.channel.journal.note("end", reason=reason)
         self.finished = True
 
     # --- one example speaks until it waits or ends
@@ -149,6 +163,8 @@ class Conversation:
                     self._wait(lane, request)
                     return
                 value = self._serve(lane, request)
+            except ConversationOver:
+                raise
             except LtmError as error:
                 request = lane.body.throw(error)
                 if isinstance(error, AgentFault):
@@ -246,6 +262,8 @@ class Conversation:
 
     def _settle(self, lane: Lane) -> None:
         """The body has ended: report the example, unless one of its watchers has still to speak."""
+        if self.channel.journal.over is not None:  # whoever asked a judge heard of it first, and ended by it
+            raise self.channel.journal.over
         broken = lane.broken or lane.body.error
         if broken is None and lane.counting:
             return
@@ -266,5 +284,9 @@ class Conversation:
         lane.ended = True
         if self._watched.pop(lane.index, None) is not None:
             self._agenda.listen(-lane.counting)
-        self.channel.journal.write("end", example=lane.example.key)
-        lane.body.finish(lane, ending)
+        self.channel.journal.note("end", example=lane.example.key)
+        try:
+            lane.body.finish(lane, ending)
+        except ConversationOver:
+            lane.ended = False  # its verdict could not be kept, and nothing of it was reported
+            raise

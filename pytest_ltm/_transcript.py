@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ class Exchange:
     """One message to the agent and its reply."""
 
     number: int
-    """Its place in the conversation, from 0; also its id in the journal."""
+    """Its id in the journal: messages are numbered from 0, those that got no reply included."""
     by: str
     """The example that spoke (`colours/0`), or "" for opening and filler."""
     kind: Kind
@@ -66,11 +68,17 @@ class Transcript(Sequence[Exchange]):
 
     def since(self, number: int) -> Sequence[Exchange]:
         """Return the exchanges from `number` on."""
-        return self._exchanges[number:]
+        return self._exchanges[self._place(number) :]
 
     def number(self, number: int) -> Exchange:
-        """Return the exchange of that number."""
-        return self._exchanges[number]
+        """Return the exchange of that number; KeyError if that message got no reply."""
+        place = self._place(number)
+        if place < len(self) and self._exchanges[place].number == number:
+            return self._exchanges[place]
+        raise KeyError(number)
+
+    def _place(self, number: int) -> int:
+        return bisect_left(self._exchanges, number, key=attrgetter("number"))
 
     @property
     def position(self) -> int:

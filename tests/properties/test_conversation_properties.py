@@ -70,8 +70,8 @@ def test_every_gap_is_at_least_the_waits_within_it(case: Case) -> None:
     for key, lane in record.lanes.items():
         steps = next(part.steps for part in case.parts if part.name == key[0])
         for question in lane.questions:
-            asked = record.transcript[question.number]
-            for needle in (record.transcript[number] for number in question.needles):
+            asked = record.transcript.number(question.number)
+            for needle in (record.transcript.number(number) for number in question.needles):
                 first, last = (int(e.message.split(" ")[1].removeprefix("#")) for e in (needle, asked))
                 waits = [step.wait(lane.span) for step in steps[first:last] if isinstance(step, Pause)]
                 assert gap(needle, asked) >= sum(wait.tokens for wait in waits)
@@ -102,8 +102,14 @@ def test_a_body_that_did_not_raise_has_spoken_every_step(case: Case) -> None:
 @conversations
 @given(cases)
 def test_exchanges_are_numbered_and_placed_without_a_hole(case: Case) -> None:
-    exchanges = play(case).transcript
-    assert [e.number for e in exchanges] == list(range(len(exchanges)))
+    record = play(case)
+    exchanges = record.transcript
+    sent = [event for event in record.events if event["event"] in {"message", "filler"}]
+    assert [event["exchange"] for event in sent] == sorted({event["exchange"] for event in sent})
+    faulted = {event["exchange"] for event in record.events if event["event"] == "fault"}
+    numbers = {e.number for e in exchanges}
+    assert numbers | faulted == set(range(len(exchanges) + len(faulted)))
+    assert [e.number for e in exchanges] == sorted(numbers - faulted)
     for before, after in pairwise(exchanges):
         assert after.start == before.end
         assert after.now >= before.now
@@ -141,9 +147,9 @@ def test_a_watcher_sees_every_reply_since_its_scenario_spoke_and_is_asked_after_
             assert not listener.pestered
             assert listener.shown or not record.endings[player.key].verdict
             for shown in listener.shown:
-                first = record.transcript[shown[0]]
+                first = record.transcript.number(shown[0])
                 assert first.by == player.key
-                replied = [e.number for e in record.transcript[first.number :] if not e.told]
+                replied = [e.number for e in record.transcript.since(first.number) if not e.told]
                 assert shown == replied[: len(shown)]
             for before, after in pairwise(listener.shown):
                 assert len(after) - len(before) in {0, 1}  # 0: asked once more at the end

@@ -36,7 +36,7 @@ def test_a_journal_grows_line_by_line(tmp_path: Path) -> None:
 def test_a_journal_is_never_written_over_another(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     Journal.at(path).close()
-    with pytest.raises(LtmError, match=r"cannot write the journal .*journal\.jsonl: File exists"):
+    with pytest.raises(LtmError, match=r"cannot write .*journal\.jsonl: File exists"):
         Journal.at(path)
 
 

@@ -1,0 +1,96 @@
+"""Disk: files that grow by whole lines or change as a whole; what the disk refuses is a DiskFault.
+
+A killed process loses nothing that `append` or `write_whole` has returned from. A machine that loses its power
+may lose what is younger than LASTING_SECONDS: asking the disk (fsync) for every event would cost more than the event.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from typing import TYPE_CHECKING
+
+from pytest_ltm._clock import stopwatch
+from pytest_ltm._errors import DiskFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LASTING_SECONDS = 1.0
+"""What is to last is asked of the disk at most so often: each reply of an agent that takes as long."""
+
+
+class Appender:
+    """A file that grows; whoever makes one must be its only writer."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        self._path, self._synced = path, -math.inf
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | getattr(os, "O_BINARY", 0)
+        try:
+            self._file: int | None = os.open(path, flags, 0o666)
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def append(self, data: bytes, *, lasting: bool = False) -> None:
+        """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
+        if self._file is None:
+            raise refused(self._path, "it is closed")
+        try:
+            before = os.fstat(self._file).st_size
+            try:
+                _write(self._file, data)
+            except OSError:
+                with contextlib.suppress(OSError):  # half a line would be dropped by the reader, too
+                    os.ftruncate(self._file, before)
+                raise
+            if lasting and stopwatch() - self._synced >= LASTING_SECONDS:
+                self.sync()
+        except OSError as error:
+            raise refused(self._path, error) from error
+
+    def sync(self) -> None:
+        """Ask the disk to keep what is there."""
+        if self._file is not None:
+            try:
+                os.fsync(self._file)
+            except OSError as error:
+                raise refused(self._path, error) from error
+            self._synced = stopwatch()
+
+    def close(self) -> None:
+        """Make sure that everything is on disk; nothing happens the second time."""
+        if self._file is None:
+            return
+        try:
+            self.sync()
+        finally:
+            file, self._file = self._file, None
+            os.close(file)
+
+
+def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
+    """Write a file so that everybody, at any time, finds either the old one or the new one."""
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        with beside.open("wb", buffering=0) as file:
+            _write(file.fileno(), data)
+            if lasting:
+                os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise refused(path, error) from error
+
+
+def refused(path: object, why: OSError | str) -> DiskFault:
+    """Return the fault of a disk that does not take what must be kept."""
+    reason = why if isinstance(why, str) else why.strerror or str(why)
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; what is on disk can be resumed")
+
+
+def _write(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
