@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._errors import DefinitionError
 from pytest_ltm._fields import Field, shown
 from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._secrets import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,8 +82,8 @@ def write(path: str | Path, definition: Definition) -> None:
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Return JSON for people: in the order given, two spaces of indent, a newline at the end."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
+    return written(data, lambda given: json.dumps(given, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def read(path: str | Path) -> Definition:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._definition import read_definition, to_json
 from pytest_ltm._errors import AgentError, DefinitionError, ScenarioError
 from pytest_ltm._fields import Field, shown
+from pytest_ltm._secrets import redacted, redacted_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,16 +159,17 @@ def body_rng(seed: int, trial: int, example: PlannedExample) -> random.Random:
 
 
 def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str:
-    """Return `sha256:...` over the agent's configuration or, where it tells none, its spec.
+    """Return `sha256:...` over the agent's configuration or, where it tells none, its spec, both without secrets.
 
     Raises AgentError if the configuration holds anything that is no JSON value.
     """
     if configuration is None:
-        return _sha256({"spec": spec})
+        return _sha256({"spec": redacted(spec)})
     try:
-        return _sha256({"configuration": Field(configuration, f"agent {spec!r}", "configuration").json()})
+        known = Field(configuration, f"agent {spec!r}", "configuration").json()
     except DefinitionError as error:
         raise AgentError(str(error)) from None
+    return _sha256({"configuration": redacted_configuration(known)})
 
 
 _LEAST = {"seed": -(2**63), "trial": 0, "judge_votes": 0}

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_ltm._errors import LtmError
+from pytest_ltm._secrets import written
 
 T = TypeVar("T")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -18,11 +19,11 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def json_text(value: object) -> str:
-    """Return indented JSON that a person can read and that any text writes as UTF-8.
+    """Return indented JSON without secrets, which a person can read and which any text writes as UTF-8.
 
     Equal values give equal text. Raises ValueError for numbers that JSON does not know.
     """
-    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    text = written(value, lambda given: json.dumps(given, indent=1, ensure_ascii=False, allow_nan=False))
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 

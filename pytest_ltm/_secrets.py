@@ -13,12 +13,14 @@ import re
 import urllib.parse
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._credentials import HIDDEN, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
 
 SHORTEST = 8
 """The characters that the value of a variable must have: a shorter one is found in ordinary words."""
@@ -49,6 +51,12 @@ def redacted_data(value: Any) -> Any:
     """Return JSON values with every text redacted, and with nothing under the names of headers that hold secrets."""
     known = _KNOWN.values()
     return _mapped(value, lambda text: _redacted(text, known), lambda key: key.lower() in _HEADERS)
+
+
+def written(value: T, dumps: Callable[[T], str]) -> str:
+    """Return `dumps(value)` of JSON values without secrets; they are looked through only if their text has any."""
+    text = dumps(value)
+    return text if redacted(text) == text else dumps(redacted_data(value))
 
 
 def redacted_configuration(value: Any) -> Any:
@@ -91,9 +99,14 @@ class _Known:
         self._environment = environment
         self._names: dict[str, str] = {}
         self._forms: dict[str, str] = {}
+        self._seen: dict[Any, Any] | None = None
 
     def values(self) -> Mapping[str, str]:
         """Return what must not be read, in each form that it may be written in -> the variable's name."""
+        now = getattr(self._environment, "_data", None)  # to compare is much faster than to look through
+        if now is not None and now == self._seen:
+            return self._forms
+        self._seen = dict(now) if now is not None else None
         for name in self._environment:
             if is_secret_name(name):
                 value = self._environment.get(name, "")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._items import (
     LTM_ITEM,
@@ -277,7 +278,7 @@ def _built_in_id(argument: str) -> str | None:
 def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
-    spec = agent.spec if label(agent.spec) == agent.label else f"{agent.label}={agent.spec}"
+    spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
     words = ["pytest", f"--ltm-agent={spec}", f"--ltm-span={place.span}"]
     for option in _options.OPTIONS:
         given = config.getoption(option.dest)
@@ -285,4 +286,4 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
             words.append(f"{option.flag}={given}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
-    return shlex.join(map(str, words))
+    return shlex.join(redacted(str(word)) for word in words)

@@ -11,6 +11,7 @@ from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmError
 from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
+from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _options
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
@@ -57,7 +58,7 @@ class Report:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
-        return lines
+        return [redacted(line) for line in lines]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest  # noqa: TC002
 
 from pytest_ltm.plugin import _collection, _settings
+from pytest_ltm.plugin._redaction import Redaction
 from pytest_ltm.plugin._report import Report
 from pytest_ltm.plugin._run import LtmRun
 from pytest_ltm.plugin._shards import Sharding
@@ -20,6 +21,7 @@ def start(config: pytest.Config) -> None:
     settings = _settings.parse(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
+    manager.register(Redaction(), "ltm-redaction")
     if settings.shard is not None:  # before the run's own hooks are registered: so it is called after them
         manager.register(Sharding(settings, settings.shard), "ltm-shard")
     if not manager.hasplugin("ltm-run"):
