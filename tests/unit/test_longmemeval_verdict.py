@@ -1,0 +1,129 @@
+"""Rule-based verdicts on LongMemEval answers: rule by rule, then their agreement with published judges."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm.datasets.longmemeval._verdict import rule
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "longmemeval"
+published = pytest.mark.skipif(not DATA.is_dir(), reason="needs the LongMemEval data, which is not shipped")
+
+
+def verdict(
+    answer: object, said: str, question: str = "Where do I go?", kind: str = "multi-session", name: str = "q1"
+) -> str:
+    ruling = rule(question_id=name, question_type=kind, question=question, answer=answer, hypothesis=said)
+    assert ruling.reason
+    return ruling.verdict
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "expected"),
+    [
+        (3, "You bought three of them.", "yes"),
+        (3, "You bought 4 of them.", "no"),
+        (3, "It was 3 or 4.", "unscored"),
+        (3, "At least 3.", "unscored"),
+        ("$2,500", "In all that is **$2500**.", "yes"),
+        ("$2,500", "In all that is **$3500**.", "no"),
+        ("1 hour and 30 minutes", "An hour and a half.", "yes"),
+        ("6:45 AM", "You rise at 6:45 a.m.", "yes"),
+        ("June 3rd", "That was on 2023/06/03.", "yes"),
+        ("two weeks", "For fourteen days.", "yes"),
+        (4, "I do not know that.", "no"),
+        ("a canoe trip", "You went on a canoe trip with Bo.", "yes"),
+        ("a canoe trip", "You went to the opera.", "no"),
+        ("a canoe trip", "It may have been a trip, I cannot tell which.", "unscored"),
+        ("Yes", "Yes, you did.", "yes"),
+        ("Yes", "No, you did not.", "no"),
+    ],
+)  # fmt: skip
+def test_what_an_answer_comes_to(answer: object, said: str, expected: str) -> None:
+    assert verdict(answer, said) == expected
+
+
+def test_only_the_conclusion_of_a_long_answer_counts() -> None:
+    steps = "First I look at what was said on each day of that month, and there is a lot. " * 10
+
+    assert verdict(7, f"{steps}Some say 5. Therefore, the answer is 7 visits.") == "yes"
+    assert verdict(7, f"{steps}Some say 7. Therefore, the answer is 5 visits.") == "no"
+
+
+def test_the_suffix_of_the_id_decides_on_abstention_before_the_type_does() -> None:
+    refusal = "You never mentioned that."
+
+    assert verdict("not enough information", refusal, kind="single-session-preference", name="q1_abs") == "yes"
+    assert verdict("not enough information", "In Turku.", kind="temporal-reasoning", name="q1_abs") == "no"
+    assert verdict("Turku", refusal, kind="temporal-reasoning") == "no"
+
+
+def test_a_temporal_answer_may_be_one_day_off_and_no_other_may() -> None:
+    question = "How many days passed between the two fairs?"
+
+    assert verdict("7 days", "8 days passed.", question, "temporal-reasoning") == "yes"
+    assert verdict("7 days", "9 days passed.", question, "temporal-reasoning") == "no"
+    assert verdict("7 days", "8 days passed.", question, "multi-session") == "no"
+
+
+def test_of_two_things_the_right_one_must_be_named_alone() -> None:
+    question = "Which did I buy first, the red kettle or the blue lamp?"
+
+    assert verdict("the red kettle", "You bought the kettle first.", question) == "yes"
+    assert verdict("the red kettle", "That was the lamp.", question) == "no"
+    assert verdict("the red kettle", "You bought a kettle and a lamp.", question) == "unscored"
+
+
+def test_a_preference_needs_a_judge() -> None:
+    assert verdict("Would like quiet places.", "Try a quiet place.", kind="single-session-preference") == "unscored"
+
+
+def rows() -> list[dict[str, Any]]:
+    with gzip.open(DATA / "judged_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [row for row in map(json.loads, lines) if row["official_prompt"]]
+
+
+@published
+def test_the_rules_agree_with_published_judges_where_they_decide() -> None:
+    decided: dict[str, list[bool]] = {}
+    for row in rows():
+        said = verdict(row["answer"], row["hypothesis"], row["question"], row["question_type"], row["question_id"])
+        kind = "abstention" if row["abstention"] else row["question_type"]
+        decided.setdefault(kind, [])
+        if said != "unscored":
+            decided[kind].append((said == "yes") == row["label"])
+    right = [agrees for kind in decided.values() for agrees in kind]
+
+    assert len(right) > 1_450
+    assert sum(right) / len(right) >= 0.97
+    assert not decided["single-session-preference"]
+
+
+@published
+def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
+    questions = map(json.loads, (DATA / "questions_500.jsonl").read_text(encoding="utf-8").splitlines())
+    accepted = 0
+    for one in questions:
+        if one["question_type"] == "single-session-preference":
+            continue
+        for said in (str(one["answer"]), f"If I remember well, it is this: {one['answer']}"):
+            given = verdict(one["answer"], said, one["question"], one["question_type"], one["question_id"])
+            assert given == "yes", (one["question"], said)
+            accepted += 1
+    assert accepted == 2 * 470
+
+
+@published
+@pytest.mark.parametrize(
+    "refusal", ["I do not know.", "You did not mention this.", "There is no information about it."]
+)
+def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> None:
+    for line in (DATA / "questions_500.jsonl").read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        given = verdict(one["answer"], refusal, one["question"], one["question_type"], one["question_id"])
+        assert (given == "yes") == one["question_id"].endswith("_abs"), one["question"]
