@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import _suite
 from pytest_ltm._errors import ConfigurationError, did_you_mean
-from pytest_ltm.agents._specs import describe_embedded
+from pytest_ltm.agents._specs import describe_adapters, describe_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,10 +41,12 @@ def scenarios() -> list[str]:
 
 
 def agents() -> list[str]:
-    """Return the lines about the embedded agents: a spec that works as it stands, and a sentence."""
-    found = describe_embedded()
+    """Return the lines about the agents with names of ours: a spec, and a sentence."""
+    found = [*describe_embedded(), *describe_adapters()]
     width = max(len(spec) for spec, _ in found)
-    rest = "Any other agent is a dotted path, such as mypkg.bot:Bot, or a name from the ini value ltm_agents."
+    rest = (
+        "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
+    )
     return [*(f"{spec:{width}}  {sentence}" for spec, sentence in found), rest]
 
 

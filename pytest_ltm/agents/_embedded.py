@@ -42,12 +42,27 @@ def _replay(argument: str) -> AgentSource:
     return source(make_replay(argument), spec=f"replay:{argument}")
 
 
+def _cost(argument: str) -> AgentSource:
+    from pytest_ltm.agents._controls import make_cost  # noqa: PLC0415 - other agents do without
+
+    return make_cost(argument)
+
+
+def _length_bias(argument: str) -> AgentSource:
+    from pytest_ltm.agents._controls import make_length_bias  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.agents._specs import find  # noqa: PLC0415 - which looks up here
+
+    return make_length_bias(argument, find)
+
+
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     "full": _reader("full"),
     "window": _reader("window"),
     "bm25": _reader("bm25"),
     "forgetful": _reader("forgetful"),
     "replay": _replay,
+    "length-bias": _length_bias,
+    "cost": _cost,
     "echo": _simple(Echo),
     "silent": _simple(Silent),
 }
@@ -62,6 +77,11 @@ def describe_embedded() -> list[tuple[str, str]]:
         ("bm25:8k", "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25."),
         ("forgetful:0.2", "The same reader, forgetting every fifth exchange at random."),
         ("replay:FILE", "Gives the replies recorded in a journal.jsonl, or in a published master log."),
+        (
+            "cost:3/15",
+            "Spends nothing; reports what a chat at 3 and 15 dollars a million tokens in and out would cost.",
+        ),
+        ("length-bias:8k", "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest."),
         ("echo", "Replies with the message itself."),
         ("silent", "Replies with the empty text."),
     ]

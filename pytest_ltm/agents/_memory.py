@@ -74,7 +74,7 @@ class Window:
 
     def arrive(self, message: str) -> None:
         """Add the message; the oldest exchanges make room for it."""
-        self._sizes.append(_count(message))
+        self._sizes.append(count(message))
         self._used += self._sizes[-1]
         while self._used > self._tokens and len(self._sizes) > 1:
             self._used -= self._sizes.popleft()
@@ -82,7 +82,7 @@ class Window:
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
-        size = _count(reply)
+        size = count(reply)
         self._sizes[-1] += size
         self._used += size
 
@@ -150,13 +150,13 @@ def _full(argument: str) -> Callable[[], Memory]:
 
 
 def _window(argument: str) -> Callable[[], Memory]:
-    tokens = _tokens_of("window", argument)
+    tokens = tokens_of("window", argument)
     return lambda: Window(tokens)
 
 
 def _bm25(argument: str) -> Callable[[], Memory]:
-    tokens = _tokens_of("bm25", argument)
-    return lambda: Retrieving(tokens, _count)
+    tokens = tokens_of("bm25", argument)
+    return lambda: Retrieving(tokens, count)
 
 
 def _forgetful(argument: str) -> Callable[[], Memory]:
@@ -179,7 +179,7 @@ _POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
 }
 
 
-def _tokens_of(policy: str, argument: str) -> int:
+def tokens_of(policy: str, argument: str) -> int:
     """Return the number of tokens that `8k` or `500` says."""
     match = _TOKENS.fullmatch(argument.strip().lower())
     tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
@@ -190,7 +190,8 @@ def _tokens_of(policy: str, argument: str) -> int:
     return tokens
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return the text's tokens in `ENCODING`."""
     from pytest_ltm._tokens import counter  # noqa: PLC0415 - `full` never needs the encoding
 
     return counter(ENCODING).count(text)

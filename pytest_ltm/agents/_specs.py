@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._dotted import DottedPath, is_dotted
 from pytest_ltm._errors import AgentError, ConfigurationError, did_you_mean
+from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._adapt import AgentSource, source
+from pytest_ltm.agents._adapters import ADAPTERS, adapted, describe_adapters
 from pytest_ltm.agents._embedded import EMBEDDED, describe_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["EMBEDDED", "AgentSource", "describe_embedded", "find", "label_for", "split_specs"]
+__all__ = ["EMBEDDED", "AgentSource", "describe_adapters", "describe_embedded", "find", "label_for", "split_specs"]
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|https?|replay):")
+_FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|https?|replay):)")
 
@@ -31,7 +34,13 @@ def find(spec: str, *, base: Path | None = None, known: Iterable[str] = ()) -> A
     name, _, argument = spec.partition(":")
     if name in EMBEDDED:
         return EMBEDDED[name](argument)
-    names = sorted({*EMBEDDED, *known})
+    if name in ADAPTERS:
+        return adapted(name, argument)
+    if _FILE.fullmatch(spec):
+        from pytest_ltm.agents._configured import configured  # noqa: PLC0415 - the others read no file
+
+        return configured(spec, base=base, find=lambda inner: find(inner, base=base, known=known))
+    names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
     if is_dotted(spec) and not _NOT_DOTTED.match(spec):
         return source(DottedPath(spec, what="agent", error=AgentError, hint=hint).resolve(base), spec=spec)
@@ -58,8 +67,8 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
 
 
 def label_for(spec: str) -> str:
-    """Return the spec with `_` for each character that a label cannot hold."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", spec)
+    """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", redacted(spec))
 
 
 def _parts(value: str) -> list[str]:

@@ -1,0 +1,142 @@
+"""A person at the terminal as the agent: sits the test, may pause, and is reminded when going on."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import AgentError
+from pytest_ltm.agents._adapt import source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from pytest_ltm._fields import Field
+    from pytest_ltm.agents._adapt import AgentSource
+
+REMINDED = 3
+"""The exchanges that are shown again before the next message, of those that were told and not asked."""
+_SHORT = 300
+"""Characters of a text that is shown again."""
+HELP = """\
+Type your answer; it may have several lines, and an empty line sends it. A word of
+command stands alone on the first line:
+  :empty    send an answer without any text      :pause   stop here; Ctrl-D does the same
+  :again    show the message once more           :help    show this
+An answer that begins with a colon begins with two: ::like this."""
+
+
+class Human:
+    """The person at the terminal. AcceptsHistory, TimeAware, Configured.
+
+    A pause is a KeyboardInterrupt, which stops pytest as Ctrl-C does.
+    """
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._now: datetime | None = None
+        self._told: list[tuple[str, str]] = []
+        self._new = 0
+
+    def reply(self, message: str) -> str:
+        """Show the message and return what the person types."""
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401, PLC0415 - lines can be edited, and be longer than 4,096 characters
+        if self._number == 0:
+            _say(f"You sit this test yourself.\n{HELP}")
+        self._remind()
+        self._show(message)
+        while True:
+            try:
+                answer = _lines()
+            except EOFError:
+                answer = ":pause"
+            match answer.strip():
+                case ":help":
+                    _say(HELP)
+                case ":again":
+                    self._show(message)
+                case ":pause":
+                    _say("Paused. What you have answered is kept; this message comes again when the run is resumed.")
+                    raise KeyboardInterrupt("paused")
+                case command if command.startswith(":") and not command.startswith("::") and "\n" not in command:
+                    if command == ":empty":
+                        return self._answered(message, "")
+                    _say(f"There is no command {command!r}; :help shows what there is.")
+                case _:
+                    return self._answered(message, answer[1:] if answer.startswith("::") else answer)
+
+    def accept(self, message: str, reply: str) -> None:
+        """Note an exchange that needs no answer: filler, or what was said before a pause."""
+        self._number += 1
+        self._told.append((message, reply))
+        del self._told[:-REMINDED]
+        self._new += 1
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time, which is shown with each message."""
+        self._now = now
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return that it is a person."""
+        return {"human": True}
+
+    def _answered(self, message: str, reply: str) -> str:
+        self._number += 1
+        self._told = [*self._told, (message, reply)][-REMINDED:]
+        self._new = 0
+        return reply
+
+    def _remind(self) -> None:
+        """Show the last of what was told since the person's last answer, shortened."""
+        if not self._new:
+            return
+        shown = self._told[-min(self._new, REMINDED) :]
+        more = self._new - len(shown)
+        head = "what was said meanwhile, or before you paused"
+        _say(f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---")
+        for message, reply in shown:
+            _say(f"agenda: {_short(message)}\n   you: {_short(reply)}")
+        self._new = 0
+
+    def _show(self, message: str) -> None:
+        time = "" if self._now is None else f", {self._now:%A %d %B %Y, %H:%M}"
+        _say(f"--- message {self._number + 1}{time} ---")
+        width = min(shutil.get_terminal_size().columns, 100)
+        _say("\n".join(textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n")))
+
+
+def make_human(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of the person; AgentError where there is none to ask."""
+    parameters.mapping(known=[])
+    if argument:
+        raise AgentError(f"agent 'human:{argument}': 'human' takes no argument. Write 'human'.")
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        raise AgentError(
+            "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "
+            "keyboard alone) and without -n."
+        )
+    return source(Human, spec="human", unlimited=True)
+
+
+def _lines() -> str:
+    """Return what is typed up to an empty line; a command is over with its line. EOFError at the end of input."""
+    typed = [input("> ")]
+    if typed[0].startswith(":") and not typed[0].startswith("::"):
+        return typed[0]
+    while typed[-1]:
+        typed.append(input(". "))
+    return "\n".join(typed[:-1])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
+
+
+def _say(text: str) -> None:
+    print(f"\n{text}", flush=True)  # noqa: T201 - it talks to a person

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import threading
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import Answer, Post, serving
+
+from pytest_ltm._errors import AgentError, DefinitionError, TransientFault
+from pytest_ltm._fields import Field
+from pytest_ltm.agents import Reply, Usage
+from pytest_ltm.agents._http import HttpAgent, HttpStatusError
+from pytest_ltm.agents._http_settings import read_settings
+from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._specs import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("httpx2", reason="the extra `http` is not installed")
+
+
+def echo(post: Post) -> dict[str, Any]:
+    return {"reply": f"heard {post.body['message']}"}
+
+
+@contextmanager
+def agent(url: str, **parameters: Any) -> Iterator[Any]:
+    with closing(HttpAgent(read_settings(url, Field(parameters, "bot.yml", "parameters")))) as made:
+        yield made
+
+
+def wrong(url: str = "http://h/", **parameters: Any) -> str:
+    with pytest.raises(DefinitionError) as caught:
+        read_settings(url, Field(parameters, "bot.yml", "parameters"))
+    return str(caught.value)
+
+
+def test_a_message_is_posted_with_the_conversation_and_the_reply_read() -> None:
+    with serving(echo) as server, agent(f"{server.url}/chat") as one:
+        assert one.reply("a").text == "heard a"
+        one.reply("b")
+    first, second = server.posts
+    assert first.path == "/chat"
+    assert first.body["message"] == "a"
+    assert first.body["conversation"] == second.body["conversation"]
+
+
+def test_every_conversation_has_an_id_of_its_own() -> None:
+    with serving(echo) as server, agent(server.url) as one, agent(server.url) as other:
+        one.reply("a")
+        other.reply("a")
+    assert len({post.body["conversation"] for post in server.posts}) == 2
+
+
+def test_fields_of_request_and_response_are_found_where_the_settings_say() -> None:
+    def answer(_: Post) -> dict[str, Any]:
+        return {"choices": [{"text": "hi"}], "usage": {"in": 7, "out": 2}, "price": 0.25}
+
+    settings = {
+        "message": "input.text", "conversation": "session.id", "body": {"model": "m", "input": {"lang": "en"}},
+        "reply": "choices.0.text", "input_tokens": "usage.in", "output_tokens": "usage.out", "cost_usd": "price",
+    }  # fmt: skip
+    with serving(answer) as server, agent(server.url, **settings) as one:
+        assert one.reply("a") == Reply("hi", Usage(input_tokens=7, output_tokens=2), 0.25)
+    body = server.posts[0].body
+    assert body["input"] == {"lang": "en", "text": "a"}
+    assert body["model"] == "m"
+    assert body["session"]["id"]
+    assert "message" not in body
+
+
+def test_usage_that_the_server_does_not_tell_is_not_made_up() -> None:
+    with serving(echo) as server, agent(server.url, input_tokens="usage.in", cost_usd="cost") as one:
+        assert one.reply("a") == Reply("heard a")
+
+
+def test_a_conversation_without_id_is_possible() -> None:
+    with serving(echo) as server, agent(server.url, conversation=None) as one:
+        one.reply("a")
+    assert server.posts[0].body == {"message": "a"}
+
+
+def test_a_header_takes_its_secret_from_the_environment_and_keeps_the_name_only(monkeypatch: Any) -> None:
+    monkeypatch.setenv("LTM_PROBE_TOKEN", "s3cret-value")
+    with serving(echo) as server, agent(server.url, headers={"Authorization": "Bearer ${LTM_PROBE_TOKEN}"}) as one:
+        one.reply("a")
+        assert "s3cret-value" not in str(one.configuration())
+        assert "LTM_PROBE_TOKEN" in str(one.configuration())
+    assert server.posts[0].headers["authorization"] == "Bearer s3cret-value"
+
+
+def test_a_variable_that_is_not_set_is_named_before_anything_is_sent() -> None:
+    assert "environment variable 'LTM_PROBE_NONE', which is not set" in wrong(headers={"X-Key": "${LTM_PROBE_NONE}"})
+
+
+def test_a_secret_written_out_is_refused() -> None:
+    assert "'Authorization' would be a secret in a file" in wrong(headers={"Authorization": "Bearer abc"})
+    assert "holds no password" in wrong("https://me:pw@h/")
+
+
+@pytest.mark.parametrize("status", [400, 404, 429, 500, 503])
+def test_another_status_is_an_error_that_carries_the_response(status: int) -> None:
+    def answer(_: Post) -> Answer:
+        return Answer({"detail": "no " * 200}, status, {"Retry-After": "3"})
+
+    with serving(answer) as server, agent(f"{server.url}/x?key=k") as one, pytest.raises(HttpStatusError) as caught:
+        one.reply("a")
+    assert caught.value.response.status_code == status
+    assert caught.value.response.headers["retry-after"] == "3"
+    text = str(caught.value)
+    assert f"answered {status}" in text
+    assert '{"detail": "no no' in text
+    assert len(text) < 300
+    assert "key=k" not in text
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("<html>oops</html>", "'<html>oops</html>', which is no JSON"),
+        ("", "an empty body, which is no JSON"),
+        ({"answer": "x"}, "no field 'reply': there is {'answer'}"),
+        (["x"], "no field 'reply': there is a list of 1"),
+        ({"reply": 7}, "'reply' is '7', not a text"),
+    ],
+)
+def test_an_answer_without_a_reply_says_what_was_there_instead(body: Any, says: str) -> None:
+    with (
+        serving(lambda _: Answer(body)) as server,
+        agent(server.url) as one,
+        pytest.raises(AgentError) as caught,
+    ):
+        one.reply("a")
+    assert says in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_a_fault_worth_another_try() -> None:
+    with serving(echo) as server:
+        gone = server.url
+    with agent(gone) as one, pytest.raises(TransientFault, match="cannot be reached"):
+        one.reply("a")
+
+
+def test_a_slow_server_is_a_fault_worth_another_try() -> None:
+    hold = threading.Event()
+
+    def answer(post: Post) -> dict[str, Any]:
+        hold.wait(10)
+        return echo(post)
+
+    with serving(answer) as server, agent(server.url, timeout=0.05) as one:
+        with pytest.raises(TransientFault, match="too slow"):
+            one.reply("a")
+        hold.set()
+
+
+def test_the_server_is_put_back_before_the_first_message_only() -> None:
+    with serving(echo_or_ok) as server, agent(f"{server.url}/v1/chat", reset="/reset") as one:
+        one.reply("a")
+        one.reply("b")
+    assert [post.path for post in server.posts] == ["/reset", "/v1/chat", "/v1/chat"]
+
+
+def echo_or_ok(post: Post) -> dict[str, Any]:
+    return echo(post) if "message" in post.body else {}
+
+
+def test_a_server_with_a_place_for_history_is_told_exchanges() -> None:
+    with serving(echo_or_ok) as server, agent(f"{server.url}/chat", history="history") as one:
+        assert "AcceptsHistory" in powers(one)
+        one.accept("q", "r")
+    [post] = server.posts
+    assert post.path == "/history"
+    assert (post.body["message"], post.body["reply"]) == ("q", "r")
+
+
+def test_a_server_is_told_the_time_where_it_wants_it() -> None:
+    with serving(echo) as server, agent(server.url, time="context.now") as one:
+        one.tell_time(datetime(2024, 5, 6, tzinfo=timezone.utc))
+        one.reply("a")
+    assert server.posts[0].body["context"] == {"now": "2024-05-06T00:00:00+00:00"}
+
+
+def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_resume() -> None:
+    settings: dict[str, Any] = {"keeps_conversations": True, "reset": "/reset"}
+    with serving(echo_or_ok) as server:
+        with agent(server.url, **settings) as one:
+            one.reply("a")
+            state = one.save()
+        with agent(server.url, **settings) as other:
+            other.load(state)
+            other.reply("b")
+    reset, first, second = server.posts
+    assert reset.path == "/reset"
+    assert first.body["conversation"] == second.body["conversation"]
+
+
+def test_powers_are_those_of_the_settings() -> None:
+    with agent("http://h/") as bare, agent("http://h/", max_message_tokens="2k") as limited:
+        assert powers(bare) == {"Configured"}
+        assert powers(limited) == {"Configured", "LimitsMessages"}
+        assert limited.max_message_tokens == 2000
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"replly": "x"}, "unknown field, known here are"),
+        ({"reply": "a..b"}, "is no path to a JSON field"),
+        ({"reply": 7}, "expected the path of a JSON field"),
+        ({"timeout": "soon"}, "expected seconds"),
+        ({"body": [1]}, "expected a mapping"),
+        ({"keeps_conversations": 1}, "expected true or false"),
+    ],
+)
+def test_wrong_settings_say_file_and_field(parameters: dict[str, Any], says: str) -> None:
+    text = wrong(**parameters)
+    assert says in text
+    assert text.startswith("bot.yml: parameters.")
+
+
+@pytest.mark.parametrize("spec", ["http://", "http:nowhere", "https:"])
+def test_a_spec_without_a_url_is_refused(spec: str) -> None:
+    with pytest.raises(AgentError, match="is no URL such as"):
+        find(spec)
+
+
+@pytest.mark.parametrize("spec", ["http://127.0.0.1:1/chat", "http:http://127.0.0.1:1/chat"])
+def test_a_url_is_a_spec(spec: str) -> None:
+    with closing(find(spec).make()) as made:  # type: ignore[type-var]
+        assert made.configuration()["http"]["url"] == "http://127.0.0.1:1/chat"  # type: ignore[attr-defined]
