@@ -10,6 +10,9 @@ import pytest
 from pytest_ltm.plugin._xdist import _wire
 from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling, failed_collection
 
+GRACE = 3.0
+"""Seconds that workers have, after Ctrl-C, for the reply that they wait for."""
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -115,6 +118,15 @@ class Controller:
             why = output.get("shouldfail") or output.get("shouldstop")
             if why:
                 self._stop(str(why))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """After Ctrl-C let the workers write down what they have, before the report reads it."""
+        dsession = self._dsession
+        if dsession is None or not dsession._active_nodes:
+            return
+        self._stop("interrupted")
+        _wire.until_down(dsession, GRACE)
 
     def _stop(self, why: str) -> None:
         if self._stopped:

@@ -8,7 +8,10 @@ taken out before xdist sees them.
 
 from __future__ import annotations
 
+from queue import Empty
 from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._clock import stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,3 +57,17 @@ def obey(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
             xdists(command)
 
     interactor.handle_command = handle
+
+
+def until_down(dsession: Any, seconds: float) -> None:
+    """Let all workers end, and wait so long for them at most; what else they say is not heard any more."""
+    for node in dsession._active_nodes:
+        node.shutdown()
+    end = stopwatch() + seconds
+    while dsession._active_nodes and (left := end - stopwatch()) > 0:
+        try:
+            name, values = dsession.queue.get(timeout=left)
+        except Empty:
+            return
+        if name in {"workerfinished", "errordown"}:
+            dsession._active_nodes.discard(values["node"])
