@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm.agents._protocols import Reply
+    from pytest_ltm.agents._retry import Failed
     from pytest_ltm.agents._speaker import Speaker
 
 
@@ -121,6 +122,12 @@ class Channel:
         if asked is not None and asked.get("kind") == "filler":
             return FillerExchange(asked["text"], "", asked["tokens"])
         return None
+
+    def retried(self, failed: Failed) -> None:
+        """Note an attempt that is followed by another, in the timings: the exchange counts once."""
+        self._timings.write(
+            "retry", exchange=self._messages - 1, attempt=failed.attempt, waited=failed.wait, error=str(failed.error)
+        )
 
     def close(self) -> str | None:
         """Let the agent go and finish the files; returns a notice if the agent would not go quietly."""

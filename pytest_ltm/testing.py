@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pytest_ltm._lane import Ending, Lane
 from pytest_ltm._plan import Plan, PlannedExample, body_rng
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
@@ -95,11 +97,14 @@ def run_conversation(
     filler: Filler | None = None,
     journal: Journal | None = None,
     opening: str = "",
+    retries: int = 0,
+    reply_timeout: float | None = None,
     **plan: Any,
 ) -> Played:
     """Play scenarios, given as functions of the handle by name, with one agent; nothing touches the disk.
 
-    `definitions` and `examples` say more about them than their names; `plan` overrides fields of the Plan.
+    `definitions` and `examples` say more about them than their names; `plan` overrides fields of the Plan. A message
+    that failed for a passing reason is sent again up to `retries` times; a reply may take `reply_timeout` seconds.
     """
     planned = tuple(
         examples
@@ -125,7 +130,12 @@ def run_conversation(
         made.sheet = ltm.sheet
         return made
 
-    speaker = Speaker(source(agent, spec="agent").make(), timeout=None)
+    speaker = Speaker(
+        source(agent, spec="agent").make(),
+        timeout=reply_timeout,
+        retries=Retries(most=retries, rng=random.Random(seed)),
+        retried=lambda failed: channel.retried(failed),  # noqa: PLW0108 - there is no channel yet
+    )
     channel = Channel(speaker, counts, clock, journal or Journal(), Timings())
     conversation = Conversation(
         whole, [body(e) for e in whole.examples], channel=channel, filler=filler or CountingFiller(), counter=counts

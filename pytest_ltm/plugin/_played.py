@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import random
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm import _definition
 from pytest_ltm._channel import Channel
 from pytest_ltm._conversation import Conversation
-from pytest_ltm._errors import LtmError, LtmInternalError
+from pytest_ltm._errors import LtmInternalError
 from pytest_ltm._handle import Ltm
-from pytest_ltm._journal import FORMAT, Journal, Timings
-from pytest_ltm._plan import agent_fingerprint, body_rng
-from pytest_ltm._records import json_text
+from pytest_ltm._plan import body_rng
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._retry import Retries
 from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
+from pytest_ltm.plugin._judging import desk_for
+from pytest_ltm.plugin._opened import Supply, open_folder
 from pytest_ltm.plugin._planning import filler_for, plan_for
 from pytest_ltm.plugin._state import LANE
 from pytest_ltm.reporting._failure import failure_text
@@ -65,9 +66,7 @@ class PlayedConversation:
         }
         self._counter = counter(settings.tokenizer)
         self._clock = _time.clock_for(settings.time, self._jumped)
-        self._agent: Any = None
         self._closed = False
-        self._start = self._clock.now
         filler = filler_for(self.config, settings, self.place.trial, self._counter)
         self.plan, unready = plan_for(known, settings, filler)
         for key, error in unready.items():
@@ -79,59 +78,26 @@ class PlayedConversation:
     # --- how it is made
 
     def _conversation(self, filler: Filler) -> Conversation:
-        self._write_plan()
-        gone, settings = "", None
-        fatal = (KeyboardInterrupt, pytest.exit.Exception)
-        try:
-            agent = self._source.make(fatal=fatal, folder=self._folder)
-            settings = self._source.configuration(agent, fatal=fatal)
-        except LtmError as error:
-            agent, gone = _NoAgent(), f"the agent cannot be made: {error}"
-        speaker = Speaker(
-            agent,
-            timeout=None if self._source.unlimited else self._settings.reply_timeout,
-            fatal=fatal,
-            name=self.place.agent,
-            owned=self._source.owned,
-        )
-        self._agent_fingerprint = agent_fingerprint(self._source.spec, settings)
-        journal = Journal.at(self._folder / "journal.jsonl")
-        timings = Timings.at(self._folder / "timings.jsonl")
-        journal.write(
-            "header",
-            format=FORMAT,
-            plan=self.plan.to_json(),
-            plan_fingerprint=self.plan.fingerprint,
-            agent_fingerprint=self._agent_fingerprint,
-        )
+        supply = Supply(self._source, self._settings, self._folder, label=self.place.agent, trial=self.place.trial)
+        opened = self._opened = open_folder(self._folder, self.plan, supply, self._clock)
+        self._start = self._clock.now
+        self._desk = desk_for(self.config, self._settings, self.place, journal=opened.journal, timings=opened.timings)
         channel = Channel(
-            speaker,
+            opened.seat,
             self._counter,
             self._clock,
-            journal,
-            timings,
+            opened.journal,
+            opened.timings,
             heard=lambda exchange: self._listener(self, exchange),
             around=self._around,
         )
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         conversation = Conversation(self.plan, bodies, channel=channel, filler=filler, counter=self._counter)
         for body in bodies:
-            body.conversation, body.agent = conversation, agent
-        self._agent = agent
-        if gone:
-            conversation.give_up(gone)
+            body.conversation, body.seat = conversation, opened.seat
+        if opened.gone:
+            conversation.give_up(opened.gone)
         return conversation
-
-    def _write_plan(self) -> None:
-        (self._folder / "plan.json").write_bytes(json_text(self.plan.to_json()).encode())
-        for example in self.plan.examples:
-            if example.definition is not None:
-                folder = self._folder / "definitions" / example.scenario
-                folder.mkdir(parents=True, exist_ok=True)
-                _definition.write(folder / f"{example.example}.def.json", example.definition)
-        written = self._folder / "definitions"
-        if self.plan.span is not None and written.is_dir():  # played again, they have their span by default
-            (written / "config.yml").write_text(f"memory_span: {self.plan.span}\n", encoding="utf-8")
 
     def _give_handle(self, body: ItemBody) -> None:
         example = next(example for example in self.plan.examples if example.key == body.known.key)
@@ -143,6 +109,7 @@ class PlayedConversation:
             rng=body_rng(self._settings.seed, self.place.trial, example),
             definition=example.definition,
             scoring=self._settings.scoring,
+            judge=None if self._desk is None else self._desk.handle(example.key),
         )
         body.sheet = body.handle.sheet
 
@@ -156,7 +123,7 @@ class PlayedConversation:
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         self.config.hook.pytest_ltm_time_jumped(
-            config=self.config, spec=self._source.spec, agent=self._agent, before=before, now=now
+            config=self.config, spec=self._source.spec, agent=self._opened.seat.agent, before=before, now=now
         )
 
     # --- what becomes of it
@@ -195,12 +162,20 @@ class PlayedConversation:
         self._closed = True
         while reason == "complete" and not self.conversation.finished:
             self.conversation.step()
-        self.conversation.close(reason)
+        replaying = self._opened.journal.replaying
+        try:
+            self.conversation.close(reason)
+        finally:
+            self._let_go()
+        if not (replaying and reason != "complete"):  # what was read again so far is less than what is there
+            write_results(self._folder / "results.json", self._result(reason))
+
+    def _let_go(self) -> None:
         # Last in, first out, as pytest would: who was never set up is let go at once.
         for body in reversed(self.bodies.values()):
             if not body.reported:
                 body.withdraw()
-        write_results(self._folder / "results.json", self._result(reason))
+        self._opened.lock.release()
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel = self.conversation.channel
@@ -215,8 +190,7 @@ class PlayedConversation:
             nodeid=body.item.nodeid,
             own_wish=isinstance(ending.error, SKIPS),
         )
-        self.results[lane.example.key] = result
-        channel.journal.write(
+        channel.journal.note(
             "verdict",
             example=lane.example.key,
             score=result.score,
@@ -225,6 +199,7 @@ class PlayedConversation:
             evidence=result.evidence,
             checks=[[check.label, check.ok] for check in result.checks],
         )
+        self.results[lane.example.key] = result
         body.item.user_properties.extend(user_properties(result))
         text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
         return result, text
@@ -244,7 +219,7 @@ class PlayedConversation:
             span=self.span,
             trial=self.place.conversation[2],
             plan_fingerprint=self.plan.fingerprint,
-            agent_fingerprint=self._agent_fingerprint,
+            agent_fingerprint=self._opened.agent_fingerprint,
             scenarios=tuple(self.results[e.key] for e in self.plan.examples if e.key in self.results),
             tokens=transcript.position,
             filler_tokens=filler,
@@ -255,10 +230,3 @@ class PlayedConversation:
             notices=tuple(notices),
             ended="agent gone" if self.conversation.gone else ended,
         )
-
-
-class _NoAgent:
-    """Stands in for an agent that could not be made; is never spoken to."""
-
-    def reply(self, message: str) -> str:
-        raise LtmInternalError(f"spoke to an agent that does not exist: {message!r}")
