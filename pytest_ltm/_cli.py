@@ -33,6 +33,13 @@ COMMANDS = {
     "import-published": Command("_published._command", "turn published results into a run that reports can show"),
     "agreement": Command("_agreement", "score published results again and count how often the verdicts agree"),
     "judge-check": Command("_judge_check._command", "measure a judge on answers sorted by hand; can fail a CI job"),
+    "locomo-score": Command("_dataset_commands._locomo_score", "the official F1 of a file of LoCoMo answers"),
+    "longmemeval-score": Command(
+        "_dataset_commands._longmemeval_score", "verdicts by rules on a file of LongMemEval answers"
+    ),
+    "longmemeval-retrieval": Command(
+        "_dataset_commands._longmemeval_retrieval", "the official retrieval metrics of a file of rankings"
+    ),
     "benchmark": Command("_benchmarks._command", "measure what pytest-ltm itself costs"),
 }
 

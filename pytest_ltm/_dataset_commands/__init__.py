@@ -1,0 +1,1 @@
+"""Commands about the data sets LoCoMo and LongMemEval: scoring files of answers, without a run."""

@@ -1,0 +1,86 @@
+"""`locomo-score`: the official F1 of a file of predictions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._dataset_commands._rows import rows
+from pytest_ltm._errors import DatasetError
+from pytest_ltm.datasets.locomo._categories import Category
+from pytest_ltm.datasets.locomo._metric import official_f1
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FIELDS = ("category", "answer", "prediction")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One row and its F1."""
+
+    category: Category
+    f1: float
+
+
+def main(argv: Sequence[str]) -> int:
+    """Score the file; print a table, or JSON with one F1 for each row in the order of the file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_ltm locomo-score", description="The official F1 of LoCoMo answers, without any model."
+    )
+    parser.add_argument("file", type=Path, help="JSON lines (or .gz) with category (1-5), answer and prediction")
+    parser.add_argument("--json", action="store_true", help="print JSON: every row's F1 and the means")
+    given = parser.parse_args(argv)
+    scored = [_scored(where, row) for where, row in rows(given.file, FIELDS)]
+    if not scored:
+        raise DatasetError(f"{given.file}: holds no rows")
+    sys.stdout.write(json.dumps(_as_json(scored), indent=2) + "\n" if given.json else _table(scored))
+    return 0
+
+
+def _scored(where: str, row: dict[str, Any]) -> Scored:
+    try:
+        category = Category(row["category"])
+    except ValueError:
+        raise DatasetError(f"{where}: category: expected a number from 1 to 5, got {row['category']!r}") from None
+    return Scored(category, official_f1(category, row["answer"], row["prediction"]))
+
+
+def _as_json(scored: Sequence[Scored]) -> dict[str, Any]:
+    means = _means(scored)
+    return {
+        "rows": [{"f1": round(one.f1, 6), "category": one.category.label} for one in scored],
+        "by_category": {
+            category.label: {"number": category.value, "questions": count, "f1": f1}
+            for category, (count, f1) in means.items()
+        },
+        "overall": {"questions": len(scored), "f1": _overall(scored)},
+    }
+
+
+def _means(scored: Sequence[Scored]) -> dict[Category, tuple[int, float]]:
+    """Return questions and mean F1 by category, in the order of their numbers."""
+    found: dict[Category, list[float]] = {}
+    for one in scored:
+        found.setdefault(one.category, []).append(one.f1)
+    return {category: (len(found[category]), _mean(found[category])) for category in Category if category in found}
+
+
+def _overall(scored: Sequence[Scored]) -> float:
+    return _mean([one.f1 for one in scored])
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean as the published evaluation gives it: each F1 rounded to three digits first."""
+    return round(sum(round(value, 3) for value in values) / len(values), 3)
+
+
+def _table(scored: Sequence[Scored]) -> str:
+    lines = [f"{'category':<16}{'questions':>10}{'F1':>8}"]
+    lines += [f"{c.value} {c.label:<14}{count:>10}{f1:>8.3f}" for c, (count, f1) in _means(scored).items()]
+    return "\n".join([*lines, f"{'overall':<16}{len(scored):>10}{_overall(scored):>8.3f}"]) + "\n"
