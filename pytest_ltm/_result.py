@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from pytest_ltm._disk import write_whole
 from pytest_ltm._errors import LtmError
 from pytest_ltm._records import from_record, json_text, to_record
 from pytest_ltm._score import Check  # noqa: TC001 - reading records needs the types of fields
@@ -102,6 +103,12 @@ class ScenarioResult:
     """Of its own exchanges."""
     cost_usd: float | None = None
     """Of its own exchanges; None where the agent does not tell."""
+    judge_calls: int = 0
+    """What it asked the judge, votes and remembered replies among them."""
+    judge_tokens: int = 0
+    """Of those, as the judge's provider counts them, where it tells."""
+    judge_cost_usd: float | None = None
+    """What those cost when they were made, be it in this run or in an earlier one; None where nobody tells."""
     questions: tuple[QuestionResult, ...] = ()
     automatic: Automatic | None = None
     """What the rules said, where a person has amended the verdict; None: nobody has."""
@@ -199,7 +206,7 @@ def run_from_json(record: object, where: str = "run") -> RunResult:
 def write_results(path: Path, conversation: ConversationResult) -> None:
     """Write a conversation's `results.json`: the same bytes for equal results on every platform."""
     text = json_text({"format": FORMAT, **to_json(conversation)})
-    path.write_bytes(text.encode())
+    write_whole(path, text.encode())
 
 
 def read_results(path: Path) -> ConversationResult:

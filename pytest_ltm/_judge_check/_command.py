@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import ConfigurationError
@@ -13,6 +14,7 @@ from pytest_ltm._judge_check import _show
 from pytest_ltm._judge_check._labelled import OWN, load
 from pytest_ltm._judge_check._limits import NAMES, Limit
 from pytest_ltm._judge_check._measure import judge_all
+from pytest_ltm.agents._retry import Retries
 from pytest_ltm.judges._call import JudgeCall
 from pytest_ltm.judges._specs import find
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_ltm._judge import Inquiry
     from pytest_ltm._judge_check._measure import Judged
 
+RETRIES = 4
 BREACHED = 1
 UNMEASURABLE = 75
 """The exit status (EX_TEMPFAIL) where the judge failed: nothing can be said about its judgement."""
@@ -58,7 +61,8 @@ def _rows(chosen: argparse.Namespace) -> list[Judged]:
     if judge is None:
         raise ConfigurationError("--ltm-judge=none judges nothing")
     items = load(chosen.items)
-    call = JudgeCall(judge.judge, timeout=chosen.timeout or None)
+    retries = Retries(most=RETRIES, rng=Random())
+    call = JudgeCall(judge.judge, timeout=chosen.timeout or None, retries=retries)
 
     def ask(inquiry: Inquiry) -> str:
         return call(inquiry).text

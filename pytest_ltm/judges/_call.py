@@ -13,18 +13,25 @@ from pytest_ltm.agents._protocols import Reply
 
 if TYPE_CHECKING:
     from pytest_ltm._judge import Inquiry, Judge
+    from pytest_ltm.agents._retry import Failed, Retries
 
 
 class JudgeCall:
     """Calls a judge, which may be `async`; close it at the end.
 
-    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through.
+    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through. `retries`: how passing
+    faults are tried again (None: never).
     """
 
     def __init__(
-        self, judge: Judge, *, timeout: float | None, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+        self,
+        judge: Judge,
+        *,
+        timeout: float | None,
+        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        retries: Retries | None = None,
     ) -> None:
-        self._judge, self._timeout = judge, timeout
+        self._judge, self._timeout, self._retries = judge, timeout, retries
         self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
         self._loop = OwnLoop()
 
@@ -32,7 +39,7 @@ class JudgeCall:
         """Return the judge's reply, secrets taken out; JudgeError if there is none."""
         try:
             with outside_any_loop():
-                given = self._limited(inquiry)
+                given = self._persistently(inquiry)
         except OutOfTime as error:
             if self._timeout is None:  # the limit of somebody further out
                 raise
@@ -40,13 +47,22 @@ class JudgeCall:
         except self._fatal:
             raise
         except Exception as error:
-            raise JudgeError(redacted(f"the judge failed: {told(error)}")) from error
+            tried = self._retries.history(self._failures, error) if self._retries is not None else ""
+            raise JudgeError(redacted(f"the judge failed: {told(error)}{tried}")) from error
         return self._checked(given)
 
     def close(self) -> None:
         """Close the loop of an `async` judge."""
         with outside_any_loop():
             self._loop.close()
+
+    def _persistently(self, inquiry: Inquiry) -> Any:
+        self._failures: list[Failed] = []
+        if self._retries is None:
+            return self._limited(inquiry)
+        return self._retries.run(
+            lambda: self._limited(inquiry), anew=True, failed=self._failures.append, ready=lambda: None
+        )
 
     def _limited(self, inquiry: Inquiry) -> Any:
         value: Any = call_within(self._timeout, lambda: self._judge.assess(inquiry))

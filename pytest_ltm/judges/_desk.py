@@ -68,6 +68,17 @@ class Desk:
         """Return the judge as one example sees it."""
         return LtmJudge(partial(self._ask, example), votes=self._votes)
 
+    def told_of(self, example: str) -> dict[str, Any]:
+        """Return what an example's result says about the judge."""
+        spent = self.spent.get(example, JudgeSpent())
+        return {"judge_calls": spent.calls, "judge_tokens": spent.tokens, "judge_cost_usd": spent.cost_usd}
+
+    def close(self) -> None:
+        """Let the judge go."""
+        close = getattr(self._call, "close", None)
+        if close is not None:
+            close()
+
     def _ask(self, example: str, inquiry: Inquiry) -> str:
         recorded = self._journal.upcoming("judge")
         try:

@@ -2,81 +2,79 @@
 
 from __future__ import annotations
 
-import os
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._secrets import redacted
+from pytest_ltm._errors import AgentError, ConfigurationError
+from pytest_ltm._fields import Field
 from pytest_ltm.agents._protocols import Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pytest_ltm._judge import Inquiry
+    from pytest_ltm._providers import Answer, Completions, Model
 
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
-_EXTRAS = ("response_format", "seed", "temperature")
-"""What a server may not know, in the order in which it is left out."""
 _REFUSED = (400, 404, 422)
-_RETRIES = 4
+"""Status codes of a server that does not take what it was given."""
 
 
 def openai_judge(argument: str) -> OpenAIJudge:
-    """Return the judge of `MODEL` or `MODEL@URL`; ConfigurationError if the client cannot be made.
+    """Return the judge of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked."""
+    from pytest_ltm._providers import Completions, model  # noqa: PLC0415 - only whoever asks a model pays for it
 
-    The key is read from OPENAI_API_KEY by the client; a server at a URL of its own may do without.
-    """
-    model, _, url = argument.partition("@http")
-    base_url = f"http{url}" if url else None
-    if not model:
-        raise ConfigurationError(f"judge 'openai:{argument}' names no model. Write openai:MODEL or openai:MODEL@URL")
     try:
-        import openai  # noqa: PLC0415 - only whoever asks a model pays for it
-    except ImportError as error:
-        raise ConfigurationError("openai: judges need the package openai: pip install openai") from error
-    key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
-    try:
-        client = openai.OpenAI(base_url=base_url, api_key=key, max_retries=_RETRIES)
-    except openai.OpenAIError as error:
-        raise ConfigurationError(f"judge 'openai:{argument}': {error}") from error
-    return OpenAIJudge(client, model, {"base_url": redacted(str(client.base_url))})
+        chosen, _ = model(argument, Field({}, f"judge 'openai:{argument}'"))
+        chosen.key()
+    except AgentError as error:
+        raise ConfigurationError(str(error)) from error
+    if importlib.util.find_spec("openai") is None:
+        raise ConfigurationError(
+            f"judge 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
+        )
+    return OpenAIJudge(chosen, Completions)
 
 
 class OpenAIJudge:
-    """Asks one model, without any history."""
+    """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
 
-    def __init__(self, client: Any, model: str, configuration: Mapping[str, Any]) -> None:
-        self._client, self._model, self._told = client, model, configuration
-        self._left_out: set[str] = set()
+    def __init__(self, model: Model, connect: Callable[[Model], Completions]) -> None:
+        self._model, self._connect = model, connect
+        self._completions: Completions | None = None
+        self._extras = ["response_format", "seed"]
+        """What the server is given until it refuses it, in the order in which it is left out."""
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its replies depend on; no key."""
-        return {**self._told, "judge": "openai", "model": self._model, "temperature": 0}
+        return {"judge": "openai", "temperature": 0, **self._model.configuration()}
 
     def assess(self, inquiry: Inquiry, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
+        if self._completions is None:  # only now, because where limits are shared is known once the run has begun
+            self._completions = self._connect(self._model)
         while True:
             try:
-                return _reply(self._client.chat.completions.create(model=self._model, **self._request(inquiry)))
+                messages, extras = self._request(inquiry)
+                return _reply(self._completions.complete(messages, **extras))
             except Exception as error:
-                extra = self._refused(error)
-                if extra is None:
+                if not self._leave_out(error):
                     raise
-                self._left_out.add(extra)
 
-    def _request(self, inquiry: Inquiry) -> dict[str, Any]:
-        extras = {"temperature": 0, "seed": inquiry.vote, "response_format": _schema(inquiry.grades)}
-        kept = {name: value for name, value in extras.items() if name not in self._left_out}
-        text = f"{inquiry.text}\n\n{_AS_JSON}" if "response_format" in kept else inquiry.text
-        return {"messages": [{"role": "user", "content": text}], **kept}
+    def _request(self, inquiry: Inquiry) -> tuple[list[dict[str, str]], dict[str, Any]]:
+        """Return the messages and the parameters of one request."""
+        given = {"response_format": _schema(inquiry.grades), "seed": inquiry.vote}
+        extras = {name: given[name] for name in self._extras}
+        text = f"{inquiry.text}\n\n{_AS_JSON}" if "response_format" in extras else inquiry.text
+        return [{"role": "user", "content": text}], extras
 
-    def _refused(self, error: Exception) -> str | None:
-        """Return what to leave out from now on, None if the error is not about anything that could be."""
-        left = [extra for extra in _EXTRAS if extra not in self._left_out]
-        if getattr(error, "status_code", None) not in _REFUSED or not left:
-            return None
-        named = [extra for extra in left if extra in str(error)]
-        return named[0] if named else left[0]
+    def _leave_out(self, error: Exception) -> bool:
+        """Leave out what the server has refused from now on; false if there is nothing that could be."""
+        if getattr(error, "status_code", None) not in _REFUSED or not self._extras:
+            return False
+        named = [extra for extra in self._extras if extra in str(error)]
+        self._extras.remove((named or self._extras)[0])
+        return True
 
 
 def _schema(grades: tuple[str, ...]) -> dict[str, Any]:
@@ -85,11 +83,8 @@ def _schema(grades: tuple[str, ...]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
-def _reply(completion: Any) -> Reply:
-    text = completion.choices[0].message.content or ""
-    used = completion.usage
+def _reply(answer: Answer) -> Reply:
+    used = answer.used
     if used is None:
-        return Reply(text)
-    cached = getattr(getattr(used, "prompt_tokens_details", None), "cached_tokens", None) or 0
-    usage = Usage(input_tokens=used.prompt_tokens, output_tokens=used.completion_tokens, cached_tokens=cached)
-    return Reply(text, usage)
+        return Reply(answer.text)
+    return Reply(answer.text, Usage(input_tokens=used.input, output_tokens=used.output, cached_tokens=used.cached))

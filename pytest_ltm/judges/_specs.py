@@ -65,7 +65,7 @@ def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
     if spec == NONE:
         return None
     if spec in EMBEDDED:
-        return NamedJudge(spec, EMBEDDED[spec](), {"judge": spec})
+        return NamedJudge(spec, EMBEDDED[spec](), None)
     if name == "openai" and colon:
         from pytest_ltm.judges._openai import openai_judge  # noqa: PLC0415 - only whoever asks a model pays for it
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._errors import LtmError
+from pytest_ltm._plan import definition_rng
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._values import choice, whole
 
@@ -62,12 +63,19 @@ def desk_for(
     judge = config.stash.get(_JUDGE, None)
     if judge is None:
         return None
+    from pytest_ltm.agents._retry import Retries  # noqa: PLC0415
     from pytest_ltm.judges._cache import JudgeCache  # noqa: PLC0415 - most runs have no judge
     from pytest_ltm.judges._call import JudgeCall  # noqa: PLC0415
     from pytest_ltm.judges._desk import Desk  # noqa: PLC0415
 
+    rng = definition_rng(settings.seed, place.trial, "judge retries", place.agent)
     return Desk(
-        JudgeCall(judge.judge, timeout=settings.reply_timeout, fatal=(KeyboardInterrupt, pytest.exit.Exception)),
+        JudgeCall(
+            judge.judge,
+            timeout=settings.reply_timeout,
+            fatal=(KeyboardInterrupt, pytest.exit.Exception),
+            retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
+        ),
         configuration=judge.configuration,
         cache=JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None,
         journal=journal,
