@@ -54,7 +54,7 @@ class Conversation:
             self.give_up(str(over))
 
     def _decide(self) -> None:
-        if not self._opened:
+        if not self._opened and self.gone is None:
             self._opened = True
             if self.plan.opening and self.plan.span is not None:
                 self._attempt(lambda: self.channel.ask("", "opening", self.plan.opening))

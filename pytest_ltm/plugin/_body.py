@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._lane import Ending, Lane
     from pytest_ltm._result import ScenarioResult
     from pytest_ltm._scenario import Request
+    from pytest_ltm._seat import Seat
     from pytest_ltm.plugin._items import LtmItem
 
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
@@ -58,7 +59,7 @@ class ItemBody(GreenBody):
         self.known, self.item = known, known.item
         self.handle: Ltm
         self.conversation: Conversation
-        self.agent: Any = None
+        self.seat: Seat
         self.unready: Exception | None = None
         """Why it cannot even begin: its definition could not be generated."""
         self.result: ScenarioResult | None = None
@@ -74,6 +75,11 @@ class ItemBody(GreenBody):
         self._held = True
         setup_state.hold(self.item)
         self.item.stash[LANE] = self
+
+    @property
+    def agent(self) -> Any:
+        """The conversation's agent; it is made if a conversation that is resumed has not needed it yet."""
+        return self.seat.agent
 
     # --- its stretches
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,6 @@ from pytest_ltm._plan import body_rng
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
-from pytest_ltm.agents._retry import Retries
 from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
@@ -91,6 +88,7 @@ class PlayedConversation:
             heard=lambda exchange: self._listener(self, exchange),
             around=self._around,
         )
+        supply.retried = channel.retried
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         conversation = Conversation(self.plan, bodies, channel=channel, filler=filler, counter=self._counter)
         for body in bodies:
@@ -175,6 +173,8 @@ class PlayedConversation:
         for body in reversed(self.bodies.values()):
             if not body.reported:
                 body.withdraw()
+        if self._desk is not None:
+            self._desk.close()
         self._opened.lock.release()
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
@@ -189,6 +189,7 @@ class PlayedConversation:
             trial=self.place.conversation[2],
             nodeid=body.item.nodeid,
             own_wish=isinstance(ending.error, SKIPS),
+            **({} if self._desk is None else self._desk.told_of(lane.example.key)),
         )
         channel.journal.note(
             "verdict",

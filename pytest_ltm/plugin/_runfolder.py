@@ -40,10 +40,8 @@ class RunFolder:
             ) from error
 
     def conversation(self, labels: tuple[str, ...]) -> Path:
-        """Return a new folder for a conversation."""
-        path = self.path / "~".join(labels)
-        path.mkdir()
-        return path
+        """Return the folder of a conversation."""
+        return self.path / "~".join(labels)
 
     def shown(self) -> str:
         """Return the folder as a person would type it from here."""
