@@ -1,10 +1,12 @@
 """Means, totals, intervals and paired tests. Rows without a score are in none of them: they are not zeros.
 
-`_totals` sums up one run; `_intervals` has what counts and several tests need; `_pairs` puts two runs side by side,
-`_flips` says how often chance does as much, and `_comparison` what both say together; `_spans` finds how far an agent
-remembers, `_agreement` how well two judges agree. Chance comes in as a `random.Random`; everything is exact or seeded.
+`_totals` sums up one run; `_intervals` and `_rates` have what counts need. `_pairs` puts two runs side by side,
+`_units` says what of them is independent, `_flips`, `_scatter` and `_chance` what chance does, and `_comparison` what
+all of it says together. `_spans` finds how far an agent remembers, `_agreement` how well two judges agree. Chance
+comes in as a `random.Random`; everything else is exact. `docs/statistics.md` has the reasons and the measurements.
 """
 
+from pytest_ltm._statistics._agreement import Kappa, kappa
 from pytest_ltm._statistics._comparison import (
     ALPHA,
     POWER,
@@ -25,6 +27,8 @@ from pytest_ltm._statistics._intervals import (
     wilson,
 )
 from pytest_ltm._statistics._pairs import Pair, Paired, Row, ScoredRow, paired, passes
+from pytest_ltm._statistics._rates import PassRate, pass_rate
+from pytest_ltm._statistics._spans import SHARE, EffectiveSpan, SpanPoint, degradation, effective_span
 from pytest_ltm._statistics._totals import (
     DRAWS,
     FULL_MARKS,
@@ -47,19 +51,27 @@ __all__ = [
     "FULL_MARKS",
     "LEVEL",
     "POWER",
+    "SHARE",
     "Comparison",
+    "EffectiveSpan",
     "Interval",
+    "Kappa",
     "Pair",
     "Paired",
+    "PassRate",
     "Row",
     "ScoredRow",
+    "SpanPoint",
     "Spread",
     "UnitKind",
     "accuracy",
     "compare",
     "compare_scenarios",
+    "degradation",
+    "effective_span",
     "filler_share",
     "holm",
+    "kappa",
     "ltm_reach",
     "mcnemar",
     "mean",
@@ -68,6 +80,7 @@ __all__ = [
     "paired_bootstrap",
     "pass_at_k",
     "pass_hat_k",
+    "pass_rate",
     "passes",
     "percentile",
     "scores_by_scenario",

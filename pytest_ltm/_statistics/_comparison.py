@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics._flips import DRAWS, Flips, flips
+from pytest_ltm._statistics._chance import chance
+from pytest_ltm._statistics._flips import DRAWS
 from pytest_ltm._statistics._intervals import LEVEL, Interval, holm
-from pytest_ltm._statistics._scatter import Scatter, moderated, scatter, unseen
+from pytest_ltm._statistics._scatter import moderated, scatter, unseen
 from pytest_ltm._statistics._totals import FULL_MARKS
 from pytest_ltm._statistics._units import UnitKind, enough, unit_kind, units_of
 
@@ -49,6 +50,8 @@ class Comparison:
     kind: UnitKind
     units: int
     """How many independent units of that kind the pairs make."""
+    conversations: int
+    """How many each run had. With one, nothing can tell what befell all of it from the agent."""
     level: float
     alpha: float
     power: float
@@ -96,7 +99,7 @@ def compare(
     chosen = kind or unit_kind(pairs, level)
     count = len(units_of(pairs, chosen))
     reason = _too_little(len(pairs), count, chosen, alpha)
-    found = None if reason else _chance(pairs, chosen, rng or random.Random(0), draws)
+    found = None if reason else chance(pairs, chosen, rng or random.Random(0), draws)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
@@ -111,6 +114,7 @@ def compare(
         worse=worse,
         kind=chosen,
         units=count,
+        conversations=len({(pair.span_label, pair.trial) for pair in pairs}),
         level=level,
         alpha=alpha,
         power=power,
@@ -131,14 +135,14 @@ def compare_scenarios(
     A scenario with so few units that even unanimous ones could not stand out among so many scenarios cannot be
     told; it still counts as one of them.
     """
-    chance = rng or random.Random(0)
+    seeded = rng or random.Random(0)
     names = sorted({pair.scenario for pair in pairs})
     one_of = alpha / max(1, len(names))
     kind = unit_kind(pairs, level)
     found = {
         name: compare(
             [pair for pair in pairs if pair.scenario == name],
-            rng=chance, level=level, alpha=one_of, power=power, kind=kind,
+            rng=seeded, level=level, alpha=one_of, power=power, kind=kind,
         )
         for name in names
     }  # fmt: skip
@@ -184,39 +188,6 @@ def _difference(pairs: Sequence[Pair], *, differs: bool) -> float | None:
     if not pairs:
         return None
     return fsum(unit.gain for unit in units_of(pairs, "conversation")) if differs else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chance:
-    """What the tests that apply say together: each is right on its own supposition, so the more careful counts."""
-
-    flipped: Flips
-    moderated: Scatter | None
-
-    @property
-    def p_drop(self) -> float:
-        return max(self.flipped.p_drop, self.moderated.p_drop if self.moderated else 0.0)
-
-    @property
-    def p_gain(self) -> float:
-        return max(self.flipped.p_gain, self.moderated.p_gain if self.moderated else 0.0)
-
-    @property
-    def p(self) -> float:
-        return min(1.0, 2 * min(self.p_drop, self.p_gain))
-
-    def interval(self, level: float) -> Interval | None:
-        found = self.flipped.interval(level)
-        if found is None or self.moderated is None:
-            return found
-        other = self.moderated.interval(level)
-        return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
-
-
-def _chance(pairs: Sequence[Pair], kind: UnitKind, rng: random.Random, draws: int) -> _Chance:
-    units = units_of(pairs, kind)
-    few = () if kind == "conversation" else units_of(pairs, "conversation")
-    return _Chance(flipped=flips(units, rng, draws), moderated=moderated(units, few) if len(few) > 1 else None)
 
 
 def _detectable(pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float) -> float | None:

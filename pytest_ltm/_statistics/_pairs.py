@@ -34,6 +34,10 @@ class Row(Protocol):
         """The third label of the node id."""
 
     @property
+    def span(self) -> int | None:
+        """The memory span in tokens; None where examples are isolated."""
+
+    @property
     def score(self) -> float | None:
         """0 to 1; None where there is none."""
 
@@ -52,6 +56,8 @@ class ScoredRow:
     trial: str
     score: float | None
     pass_mark: float = 1.0
+    span: int | None = None
+    """The memory span in tokens; None where examples are isolated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +124,13 @@ def passes(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     return paired(map(_passed, before), map(_passed, after))
 
 
+def passed(row: Row) -> bool:
+    """Return whether the score reaches the row's own pass mark; without a score it does not."""
+    return row.score is not None and row.score >= row.pass_mark - (1 - FULL_MARKS)
+
+
 def _passed(row: Row) -> ScoredRow:
-    score = None if row.score is None else float(row.score >= row.pass_mark - (1 - FULL_MARKS))
+    score = None if row.score is None else float(passed(row))
     return ScoredRow(
         scenario=row.scenario, example=row.example, span_label=row.span_label, trial=row.trial, score=score
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import atan, cos, pi, sin, sqrt
-from statistics import NormalDist
 
 
 def normal_quantile(share: float) -> float:
     """Return the value below which `share` (0 to 1, exclusive) of the standard normal distribution lies."""
+    from statistics import NormalDist  # noqa: PLC0415 - brings fractions and decimals, which only intervals need
+
     return NormalDist().inv_cdf(share)
 
 

@@ -30,7 +30,8 @@ class Unit:
 def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
     """Return the unit of a comparison: conversations where they are enough, else the scenarios in them.
 
-    Two more than an interval of that level takes at all, so that its bounds are not the outermost values: eight at 95 %.
+    Two more than an interval of that level takes at all, so that its bounds are not the outermost values: eight at
+    95 %.
     """
     conversations = {(pair.span_label, pair.trial) for pair in pairs}
     return "conversation" if len(conversations) >= enough((1 - level) / 2) + 2 else "scenario"
@@ -48,14 +49,19 @@ def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[Unit, ...]:
     counts: dict[str, int] = {}
     for pair in pairs:
         counts[pair.scenario] = counts.get(pair.scenario, 0) + 1
-    members: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-    for pair in pairs:
-        weight = 1 / (len(counts) * counts[pair.scenario])
-        members.setdefault(_key(pair, kind), []).append((weight * pair.gain, weight))
+    weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
     return tuple(
-        Unit(fsum(gain for gain, _ in members[key]), fsum(weight for _, weight in members[key]))
-        for key in sorted(members)
+        Unit(fsum(weights[pair.scenario] * pair.gain for pair in group), fsum(weights[pair.scenario] for pair in group))
+        for group in members(pairs, kind).values()
     )
+
+
+def members(pairs: Sequence[Pair], kind: UnitKind) -> dict[tuple[str, ...], list[Pair]]:
+    """Return the pairs of each unit, sorted by its key."""
+    found: dict[tuple[str, ...], list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(_key(pair, kind), []).append(pair)
+    return dict(sorted(found.items()))
 
 
 def _key(pair: Pair, kind: UnitKind) -> tuple[str, ...]:

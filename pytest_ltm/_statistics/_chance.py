@@ -1,0 +1,72 @@
+"""What chance does to a difference, by all the tests that apply together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pytest_ltm._statistics._flips import Flips, flips
+from pytest_ltm._statistics._intervals import Interval
+from pytest_ltm._statistics._scatter import Scatter, moderated
+from pytest_ltm._statistics._units import Unit, units_of
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from pytest_ltm._statistics._pairs import Pair
+    from pytest_ltm._statistics._units import UnitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """Each test is right on its own supposition, so the more careful one counts."""
+
+    flipped: Flips
+    moderated: Scatter | None
+    """Where there are a few conversations; None where there is one, or enough to flip them."""
+
+    @property
+    def p_drop(self) -> float:
+        """How often equally good agents lose at least as much."""
+        return max(self.flipped.p_drop, self.moderated.p_drop if self.moderated else 0.0)
+
+    @property
+    def p_gain(self) -> float:
+        """How often equally good agents gain at least as much."""
+        return max(self.flipped.p_gain, self.moderated.p_gain if self.moderated else 0.0)
+
+    @property
+    def p(self) -> float:
+        """How often equally good agents differ at least as much, either way."""
+        return min(1.0, 2 * min(self.p_drop, self.p_gain))
+
+    def interval(self, level: float) -> Interval | None:
+        """Return the differences that some of the tests would not reject; None if there are too few units."""
+        found = self.flipped.interval(level)
+        if found is None or self.moderated is None:
+            return found
+        other = self.moderated.interval(level)
+        return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
+
+
+def chance(
+    pairs: Sequence[Pair], kind: UnitKind, rng: random.Random, draws: int, *, imagined: Unit | None = None
+) -> Chance:
+    """Return what chance does to the mean difference of pairs in units of a kind, and of an imagined one more."""
+    units = with_one_more(units_of(pairs, kind), imagined)
+    few = () if kind == "conversation" else units_of(pairs, "conversation")
+    return Chance(
+        flipped=flips(units, rng, draws),
+        moderated=moderated(units, few) if len(few) > 1 else None,
+    )
+
+
+def with_one_more(units: Sequence[Unit], imagined: Unit | None) -> tuple[Unit, ...]:
+    """Return the units and an imagined one, if any, with weights that make 1 again."""
+    if imagined is None:
+        return tuple(units)
+    everything = [*units, imagined]
+    whole = fsum(unit.weight for unit in everything)
+    return tuple(Unit(unit.gain / whole, unit.weight / whole) for unit in everything)
