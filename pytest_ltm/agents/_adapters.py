@@ -37,11 +37,25 @@ def _human(argument: str, parameters: Field) -> AgentSource:
     return make_human(argument, parameters)
 
 
+def _openai(argument: str, parameters: Field) -> AgentSource:
+    from pytest_ltm.agents._openai import make_openai  # noqa: PLC0415 - other agents do without
+
+    return make_openai(argument, parameters)
+
+
+def _timed(argument: str, parameters: Field) -> AgentSource:
+    from pytest_ltm.agents._openai import make_timed  # noqa: PLC0415 - other agents do without
+
+    return make_timed(argument, parameters)
+
+
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "http": _http,
     "https": _https,
     "cmd": _command,
     "human": _human,
+    "openai": _openai,
+    "ts": _timed,
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
 
@@ -60,6 +74,11 @@ def adapted(name: str, argument: str) -> AgentSource:
 def describe_adapters() -> list[tuple[str, str]]:
     """Return for each adapter the form of its spec, and a sentence about it."""
     return [
+        (
+            "openai:MODEL@URL",
+            "Talks to a chat model behind any OpenAI-compatible endpoint (without @URL: OpenAI's own).",
+        ),
+        ("ts:openai:MODEL", "The same, and tells it with each message how much time has passed."),
         ("http://HOST/PATH", "Posts JSON to a server; a YAML file names other fields than the usual ones."),
         ("https://HOST/PATH", "The same with encryption."),
         ("cmd:COMMAND", "Talks to a process of its own for each conversation, in JSON lines."),

@@ -26,8 +26,10 @@ class AgentChoice:
 
 def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
-    from pytest_ltm.agents._adapt import source  # noqa: PLC0415 - nothing is imported before it is used
+    from pytest_ltm._providers import share  # noqa: PLC0415 - nothing is imported before it is used
+    from pytest_ltm.agents._adapt import source  # noqa: PLC0415 - as above
 
+    share(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
     found: dict[str, AgentSource] = {}
     conversations = len(settings.spans) * settings.trials
     many = conversations > 1 or None in settings.spans.values()

@@ -1,0 +1,262 @@
+"""Completions: asks a chat model through the `openai` client, in turn with everybody else who asks it."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_ltm._errors import AgentError, AgentFault, TransientFault
+from pytest_ltm._providers import _limiter
+from pytest_ltm._providers._known import ENDPOINTS
+from pytest_ltm._providers._limiter import Limiter, Turn
+from pytest_ltm._providers._refusals import not_taken, too_long
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import openai
+
+    from pytest_ltm._providers._model import Model
+
+Message = dict[str, str]
+"""`role` and `content`."""
+
+_BUSY = frozenset({429, 503, 529})
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+
+
+class ContextOverflow(AgentFault):
+    """The prompt is too long for the model. `limit` and `asked` in its own tokens, None where it does not say."""
+
+    def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
+        super().__init__(message)
+        self.limit, self.asked = limit, asked
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens as the provider counts and bills them; `cached` are among `input`."""
+
+    input: int
+    output: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said."""
+
+    text: str
+    used: Used | None
+    """None if the server does not say."""
+
+
+class Completions:
+    """One model, asked one request at a time; close it at the end.
+
+    Not streamed, and without the client's own retries: status errors and lost connections of the `openai` client pass
+    unchanged, whoever calls decides what becomes of them. `timeout`: seconds for one request, None: the run's reply
+    timeout. Raises AgentError where the client is not installed or the key is not set.
+    """
+
+    def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
+        self.model = model
+        self._client = _client(model, timeout or _limiter.reply_timeout())
+        self._limiter = Limiter(
+            f"{model.base_url} {model.name} {model.key_env}".strip(),
+            value=_limiter.value_of(f"{model.base_url} {model.name} {model.key_env}".strip()),
+            rng=rng or random.Random(),
+            lease=timeout or _limiter.reply_timeout(),
+        )
+        self._parameters = _parameters(model)
+        self._turn: Turn | None = None
+        self._renamed = False
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """Wait for a turn at the endpoint, and keep it for all requests in the block; within one, that one serves."""
+        if self._turn is not None:
+            yield self._turn
+            return
+        with self._limiter.turn() as turn:
+            self._turn = turn
+            try:
+                yield turn
+            finally:
+                self._turn = None
+
+    def complete(self, messages: Sequence[Message], **more: Any) -> Answer:
+        """Return the model's answer to the messages; `more` are further parameters of this request.
+
+        Raises ContextOverflow, TransientFault for an answer that arrived damaged, AgentFault for one that is none,
+        and the client's own errors.
+        """
+        with self.turn() as turn:
+            answer = _answer(self._request(messages, more, turn), self.model)
+            turn.succeeded()
+            return answer
+
+    def adjusted(self) -> dict[str, Any]:
+        """Return the parameters that go with each request, as far as the model is known to take them."""
+        return dict(self._parameters)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _request(self, messages: Sequence[Message], more: dict[str, Any], turn: Turn) -> object:
+        from openai import APIStatusError  # noqa: PLC0415 - heavy, and an extra
+
+        create: Any = self._client.chat.completions.create
+        while True:
+            try:
+                return create(model=self.model.name, messages=messages, stream=False, **{**self._parameters, **more})
+            except APIStatusError as error:
+                _raise_if_too_long(error, self.model)
+                if error.status_code in _BUSY:
+                    turn.refused(_retry_after(error))
+                if not self._adjust(error):
+                    raise
+            except ValueError as error:  # what json says of half an answer
+                raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from error
+
+    def _adjust(self, error: openai.APIStatusError) -> bool:
+        """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
+        if error.status_code not in {400, 422}:
+            return False
+        text = _text(error)
+        given = self._parameters
+        old = next((name for name in _LENGTHS if name in given), None)
+        if old and not self._renamed and not_taken(text, old):
+            self._renamed = True
+            given[_LENGTHS[1 - _LENGTHS.index(old)]] = given.pop(old)
+            return True
+        if "temperature" in given and not_taken(text, "temperature"):
+            if self.model.temperature is not None:
+                raise AgentFault(
+                    f"model {self.model.name!r} does not take temperature={self.model.temperature}. "
+                    f"Write temperature=default"
+                ) from error
+            del given["temperature"]
+            return True
+        return False
+
+
+def _client(model: Model, timeout: float | None) -> openai.OpenAI:
+    try:
+        from openai import OpenAI  # noqa: PLC0415 - heavy, and an extra
+    except ImportError as error:
+        raise AgentError(
+            f"model {model.name!r} needs the 'openai' client, which is not installed: "
+            f"pip install 'pytest-ltm[openai]' ({error})"
+        ) from error
+    return OpenAI(
+        api_key=model.key(), base_url=model.base_url, timeout=timeout, max_retries=0, default_headers=_headers(model)
+    )
+
+
+def _headers(model: Model) -> Any:
+    """Keep the names of an account at one provider from another."""
+    from openai import Omit  # noqa: PLC0415 - heavy, and an extra
+
+    if model.key_env == ENDPOINTS["openai"].key_env:
+        return None
+    return {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    at_home = urlsplit(model.base_url).hostname == urlsplit(ENDPOINTS["openai"].base_url).hostname
+    parameters = {
+        # Servers that imitate the endpoint know the older name; the endpoint itself deprecates it.
+        _LENGTHS[at_home]: model.max_tokens,
+        "temperature": _temperature(model),
+        "seed": model.seed,
+        "reasoning_effort": model.reasoning_effort,
+        "extra_body": dict(model.extra) or None,
+    }
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _temperature(model: Model) -> float | None:
+    if model.temperature is None:
+        return 0
+    return None if model.temperature == "default" else model.temperature
+
+
+def _text(error: openai.APIStatusError) -> str:
+    return f"{error.message} {error.body}"
+
+
+def _raise_if_too_long(error: openai.APIStatusError, model: Model) -> None:
+    found = too_long(error.status_code, _text(error))
+    if found is not None:
+        raise ContextOverflow(
+            f"the prompt is too long for model {model.name!r}: {error.message[:300]}",
+            limit=found.limit,
+            asked=found.asked,
+        ) from error
+
+
+def _retry_after(error: openai.APIStatusError) -> float | None:
+    """Return the seconds that the answer asks to wait, if it does so in seconds."""
+    headers = error.response.headers
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            return max(0.0, float(headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _answer(response: Any, model: Model) -> Answer:
+    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
+    choices = getattr(response, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if message is None:
+        raise _no_answer(response, model)
+    text = getattr(message, "content", None)
+    if text is None:
+        text = getattr(message, "refusal", None)
+    reason = getattr(choice, "finish_reason", None)
+    if not text and reason in {"length", "content_filter"}:
+        raise AgentFault(_SILENT[reason].format(model=model.name))
+    if not isinstance(text, str):
+        raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
+    return Answer(text, _used(getattr(response, "usage", None)))
+
+
+_SILENT = {
+    "length": "model {model!r} used up its response limit before it said anything. Give it more: max_tokens=NUMBER",
+    "content_filter": "the provider's content filter kept back the answer of model {model!r}",
+}
+
+
+def _no_answer(response: Any, model: Model) -> AgentFault:
+    error = getattr(response, "error", None)
+    if isinstance(error, dict):  # some gateways pass on errors as answers
+        text = f"{model.base_url} answered with an error: {str(error.get('message', error))[:300]}"
+        transient = error.get("code") in {408, 409, 425, 429, 500, 502, 503, 504, 529}
+        return TransientFault(text) if transient else AgentFault(text)
+    fields = sorted({*getattr(response, "model_fields_set", ()), *(getattr(response, "model_extra", None) or ())})
+    what = f"with the fields {', '.join(fields)}" if fields else "with something else"
+    return AgentFault(
+        f"{model.base_url} answered {what}, not with choices as a chat completion has them. "
+        f"Is it the address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1?"
+    )
+
+
+def _used(usage: Any) -> Used | None:
+    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if asked is None or answered is None:
+        return None
+    cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
+
+
+def _count(holder: Any, name: str) -> int | None:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

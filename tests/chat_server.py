@@ -1,0 +1,367 @@
+"""An OpenAI-compatible chat server on loopback, for tests: it answers as it is told to, or as the embedded reader.
+
+With the fixture `chat_server`:
+
+    chat_server.next("Hello.", refuses(429, retry_after=1), says("Again.", cached=12))
+    ... --ltm-agent=openai:some-model@{chat_server.url} ...
+    assert chat_server.requests[0].messages[-1]["content"] == "Hi."
+
+What is queued with `next` is given first, then `default` (a text, an answer, or a function of what was asked). The
+server speaks real HTTP and knows the project only where it is to read like the embedded agents (`reads`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import socket
+import struct
+import threading
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request."""
+
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: Any
+    prompt_tokens: int
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.body["messages"]
+        return found
+
+    @property
+    def last(self) -> str:
+        """The text of the newest message."""
+        return str(self.messages[-1]["content"])
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """An answer of HTTP: `text` as a chat completion with usage, or `body` as it is."""
+
+    text: str | None = None
+    status: int = 200
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cached: int | None = None
+    usage: bool = True
+    finish_reason: str = "stop"
+    after: float = 0.0
+    """Seconds before it begins."""
+    cut: bool = False
+    """Only half of the body arrives."""
+    reset: bool = False
+    """The connection is reset instead."""
+
+
+Answer: TypeAlias = "str | Says"
+
+
+def says(text: str, *, cached: int | None = None, usage: bool = True, finish_reason: str = "stop") -> Says:
+    return Says(text, cached=cached, usage=usage, finish_reason=finish_reason)
+
+
+def refuses(
+    status: int = 429, *, retry_after: float | None = None, message: str = "Slow down.", code: str = ""
+) -> Says:
+    headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
+    return Says(status=status, headers=headers, body=_error(message, code=code or "rate_limit_exceeded"))
+
+
+def fails(status: int = 500, message: str = "Something broke.") -> Says:
+    return Says(status=status, body=_error(message, code="server_error"))
+
+
+def slow(seconds: float, answer: Answer = "Sorry to be late.") -> Says:
+    return replace(_made(answer), after=seconds)
+
+
+def truncated(text: str = "Only half of this arrives.") -> Says:
+    return Says(text, cut=True)
+
+
+def garbled(body: str = '{"choices": [{"mess') -> Says:
+    """A whole body that is no JSON, though it says so."""
+    return Says(body=body, headers={"Content-Type": "application/json"})
+
+
+def wrong_schema(body: Any) -> Says:
+    return Says(body=body)
+
+
+def resets() -> Says:
+    return Says(reset=True)
+
+
+def overflows(limit: int, asked: int = 0, *, dialect: str = "openai") -> Says:
+    """The refusal of a prompt that is too long, as different servers say it."""
+    told = DIALECTS[dialect].format(limit=limit, asked=asked or limit + 1)
+    return Says(status=400, body=_error(told, code="context_length_exceeded" if dialect == "openai" else ""))
+
+
+DIALECTS = {
+    "openai": "This model's maximum context length is {limit} tokens. "
+    "However, your messages resulted in {asked} tokens.",
+    "vllm": "This model's maximum context length is {limit} tokens. However, you requested {asked} tokens "
+    "({asked} in the messages, 0 in the completion).",
+    "anthropic": "prompt is too long: {asked} tokens > {limit} maximum",
+    "google": "The input token count ({asked}) exceeds the maximum number of tokens allowed ({limit}).",
+    "llama.cpp": "the request exceeds the available context size ({limit} tokens), try increasing it",
+    "mistral": "Prompt contains {asked} tokens, too large for model with {limit} maximum context length",
+    "tgi": "`inputs` tokens + `max_new_tokens` must be <= {limit}. "
+    "Given: {asked} `inputs` tokens and 0 `max_new_tokens`",
+    "silent": "Please reduce the length of the messages.",
+}
+
+
+class ChatServer:
+    """See the module. All attributes may be set at any time."""
+
+    def __init__(self) -> None:
+        self.requests: list[Asked] = []
+        self.default: Answer | Callable[[Asked], Answer] = "Understood."
+        self.key: str | None = None
+        """The bearer token without which everything is refused."""
+        self.context: int | None = None
+        """Prompts of more tokens are refused as too long."""
+        self.dialect = "openai"
+        self.not_taken: frozenset[str] = frozenset()
+        """Parameters that are refused, as models that think refuse `temperature`."""
+        self.count: Callable[[str], int] = lambda text: max(1, len(text) // 4)
+        """Tokens of a text."""
+        self.most_at_once = 0
+        """The largest number of requests that were under way at the same time."""
+        self._under_way = 0
+        self._queue: deque[Answer] = deque()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.chat = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The base URL that clients take."""
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    def next(self, *answers: Answer) -> None:
+        """Give these answers to the next requests, one each."""
+        with self._lock:
+            self._queue.extend(answers)
+
+    def reads(self, policy: str, argument: str = "") -> None:
+        """Answer from now on as the embedded reader of this memory policy, having read the request's messages."""
+        self.default = _Reading(policy, argument)
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    # --- for the handler
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        with self._lock:
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    def answer(self, path: str, headers: Mapping[str, str], body: Any) -> tuple[Asked, Says]:
+        texts = [str(message.get("content") or "") for message in body.get("messages", ())]
+        asked = Asked(path, headers, body, sum(self.count(text) + 4 for text in texts))
+        with self._lock:
+            self.requests.append(asked)
+            refusal = self._refusal(asked)
+            if refusal is not None:
+                return asked, refusal
+            if self._queue:
+                return asked, _made(self._queue.popleft())
+            given = self.default
+        return asked, _made(given(asked) if callable(given) else given)
+
+    def wait(self, seconds: float) -> None:
+        self._stopping.wait(seconds)
+
+    def _refusal(self, asked: Asked) -> Says | None:
+        if self.key is not None and asked.headers.get("authorization") != f"Bearer {self.key}":
+            return Says(status=401, body=_error("Incorrect API key provided.", code="invalid_api_key"))
+        if not asked.path.endswith("/chat/completions"):
+            return Says(status=404, body={"detail": "Not Found"})
+        for name in sorted(self.not_taken & asked.body.keys()):
+            text = f"Unsupported parameter: '{name}' is not supported with this model."
+            return Says(status=400, body=_error(text, code="unsupported_parameter", param=name))
+        if self.context is not None and asked.prompt_tokens > self.context:
+            return overflows(self.context, asked.prompt_tokens, dialect=self.dialect)
+        return None
+
+    def completion(self, asked: Asked, answer: Says) -> Any:
+        body: dict[str, Any] = {
+            "id": f"chatcmpl-{len(self.requests)}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": asked.body.get("model"),
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": answer.text},
+                    "finish_reason": answer.finish_reason,
+                }
+            ],
+        }
+        if answer.usage:
+            output = self.count(answer.text or "")
+            body["usage"] = {
+                "prompt_tokens": asked.prompt_tokens,
+                "completion_tokens": output,
+                "total_tokens": asked.prompt_tokens + output,
+            }
+            if answer.cached is not None:
+                body["usage"]["prompt_tokens_details"] = {"cached_tokens": answer.cached}
+        return body
+
+
+@contextmanager
+def serving() -> Iterator[ChatServer]:
+    """A running server, stopped at the end."""
+    server = ChatServer()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def _made(answer: Answer) -> Says:
+    return Says(answer) if isinstance(answer, str) else answer
+
+
+def _error(message: str, *, code: str = "", param: str | None = None) -> Any:
+    return {"error": {"message": message, "type": "invalid_request_error", "code": code or None, "param": param}}
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    chat: ChatServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        chat = cast(_Http, self.server).chat
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        with chat.under_way():
+            asked, answer = chat.answer(self.path, headers, body)
+            chat.wait(answer.after)
+            self._send(answer, chat.completion(asked, answer) if answer.body is None else answer.body)
+
+    def do_GET(self) -> None:
+        self._send(Says(status=404), {"detail": "Not Found"})
+
+    def _send(self, answer: Says, body: Any) -> None:
+        if answer.reset:
+            # Lingering for no time: what is closed is reset.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+            return
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(answer.status)
+        kind = "text/html" if isinstance(body, str) else "application/json"
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **answer.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2] if answer.cut else data)
+        self.close_connection = answer.cut
+
+    def log_message(self, *_: Any) -> None:
+        """Be quiet."""
+
+
+class _Reading:
+    """The embedded reader as a stateless server: it has read what the request holds, and nothing else.
+
+    A request that goes on from an answered one is read on from there; exchanges in between were told.
+    """
+
+    def __init__(self, policy: str, argument: str) -> None:
+        from pytest_ltm.agents._reader import make_reader  # noqa: PLC0415 - only this mode knows the project
+
+        self._make = make_reader(policy, argument)
+        self._known: dict[str, tuple[Any, _Times]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, asked: Asked) -> str:
+        said = [(message["role"], message["content"]) for message in asked.messages if message["role"] != "system"]
+        with self._lock:
+            (reader, times), start = self._read_on(_hashes(said))
+            for at in range(start, len(said) - 1, 2):
+                reader.accept(times.plain(said[at][1], reader), said[at + 1][1])
+            reply = str(reader.reply(times.plain(said[-1][1], reader)))
+            self._known[_hashes([*said, ("assistant", reply)])[-1]] = reader, times
+        return reply
+
+    def _read_on(self, hashes: list[str]) -> tuple[tuple[Any, _Times], int]:
+        for length in range(len(hashes) - 1, 0, -2):
+            if hashes[length - 1] in self._known:
+                return self._known.pop(hashes[length - 1]), length
+        return (self._make(), _Times()), 0
+
+
+def _hashes(said: list[tuple[str, str]]) -> list[str]:
+    """Return for each message a fingerprint of the conversation up to it."""
+    digest, found = hashlib.sha256(), []
+    for role, text in said:
+        digest.update(f"{role}\0{text}\0".encode())
+        found.append(digest.hexdigest())
+    return found
+
+
+class _Times:
+    """Takes the notes of time off messages, as a model would read them."""
+
+    _NOTE = re.compile(
+        r"\[(?:(?P<begin>\d{4}-.*?)|(?:(?P<days>\d+) days?, )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)) ?.*?\] "
+    )
+
+    def __init__(self) -> None:
+        self._now: datetime | None = None
+
+    def plain(self, text: str, reader: Any) -> str:
+        note = self._NOTE.match(text)
+        if note is None:
+            return text
+        if note["begin"]:
+            self._now = datetime.fromisoformat(note["begin"])
+        else:
+            days, hours, minutes, seconds = (int(note[name] or 0) for name in ("days", "h", "m", "s"))
+            passed = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+            self._now = (self._now or datetime(2024, 1, 1, tzinfo=timezone.utc)) + passed
+        reader.tell_time(self._now)
+        return text[note.end() :]
