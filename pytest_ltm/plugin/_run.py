@@ -180,6 +180,8 @@ class LtmRun:
         if following is None or not _is_reported(following):
             return following
         items = item.session.items
+        if following is item:  # xdist has not said yet what follows on this worker, if anything does
+            return next((one for one in items if not _is_reported(one)), cast("Any", item.session))
         later = items[items.index(item) + 1 :]
         return next((one for one in later if not _is_reported(one)), None)
 
