@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._gate._levels import in_scope, level
-from pytest_ltm._statistics import compare, compare_scenarios, paired
+from pytest_ltm._statistics import compare, compare_scenarios, effective_span, paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +33,23 @@ def moved(rule: Rule, change: Change) -> Found:
     return _drop(rule, change)
 
 
+def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
+    """Return the same for the effective memory span of one agent, over all memory spans in both."""
+    both = [pair for change in mine for pair in zip(change.before, change.after, strict=True)]
+    scored = [(was, is_) for was, is_ in both if was.scored and is_.scored]
+    then = effective_span([was for was, _ in scored])
+    now = effective_span([is_ for _, is_ in scored])
+    if then.span is None or now.span is None:
+        return "unmeasurable", f"{rule.subject} is unknown: {then.reason or now.reason}"
+    allowed = rule.limit * then.span if rule.relative else rule.limit
+    if now.span == then.span:
+        return "held", f"{rule.subject} is {rule.amount(now.span)} as before"
+    told = f"{rule.subject} {_verb(now.span - then.span)}{' to '.join(rule.amounts(then.span, now.span))}"
+    if then.span - now.span <= allowed + _SLACK:
+        return "held", told
+    return "breached", told + (f", by more than {rule.allowed}" if rule.limit else "")
+
+
 def _pairs(rule: Rule, change: Change) -> Sequence[Pair]:
     return paired(in_scope(change.before, rule.scope), in_scope(change.after, rule.scope)).pairs
 
@@ -47,7 +64,7 @@ def _drop(rule: Rule, change: Change) -> Found:
     higher = rule.metric.higher_is_better
     loss = was - is_ if higher else is_ - was
     allowed = rule.limit * was if rule.relative else rule.limit
-    told = f"{rule.subject} {_verb(is_ - was)}{rule.amount(was)} to {rule.amount(is_)}"
+    told = f"{rule.subject} {_verb(is_ - was)}{' to '.join(rule.amounts(was, is_))}"
     if abs(is_ - was) <= _SLACK:
         told = f"{rule.subject} is {rule.amount(is_)} as before"
     if loss <= allowed + _SLACK:
@@ -85,7 +102,7 @@ def _chance(rule: Rule, pairs: Sequence[Pair], change: Change) -> Found:
     difference = found.difference or 0.0
     if not found.dropped:
         return "held", f"{name} moved by {difference:+.2f}, which chance explains (p = {found.p_drop:.3f})"
-    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p = {_p(found.p_drop)})"
+    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p {_p(found.p_drop)})"
     return "breached", told + _where(rule, change.levels, {pair.scenario for pair in pairs})
 
 
@@ -94,7 +111,7 @@ def _chances(rule: Rule, pairs: Sequence[Pair]) -> Found:
     dropped = [name for name, one in found.items() if one.dropped]
     if dropped:
         listed = ", ".join(
-            f"{name} ({found[name].difference or 0.0:+.2f}, p = {_p(found[name].adjusted or 0.0)})" for name in dropped
+            f"{name} ({found[name].difference or 0.0:+.2f}, p {_p(found[name].adjusted or 0.0)})" for name in dropped
         )
         return "breached", f"dropped by more than chance explains, corrected for {len(found)} scenarios: {listed}"
     mute = [name for name, one in found.items() if not one.can_tell]
@@ -105,7 +122,7 @@ def _chances(rule: Rule, pairs: Sequence[Pair]) -> Found:
 
 
 def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004 - no more digits are known
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"  # noqa: PLR2004 - no more digits are known
 
 
 def _where(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_ltm._errors import ConfigurationError, did_you_mean
 from pytest_ltm._gate import _metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ltm._gate._metrics import Metric
 
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
@@ -79,20 +82,26 @@ class Rule:
 
     def amount(self, value: float) -> str:
         """Return a value of the rule's metric with its unit."""
+        return self.amounts(value)[0]
+
+    def amounts(self, *values: float) -> list[str]:
+        """Return values of the rule's metric with their units, and enough digits to tell them apart."""
         if self.metric.unit == "tokens":
-            return f"{value:,.0f}"
-        if self.metric.unit == "usd":
-            return f"{value:,.2f} USD" if value >= 0.01 or not value else f"{value:.2g} USD"  # noqa: PLR2004 - a cent
-        return _fine(value)
+            return [f"{value:,.0f}" for value in values]
+        texts = [_fixed(value, values) for value in values]
+        return [f"{text} USD" for text in texts] if self.metric.unit == "usd" else texts
 
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _fine(value: float) -> str:
-    """Return two decimals, more where they would hide the value."""
-    return f"{value:.2f}" if abs(round(value, 2) - value) < 1e-9 else f"{value:.4g}"  # noqa: PLR2004 - as good as equal
+def _fixed(value: float, among: Sequence[float]) -> str:
+    """Return two decimals, more where they would make two values look the same or hide one."""
+    for digits in range(2, 7):
+        if all(round(one, digits) != round(other, digits) for one, other in pairwise(sorted({0.0, *among}))):
+            return f"{value:.{digits}f}"
+    return f"{value:.6g}"
 
 
 def under(text: str) -> Rule:

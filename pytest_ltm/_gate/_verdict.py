@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_ltm._gate._levels import in_scope, level
-from pytest_ltm._gate._moves import moved
+from pytest_ltm._gate._moves import moved, moved_span
+from pytest_ltm._statistics import effective_span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,8 @@ State: TypeAlias = Literal["held", "breached", "unmeasurable"]
 HELD, BREACHED, UNMEASURABLE = 0, 1, 75
 """Exit statuses; 75 is EX_TEMPFAIL: try again."""
 STATUS: dict[State, int] = {"held": HELD, "breached": BREACHED, "unmeasurable": UNMEASURABLE}
+SPAN = "span"
+"""The metric that is about all memory spans of an agent together."""
 _SLACK = 1e-9
 """What floating point may add to a difference."""
 _WHERE = 3
@@ -99,7 +102,16 @@ def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None,
     findings += _passes(run)
     if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
         findings += _errors(run)
-    return Verdict(findings=tuple(findings), lost=lost(run) or lost_too)
+    return Verdict(findings=tuple(findings), lost=lost(run) or lost_too or _lost_before(rules, changes))
+
+
+def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
+    """Return why a baseline says too little; baselines that are kept are never such, run folders may be."""
+    if changes is None or not any(rule.against for rule in rules):
+        return ""
+    rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
+    gone = sum(row.infrastructure for row in rows.values())
+    return f"{changes.before} lost {gone} of {len(rows)} examples through agent, judge or budget" if gone else ""
 
 
 def _places(run: RunResult) -> dict[tuple[str, str], list[ConversationResult]]:
@@ -110,6 +122,8 @@ def _places(run: RunResult) -> dict[tuple[str, str], list[ConversationResult]]:
 
 
 def _findings(rule: Rule, run: RunResult, changes: Changes | None) -> list[Finding]:
+    if rule.metric.name == SPAN:
+        return [_span(rule, run, agent, changes) for agent in dict.fromkeys(held.agent for held in run.conversations)]
     if rule.against:
         return _moved(rule, run, changes)
     return [_lies(rule, agent, span, held) for (agent, span), held in _places(run).items()]
@@ -122,12 +136,28 @@ def _lies(rule: Rule, agent: str, span: str, held: Sequence[ConversationResult])
         return _finding(rule, agent, span, "unmeasurable", _unknown(rule, rows))
     least = rule.metric.higher_is_better
     broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
-    said = f"{rule.subject} is {rule.amount(value)}"
+    amount, limit = rule.amounts(value, rule.limit)
+    said = f"{rule.subject} is {amount}"
     if not broken:
         return _finding(rule, agent, span, "held", said)
-    return _finding(
-        rule, agent, span, "breached", f"{said}, not {'at least' if least else 'at most'} {rule.amount(rule.limit)}"
-    )
+    return _finding(rule, agent, span, "breached", f"{said}, not {'at least' if least else 'at most'} {limit}")
+
+
+def _span(rule: Rule, run: RunResult, agent: str, changes: Changes | None) -> Finding:
+    """Return a finding about the effective span of an agent, over all memory spans."""
+    if rule.against:
+        mine = [change for change in changes.changes if change.agent == agent] if changes is not None else []
+        return _finding(rule, agent, "", *moved_span(rule, mine))
+    found = effective_span([row for row in run.scenarios if row.agent == agent])
+    if found.span is None:
+        return _finding(rule, agent, "", "unmeasurable", f"{rule.subject} is unknown: {found.reason}")
+    said = f"{rule.subject} is {rule.amount(found.span)}"
+    if found.span >= rule.limit:
+        return _finding(rule, agent, "", "held", said)
+    if found.at_least:
+        why = "it is kept at every span that was measured, so larger ones must be"
+        return _finding(rule, agent, "", "unmeasurable", f"{said} or more: {why}")
+    return _finding(rule, agent, "", "breached", f"{said}, not at least {rule.amount(rule.limit)}")
 
 
 def _unknown(rule: Rule, rows: Sequence[ScenarioResult]) -> str:

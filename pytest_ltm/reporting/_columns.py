@@ -6,12 +6,15 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ltm._gate._levels import pass_k
 from pytest_ltm._statistics import (
+    PassRate,
     Spread,
     accuracy,
     filler_share,
     ltm_reach,
     mean,
+    pass_rate,
     scores_by_scenario,
     spread_by_draws,
     total,
@@ -77,6 +80,13 @@ class Column:
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
+    pass_rate: PassRate
+    tries: int
+    """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
+    pass_hat: float | None
+    """pass^k: the chance that all of k trials of an example pass, mean over examples."""
+    pass_at: float | None
+    """pass@k: the chance that at least one of k trials passes."""
 
     @property
     def label(self) -> str:
@@ -106,6 +116,8 @@ def _column(held: Sequence[ConversationResult]) -> Column:
     rows = [row for conversation in held for row in conversation.scenarios]
     scores = scores_by_scenario(rows)
     tokens = sum(each.tokens for each in held)
+    trials = len({row.trial.partition(".")[0] for row in rows})
+    tries = trials if trials > 1 else 0
     costs = [each.cost_usd for each in held if each.cost_usd is not None]
     return Column(
         agent=held[0].agent,
@@ -128,6 +140,10 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         cost_usd=sum(costs) if costs else None,
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),
+        pass_rate=pass_rate(rows),
+        tries=tries,
+        pass_hat=pass_k(rows, tries, every=True) if tries else None,
+        pass_at=pass_k(rows, tries, every=False) if tries else None,
     )
 
 

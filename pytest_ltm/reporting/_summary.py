@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._records import json_text, to_record
 from pytest_ltm.reporting._columns import Column, columns
+from pytest_ltm.reporting._spans import spans_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,15 @@ METRICS = {
     "spread": "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the "
     "range of 95 % of the draws; null where no scenario has two scores",
     "accuracy": "total / out_of, 0 to 1",
+    "pass_rate": "share of the examples with a score that pass, with Wilson's interval (95 %) for as many independent "
+    "examples as they are worth; null where nothing has a score",
+    "pass_k": "over k trials, mean over examples: `all` (pass^k) the chance that all of k pass, `any` (pass@k) that at "
+    "least one does; null where there is one trial",
+    "effective_spans": "for each agent tested isolated and at spans: the largest span up to which it keeps `share` of "
+    "its isolated score, where it surely lies (`low` to `high`), and the curve; `at_least`: it is kept at every span",
+    "comparison": "what moved against the baseline: mean score before and after over the same examples; null "
+    "without --ltm-compare",
+    "gate": "what the gate said when the run ended; null where there was none",
     "ltm_reach": "the LTM score of the paper, in tokens: mean measured span of the examples with full marks",
     "ltm_reach_weighted": "the LTM score of the blog, in tokens: mean over examples of score times measured span",
     "measured_spans": "measured spans of the examples: median, longest, and how many there are",
@@ -72,11 +82,13 @@ def summary_json(
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
     agent_seconds: Mapping[tuple[str, str], float] | None = None,
+    gate: Mapping[str, Any] | None = None,
+    comparison: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
     `agent_seconds`: by agent and span label, what the replies took. `plan`: what else the run was made from (suite,
-    filler, tokenizer, scoring ...), JSON values.
+    filler, tokenizer, scoring ...), JSON values. `gate` and `comparison`: JSON values, where there are any.
     """
     return {
         "format": FORMAT,
@@ -89,6 +101,9 @@ def summary_json(
             _column(column) | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
             for column in columns(run)
         ],
+        "effective_spans": spans_json(run),
+        "gate": gate and dict(gate),
+        "comparison": comparison and dict(comparison),
         "conversations": [_conversation(each) for each in run.conversations],
         "notices": list(run.notices),
         "metrics": METRICS,
@@ -111,6 +126,8 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
             for each in summary.get("results", ())
             if each.get("agent_seconds")
         },
+        gate=summary.get("gate"),
+        comparison=summary.get("comparison"),
     )
 
 
@@ -157,6 +174,8 @@ def _column(column: Column) -> dict[str, Any]:
         "out_of": column.out_of,
         "spread": spread and {"sd": spread.sd, "low": spread.low, "high": spread.high},
         "accuracy": column.accuracy,
+        "pass_rate": _rate(column),
+        "pass_k": {"k": column.tries, "all": column.pass_hat, "any": column.pass_at} if column.tries else None,
         "ltm_reach": column.reach,
         "ltm_reach_weighted": column.weighted_reach,
         "measured_spans": {
@@ -179,6 +198,18 @@ def _column(column: Column) -> dict[str, Any]:
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
             for name, cell in column.cells.items()
         },
+    }
+
+
+def _rate(column: Column) -> dict[str, Any] | None:
+    rate = column.pass_rate
+    if rate.share is None:
+        return None
+    return {
+        "share": rate.share,
+        "passed": rate.passed,
+        "of": rate.of,
+        "interval": [rate.interval.low, rate.interval.high],
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._statistics import DRAWS, FULL_MARKS
 from pytest_ltm.reporting._columns import Column, columns
 from pytest_ltm.reporting._missing import missing_lines
+from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._table import Row, Style, Table, paint, render
 from pytest_ltm.reporting._text import amount, clip, counted, one_line, score_text, span_of_time, wrap
 
@@ -37,6 +38,8 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     table = Table(heads=_heads(found), rows=_rows(found, verbosity), label="memory span")
     lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
     lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
+    for sentence in span_sentences(run):
+        lines += wrap(sentence, width, "  ")
     lines += missing_lines(run, width)
     lines += _amended_note(found, width)
     lines += _notices(run, width)
@@ -117,8 +120,13 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
     ]
     if any(column.spread for column in found):
         rows.append(_row("spread of total", found, _spread_text))
+    rows.append(_row("accuracy", found, lambda column: _percent(column.accuracy)))
+    if any(column.tries for column in found):
+        tries = max(column.tries for column in found)
+        rows.append(_row("passed", found, lambda column: _percent(column.pass_rate.share)))
+        rows.append(_row(f"pass^{tries}: all trials", found, lambda column: _percent(column.pass_hat)))
+        rows.append(_row(f"pass@{tries}: any trial", found, lambda column: _percent(column.pass_at)))
     rows += [
-        _row("accuracy", found, lambda column: _percent(column.accuracy)),
         _row("tokens", found, lambda column: amount(column.tokens), above=True),
         _row("of them filler", found, lambda column: _percent(column.filler_share)),
         _row("simulated time", found, lambda column: span_of_time(column.simulated_seconds)),

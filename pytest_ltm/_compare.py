@@ -1,0 +1,93 @@
+"""`python -m pytest_ltm compare A B [C...]`: what moved from A to each of the others, and whether rules hold."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._gate import _rules
+from pytest_ltm._gate._baseline import FOLDER
+from pytest_ltm._gate._changes import Changes, changes
+from pytest_ltm._gate._refusal import Ways
+from pytest_ltm._gate._side import Side, one_agent
+from pytest_ltm._gate._verdict import STATUS, Verdict, judge
+from pytest_ltm.reporting._baselines import find
+from pytest_ltm.reporting._changes import change_lines, changes_json
+from pytest_ltm.reporting._gate import gate_json, rule_lines, verdict_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._gate._rules import Rule
+
+WIDTH = 80
+WAYS = Ways(common="--common", choose_agent="Name one as in RUN@AGENT")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Compare and print; return 0, with rules 1 if one is broken or 75 if something cannot be measured.
+
+    LtmError if a side cannot be found or read, or if two may not be compared.
+    """
+    chosen = _parser().parse_args(argv)
+    rules = [*map(_rules.against, chosen.compare_fail), *map(_rules.under, chosen.fail_under)]
+    sides = [find(text, Path(chosen.baselines), Path(chosen.ltm_dir)) for text in (chosen.before, *chosen.after)]
+    before = one_agent(sides[0], how=WAYS.choose_agent)
+    found = [_compared(before, side, rules, common=chosen.common) for side in sides[1:]]
+    print(_shown(found, rules, chosen))  # noqa: T201 - a command speaks
+    return max((STATUS[verdict.state] for _, _, verdict in found if verdict is not None), default=0)
+
+
+_Found = tuple[Side, Changes, "Verdict | None"]
+
+
+def _compared(before: Side, side: Side, rules: Sequence[Rule], *, common: bool) -> _Found:
+    moved = changes(before, side, WAYS, common=common)
+    verdict = judge(side.result, rules, moved) if rules else None
+    return side, moved, verdict
+
+
+def _shown(found: Sequence[_Found], rules: Sequence[Rule], chosen: Any) -> str:
+    if chosen.json:
+        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in found]
+        return json.dumps(values, indent=1)
+    if chosen.markdown:
+        from pytest_ltm.reporting._markdown import comparison_markdown  # noqa: PLC0415 - only if asked for
+
+        return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in found)
+    lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
+    for side, moved, verdict in found:
+        lines += [f"{side.name}", *change_lines(moved, WIDTH)]
+        lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
+        lines += [""] if side is not found[-1][0] else []
+    return "\n".join(lines)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_ltm compare",
+        description="Compare results of equal plans: examples are paired by scenario, example, span and trial. Each "
+        "of A, B, C is a baseline's name, a baseline file, a run folder, a run id or 'latest'; X@AGENT takes one "
+        "agent of several.",
+    )
+    parser.add_argument("before", metavar="A", help="what the others are compared with: one agent")
+    parser.add_argument("after", metavar="B", nargs="+", help="each is compared with A, agent by agent")
+    parser.add_argument(
+        "--compare-fail", "--fail", action="append", default=[], metavar="RULE",
+        help="exit status 1 if it is broken: how far a metric may move, as in mean:5%%, p:0.05, cost:10%%",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fail-under", action="append", default=[], metavar="RULE",
+        help="exit status 1 if it is broken: where a metric must lie, as in 0.8, scenario:colours.mean:0.5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--common", action="store_true", help="compare the examples that are equal in both where plans are not"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
+    how.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--baselines", default=FOLDER, metavar="DIR", help=f"where baselines are (default: {FOLDER})")
+    parser.add_argument("--ltm-dir", default=".ltm", metavar="DIR", help="where run ids are looked up (default: .ltm)")
+    return parser

@@ -1,0 +1,98 @@
+"""Finding what a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ltm._errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._gate._baseline import LATEST, check_name, dump, load
+from pytest_ltm._gate._facts import facts_of
+from pytest_ltm._gate._side import Side, one_agent
+from pytest_ltm.reporting._run_folder import find_run, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ltm._gate._facts import PlanFacts
+    from pytest_ltm.reporting._run_folder import ConversationFolder
+
+AGENT = "@"
+"""Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
+
+
+def find(text: str, baselines: Path, ltm_dir: Path) -> Side:
+    """Return the side that a person means: a baseline's name, a file, a run folder, a run id or `latest`.
+
+    `TEXT@AGENT` means one agent of several. Raises ConfigurationError if there is none, LtmError if it cannot be read.
+    """
+    side = _found(text, baselines, ltm_dir)
+    if side is None and AGENT in text:
+        rest, _, agent = text.rpartition(AGENT)
+        side = _found(rest, baselines, ltm_dir)
+        if side is not None:
+            return one_agent(side, agent)
+    if side is None:
+        raise ConfigurationError(_unknown(text, baselines, ltm_dir))
+    return side
+
+
+def _found(text: str, baselines: Path, ltm_dir: Path) -> Side | None:
+    kept = baselines / f"{text}.json"
+    if text and "/" not in text and "\\" not in text and kept.is_file():
+        return load(kept, f"baseline {text!r}")
+    path = Path(text)
+    if text and path.is_file():
+        return load(path)
+    try:
+        return side_of_run(find_run(text, ltm_dir)) if text else None
+    except ConfigurationError:
+        if text == LATEST:
+            raise
+        return None
+
+
+def _unknown(text: str, baselines: Path, ltm_dir: Path) -> str:
+    runs = ltm_dir / "runs"
+    names = sorted(path.stem for path in baselines.glob("*.json")) if baselines.is_dir() else []
+    known = [*names, *(sorted(path.name for path in runs.iterdir()) if runs.is_dir() else [])]
+    there = f"Baselines: {', '.join(names)}" if names else "There are no baselines yet (--ltm-save=NAME makes one)"
+    return (
+        f"there is no baseline, file or run {text!r}.{did_you_mean(text, known)} {there}. "
+        f"Name one of them, a file, a run folder, a run id below {str(runs)!r}, or {LATEST!r}"
+    )
+
+
+def side_of_run(path: Path) -> Side:
+    """Return a run folder as a side."""
+    run = read_run(path)
+    return Side(name=f"run {run.result.run_id}", result=run.result, plans=tuple(_plans(run.conversations)))
+
+
+def _plans(folders: Iterable[ConversationFolder]) -> Iterable[PlanFacts]:
+    for folder in folders:
+        held = folder.result
+        yield facts_of(
+            folder.plan() or None,
+            span_label=held.span_label,
+            trial=held.trial,
+            fingerprint=held.plan_fingerprint,
+        )
+
+
+def save(side: Side, name: str, baselines: Path, version: str) -> str:
+    """Write the baseline of a side with one agent; return a sentence that says what became of it.
+
+    Raises ConfigurationError for a name that no baseline can have, LtmError if it cannot be written.
+    """
+    path = baselines / f"{check_name(name)}.json"
+    text = dump(side, version).encode()
+    try:
+        before = path.read_bytes() if path.exists() else None
+        baselines.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+    if before is None:
+        return f"baseline saved: {path}"
+    return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"
