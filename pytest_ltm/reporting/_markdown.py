@@ -65,7 +65,7 @@ def comparison_markdown(run: RunResult, changes: Changes, verdict: Verdict | Non
 def text(words: str) -> str:
     """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
     plain = one_line(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
-    return _LEADING.sub(_entity, _SPECIAL.sub(r"\\\1", plain))
+    return _SPECIAL.sub(r"\\\1", plain)
 
 
 def _entity(found: re.Match[str]) -> str:
@@ -155,7 +155,7 @@ def _raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _bullets(sentences_: Iterable[str]) -> str:
-    return "\n".join(f"- {text(sentence)}" for sentence in sentences_)
+    return "\n".join(f"- {_LEADING.sub(_entity, text(sentence))}" for sentence in sentences_)
 
 
 def _folded(summary: str, body: str) -> str:
