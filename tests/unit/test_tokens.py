@@ -211,3 +211,11 @@ def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: p
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TokenizerError, match=r"'late_count:count' returned None for 'hello'"):
         counter("late_count:count").count("hello")
+
+
+@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("part", [" ", "\t", "a", "\u0301"])
+def test_a_text_that_says_one_thing_for_ever_is_counted(name: str, part: str) -> None:
+    size = 1_000_000 // len(part)
+    count = counter(name).count
+    assert count(part * size) >= count(part * (size // 2)) > 1_000
