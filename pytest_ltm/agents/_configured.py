@@ -33,7 +33,7 @@ def configured(spec: str, *, base: Path | None, find: Callable[[str], AgentSourc
     try:
         return _from_file(load(_file(spec, base)), spec, base, find)
     except DefinitionError as error:
-        raise AgentError(f"agent {spec!r}: {error}") from None
+        raise AgentError(str(error)) from None
 
 
 def _file(spec: str, base: Path | None) -> Path:

@@ -1,0 +1,130 @@
+"""A person at a terminal: the real command in a pseudo-terminal, with somebody who types."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
+
+SCENARIO = """
+def test_train(ltm):
+    ltm.say("My train leaves from platform 14.")
+    ltm.wait(span=0.5, time="2h")
+    ltm.check("names it", "14" in ltm.ask("From which platform does it leave?"))
+    ltm.check("keeps lines", ltm.ask("Say it in two lines.") == "one\\ntwo")
+"""
+STOP = 10
+"""Seconds after which nobody waits any longer for what should appear."""
+
+
+class Person:
+    """Types at one end of a pseudo-terminal and reads what appears."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal, self._unread, self.read = terminal, "", ""
+
+    def until(self, pattern: str) -> str:
+        """Read on until the pattern appears; return what was read."""
+        while not (found := re.search(pattern, self._unread)):
+            ready, _, _ = select.select([self._terminal], [], [], STOP)
+            assert ready, f"{pattern!r} never appeared in {self._unread!r}"
+            try:
+                more = os.read(self._terminal, 65536)
+            except OSError:  # Linux's word for the end
+                more = b""
+            assert more, f"the end came before {pattern!r}: {self._unread!r}"
+            text = more.decode().replace("\r\n", "\n")
+            self._unread += text
+            self.read += text
+        seen, self._unread = self._unread[: found.end()], self._unread[found.end() :]
+        return seen
+
+    def type(self, *lines: str) -> None:
+        """Type lines, each when there is a prompt for it."""
+        for line in lines:
+            self.until(r"[>.] (?:\x1b\[\?2004h)?$")
+            os.write(self._terminal, f"{line}\n".encode())
+
+    def press(self, key: bytes) -> None:
+        self.until(r"> (?:\x1b\[\?2004h)?$")
+        os.write(self._terminal, key)
+
+
+@contextmanager
+def sitting(folder: pytest.Pytester, *words: str) -> Iterator[tuple[Person, subprocess.Popen[bytes]]]:
+    """Start pytest with the person's terminal as its own."""
+    mine, theirs = pty.openpty()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ltm-agent=human", "--ltm-span=500", *words]
+    environment = {**os.environ, "TERM": "dumb", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    process = subprocess.Popen(
+        command, cwd=folder.path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        yield Person(mine), process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(mine)
+
+
+def test_a_person_sits_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_train=SCENARIO)
+    with sitting(pytester, "-s", "test_train.py") as (person, process):
+        assert "an empty line sends it" in person.until("--- message 1, .* ---")
+        person.type("Fine.", "")
+        person.until("platform 14")
+        person.type(":help")
+        person.until("Ctrl-D does the same")
+        person.type(":nonsense")
+        person.until("There is no command ':nonsense'")
+        person.type("Noted.", "")
+        told = person.until(r"--- message \d+, .* ---")
+        assert "what was said meanwhile" in told
+        person.until("which platform")
+        person.type(":again")
+        person.until("which platform")
+        person.type("platform 14", "")
+        person.until("two lines")
+        person.type("one", "two", "")
+        person.until("1 passed")
+        assert process.wait() == 0
+
+
+@pytest.mark.parametrize("how", [":pause\n", "\x04"])
+def test_a_pause_stops_the_run_like_ctrl_c(pytester: pytest.Pytester, how: str) -> None:
+    pytester.makepyfile(test_train=SCENARIO)
+    with sitting(pytester, "-s", "test_train.py") as (person, process):
+        person.type("Fine.", "", "Noted.", "")
+        person.until("which platform")
+        person.press(how.encode())
+        person.until("Paused. What you have answered is kept")
+        person.until("KeyboardInterrupt")
+        person.until("no tests ran|passed|failed|error")
+        assert process.wait() == pytest.ExitCode.INTERRUPTED
+
+
+def test_without_s_the_keyboard_is_pytests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_train=SCENARIO)
+    with sitting(pytester, "test_train.py") as (person, process):
+        person.until("Run pytest in one, with -s")
+        assert process.wait() == pytest.ExitCode.USAGE_ERROR
+
+
+def test_without_a_terminal_there_is_nobody_to_ask(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_train=SCENARIO)
+    result = pytester.run(sys.executable, "-m", "pytest", "--ltm-agent=human", "-s", "test_train.py", stdin=b"")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ltm-agent: agent 'human' needs a person at a terminal*"])
