@@ -16,7 +16,7 @@ from pytest_ltm._statistics._totals import FULL_MARKS
 from pytest_ltm._statistics._units import UnitKind, enough, unit_kind, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ltm._statistics._pairs import Pair
 
@@ -130,22 +130,33 @@ def compare_scenarios(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> dict[str, Comparison]:
-    """Compare scenario by scenario, by name; `adjusted` holds Holm's correction over all that are listed.
+    """Compare scenario by scenario, by name, as in `compare_groups`."""
+    names = sorted({pair.scenario for pair in pairs})
+    groups = {name: [pair for pair in pairs if pair.scenario == name] for name in names}
+    return compare_groups(groups, rng=rng, level=level, alpha=alpha, power=power, kind=unit_kind(pairs, level))
 
-    A scenario with so few units that even unanimous ones could not stand out among so many scenarios cannot be
-    told; it still counts as one of them.
+
+def compare_groups(
+    groups: Mapping[str, Sequence[Pair]],
+    *,
+    rng: random.Random | None = None,
+    level: float = LEVEL,
+    alpha: float = ALPHA,
+    power: float = POWER,
+    kind: UnitKind | None = None,
+) -> dict[str, Comparison]:
+    """Compare several groups of pairs that are listed together: scenarios, skills, memory spans, agents.
+
+    `adjusted` holds Holm's correction over all of them, so that the chance of any false alarm is at most `alpha`, and
+    `detectable` the drop that stands out among so many. A group with so few units that even unanimous ones could
+    not cannot be told; it still counts as one of them. Sorted by name.
     """
     seeded = rng or random.Random(0)
-    names = sorted({pair.scenario for pair in pairs})
-    one_of = alpha / max(1, len(names))
-    kind = unit_kind(pairs, level)
+    one_of = alpha / max(1, len(groups))
     found = {
-        name: compare(
-            [pair for pair in pairs if pair.scenario == name],
-            rng=seeded, level=level, alpha=one_of, power=power, kind=kind,
-        )
-        for name in names
-    }  # fmt: skip
+        name: compare(groups[name], rng=seeded, level=level, alpha=one_of, power=power, kind=kind)
+        for name in sorted(groups)
+    }
     adjusted = holm([1.0 if each.p_drop is None else each.p_drop for each in found.values()])
     return {
         name: dataclasses.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
@@ -213,5 +224,5 @@ def _too_little(pairs: int, units: int, kind: UnitKind, alpha: float) -> str:
     }[kind]
     return (
         f"a drop cannot stand out from chance at a level of {alpha:.2g}: that takes at least {needed} {what}, "
-        f"here are {units}; more trials help"
+        f"here {'is' if units == 1 else 'are'} {units}; more trials help"
     )

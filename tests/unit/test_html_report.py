@@ -99,15 +99,21 @@ def test_the_headline_names_the_best_agent_at_the_largest_span(tmp_path: Path) -
 
 
 def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> None:
-    page = report(tmp_path, grid(tmp_path / "run"))
+    rows = {
+        agent: [played(f"scenario_{i}", score, agent=agent, nodeid=f"{agent}-{i}") for i in range(7)]
+        for agent, score in (("good", 1.0), ("poor", 0.5))
+    }
+    page = report(tmp_path, write_run(tmp_path / "run", *map(held, rows.values())))
     assert "Is the difference real?Yes" in page.text
-    assert "good leads poor by 1.50 points at 32k tokens: better in 10, worse in 0 of 10 examples." in page.text
+    assert "good leads poor by 3.50 points at 2k tokens: better in 7, worse in 0 of 7 examples." in page.text
+    assert "chance does as much in 1.6% of cases (paired test)" in page.text
 
 
 def test_a_lead_in_few_examples_is_not_called_real(tmp_path: Path) -> None:
     few = [held([played("colours", score, agent=agent)]) for agent, score in (("one", 1.0), ("two", 0.0))]
     page = report(tmp_path, write_run(tmp_path / "run", *few))
     assert "Is the difference real?Too little to tell" in page.text
+    assert "that takes at least 6 scenarios (times conversations), here is 1; more trials help." in page.text
 
 
 def test_equal_agents_are_level(tmp_path: Path) -> None:
@@ -286,7 +292,7 @@ def test_the_command_that_repeats_the_run_can_be_pasted(tmp_path: Path) -> None:
 
 def test_rules_seed_versions_and_fingerprints_are_told(tmp_path: Path) -> None:
     page = report(tmp_path, grid(tmp_path / "run"))
-    for said in ("colours/1", "0.1.0", "sha256:1111", "sha256:2222", "paired sign-flip test"):
+    for said in ("colours/1", "0.1.0", "sha256:1111", "sha256:2222", "paired test"):
         assert said in page.text
 
 

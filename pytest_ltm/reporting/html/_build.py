@@ -163,8 +163,8 @@ def _index(found: Material) -> dict[str, Any]:
     }
 
 
-def _tests(found: Material) -> dict[str, list[float]]:
-    """Return gain and probability for pairs of series, by `<one>|<other>`."""
+def _tests(found: Material) -> dict[str, list[float | None]]:
+    """Return gain, probability and pairs for pairs of series, by `<one>|<other>`."""
     if len(found.series) <= ALL_PAIRS:
         pairs = list(combinations(found.series, 2))
     else:
@@ -174,7 +174,9 @@ def _tests(found: Material) -> dict[str, list[float]]:
     return {key: [test.gain, test.p, test.pairs] for key, test in tested.items() if test}
 
 
-def _p(p: float) -> str:
+def _p(p: float | None) -> str:
+    if p is None:
+        return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004 - what three decimals can tell
 
 

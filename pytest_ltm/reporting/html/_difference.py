@@ -1,23 +1,16 @@
-"""Whether the difference between two series is real: a paired sign-flip test over the examples that both have."""
+"""Whether the difference between two series is real: the comparison of `_statistics`, in points of the total."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
-from math import fsum
 from typing import TYPE_CHECKING
 
+from pytest_ltm._statistics import ALPHA, ScoredRow, compare, paired
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pytest_ltm.reporting.html._material import Row, Series
-
-EXACT = 14
-"""Up to so many differing examples every assignment of signs is tried; else a sample of them."""
-DRAWS = 5_000
-REAL = 0.05
-"""Below this probability a difference is called real."""
-_CHUNK = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,78 +19,43 @@ class Difference:
 
     gain: float
     """In points: sum over scenarios of the mean difference of their examples."""
-    p: float
-    """How often series that are equally good differ at least as much."""
+    p: float | None
+    """How often series that are equally good differ at least as much; None where it cannot be told."""
     pairs: int
     """Examples in which both have a score."""
     better: int
     worse: int
+    reason: str
+    """Why it cannot be told; "" where it can."""
 
     @property
     def real(self) -> bool:
         """Whether chance alone would hardly make it."""
-        return self.p < REAL
-
-    @property
-    def can_be_real(self) -> bool:
-        """Whether so few differing examples could ever show a real difference."""
-        return 2.0 ** (1 - self.better - self.worse) < REAL
+        return self.p is not None and self.p <= ALPHA
 
 
 def difference(one: Series, other: Series) -> Difference | None:
-    """Return what `one` has over `other`; None if they share no example with a score.
-
-    The null hypothesis: which of the two earned which score of an example is chance (Fisher, 1935; as the
-    approximate randomisation of Noreen, 1989, where not all assignments are tried).
-    """
-    ours, theirs = _scores(one.rows), _scores(other.rows)
-    shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
+    """Return what `one` has over `other`; None if they share no example with a score."""
+    pairs = paired(_rows(other.rows), _rows(one.rows)).pairs
+    if not pairs:
         return None
-    counts: dict[str, int] = {}
-    for key in shared:
-        counts[key[0]] = counts.get(key[0], 0) + 1
-    gains = [ours[key] - theirs[key] for key in shared]
-    weights = [gain / counts[key[0]] for gain, key in zip(gains, shared, strict=True)]
+    found = compare(pairs, alpha=ALPHA / 2)
+    scenarios = len({pair.scenario for pair in pairs})
     return Difference(
-        gain=fsum(weights),
-        p=sign_flip(weights, random.Random(0)),
-        pairs=len(shared),
-        better=sum(gain > 0 for gain in gains),
-        worse=sum(gain < 0 for gain in gains),
+        gain=scenarios * (found.difference or 0.0),
+        p=found.p,
+        pairs=found.pairs,
+        better=found.better,
+        worse=found.worse,
+        reason=found.reason,
     )
 
 
-def sign_flip(weights: Sequence[float], rng: random.Random) -> float:
-    """Return the share of sign assignments whose sum is at least as far from 0 as that of the weights, two-sided."""
-    found = [abs(weight) for weight in weights if weight]
-    if not found:
-        return 1.0
-    limit = abs(fsum(weights)) - 1e-9
-    tables = [_sums(found[i : i + _CHUNK]) for i in range(0, len(found), _CHUNK)]
-    if len(found) <= EXACT:
-        totals: list[float] = [0.0]
-        for table in tables:
-            totals = [total + part for total in totals for part in table]
-        return sum(abs(total) >= limit for total in totals) / len(totals)
-    hits = 0
-    for _ in range(DRAWS):
-        bits = rng.getrandbits(_CHUNK * len(tables))
-        total = 0.0
-        for table in tables:
-            total += table[bits & (len(table) - 1)]
-            bits >>= _CHUNK
-        hits += abs(total) >= limit
-    return (hits + 1) / (DRAWS + 1)
-
-
-def _sums(weights: Sequence[float]) -> list[float]:
-    sums = [0.0]
-    for weight in weights:
-        sums = [sign * weight + total for sign in (1, -1) for total in sums]
-    return sums
-
-
-def _scores(rows: Iterable[Row]) -> dict[tuple[str, str, str], float]:
-    found = ((row.result, row.result.score) for row in rows)
-    return {(each.scenario, each.example, each.trial): score for each, score in found if score is not None}
+def _rows(rows: Iterable[Row]) -> Iterator[ScoredRow]:
+    """Yield the rows without their spans: series of two spans can be compared, too."""
+    for row in rows:
+        each = row.result
+        yield ScoredRow(
+            scenario=each.scenario, example=each.example, span_label="", trial=each.trial,
+            score=each.score, pass_mark=each.pass_mark,
+        )  # fmt: skip

@@ -135,14 +135,14 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
         f"{first.agent} leads {second.agent} by {found.gain:.2f} points {_at(place)}: better in {found.better}, "
         f"worse in {found.worse} of {counted(found.pairs, 'example')}."
     )
-    odds = (
-        f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired sign-flip test)."
-    )
-    if not found.can_be_real:
-        short, hint = "Too little to tell", " More examples would tell: --ltm-examples=5."
-    else:
-        short, hint = ("Yes", "") if found.real else ("Perhaps not", "")
-    return Answer(question=question, short=short, text=f"{lead} {odds}{hint}")
+    if found.p is None:
+        return Answer(question=question, short="Too little to tell", text=f"{lead} {_sentence(found.reason)}")
+    odds = f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired test)."
+    return Answer(question=question, short="Yes" if found.real else "Perhaps not", text=f"{lead} {odds}")
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."
 
 
 def probability(p: float) -> str:

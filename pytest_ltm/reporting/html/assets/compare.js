@@ -33,13 +33,14 @@ function told(one, other, pairs) {
   const names = [INDEX.series[one], INDEX.series[other]];
   const parts = [`${names[0]} is better in ${better}, worse in ${worse}, equal in ${scored.length - better - worse} of ${scored.length} examples that both have a score for.`];
   const test = INDEX.tests[`${one}|${other}`], turned = INDEX.tests[`${other}|${one}`];
-  if (test || turned) parts.push(`Difference of the totals: ${signed(test ? test[0] : -turned[0])} points, ${chance((test || turned)[1])} (paired sign-flip test).`);
+  if (test || turned) parts.push(`Difference of the totals: ${signed(test ? test[0] : -turned[0])} points, ${chance((test || turned)[1])} (paired test).`);
   const texts = pairs.filter(([a, b]) => a.dataset.d !== b.dataset.d).length;
   if (texts) parts.push(`${texts} of the pairs were not asked from the same texts.`);
   return parts.join(" ");
 }
 
 function chance(p) {
+  if (p === null) return "too few to tell from chance";
   return p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`;
 }
 
