@@ -36,6 +36,8 @@ class SuiteEntry:
     """The memory span that is its own, in tokens; None: the conversation's."""
     pass_mark: float | None = None
     """The least score that passes; None: the scenario's own."""
+    pass_k: int | None = None
+    """So many trials of each example must pass; None: the suite says nothing."""
     incompatible: tuple[str, ...] = ()
     """Names of entries that it must not overlap with, from both sides, sorted."""
 
@@ -104,7 +106,7 @@ def folder() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-_ENTRY = ("scenario", "name", "parameters", "examples", "span", "pass_mark", "incompatible")
+_ENTRY = ("scenario", "name", "parameters", "examples", "span", "pass_mark", "pass_k", "incompatible")
 
 
 def _entry(item: Field, examples: int | None, known: Collection[str] | None) -> SuiteEntry:
@@ -121,6 +123,7 @@ def _entry(item: Field, examples: int | None, known: Collection[str] | None) -> 
         examples=fields["examples"].whole(least=1) if "examples" in fields else examples,
         span=fields["span"].tokens() if "span" in fields else None,
         pass_mark=fields["pass_mark"].number(0, 1) if "pass_mark" in fields else None,
+        pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
     )
 
 

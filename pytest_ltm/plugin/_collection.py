@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.util
 import inspect
-import os
-import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._secrets import redacted
-from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._items import (
     LTM_ITEM,
-    PARAMETERS,
     PLACE,
     SCENARIO_NAME,
     LtmItem,
@@ -32,59 +24,7 @@ from pytest_ltm.plugin._spans import ISOLATED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_ltm._suite import Suite, SuiteEntry
     from pytest_ltm.plugin._settings import Settings
-
-BUILT_IN = "pytest_ltm.scenarios"
-ROOT = "ltm"
-"""What built-in node ids begin with."""
-
-
-class BuiltInModule(pytest.Module):
-    """A module of the built-in suite: collected alike in any project, whatever its configuration."""
-
-    def __init__(self, *, entry: SuiteEntry, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._entry = entry
-        self.stash[SCENARIO_NAME] = entry.name
-        self.stash[PARAMETERS] = dict(entry.parameters)
-
-    def _getobj(self) -> Any:
-        return importlib.import_module(f"{BUILT_IN}.{self._entry.scenario}")
-
-    def funcnamefilter(self, name: str) -> bool:
-        """Ignore the project's python_functions."""
-        return name.startswith("test_")
-
-    def classnamefilter(self, name: str) -> bool:
-        """Ignore the project's python_classes: built-in scenarios are functions."""
-        return False
-
-
-class BuiltInSuite(pytest.Collector):
-    """The built-in scenarios of a suite; yields items, so that `--lf` keeps failed ones."""
-
-    def __init__(self, *, suite: Suite, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._suite = suite
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect every entry's scenario."""
-        for entry in self._suite.entries:
-            spec = importlib.util.find_spec(f"{BUILT_IN}.{entry.scenario}")
-            path = Path(spec.origin if spec and spec.origin else entry.scenario)
-            module = BuiltInModule.from_parent(
-                self, path=path, name=entry.name, nodeid=f"{ROOT}/{entry.name}", entry=entry
-            )
-            module.add_marker(_marker_of(entry))
-            yield from module.collect()
-
-
-def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    said = {"examples": entry.examples, "span": entry.span, "pass_mark": entry.pass_mark}
-    if entry.incompatible:
-        said["incompatible"] = entry.incompatible  # type: ignore[assignment]
-    return pytest.mark.ltm(**{name: value for name, value in said.items() if value is not None})
 
 
 def places(settings: Settings, name: str, marks: Marks) -> list[Place]:
@@ -221,69 +161,3 @@ def refuse_duplicates(items: Iterable[LtmItem]) -> None:
                 "Give one of the functions another name"
             )
         seen[key] = known.item.nodeid
-
-
-class Selection:
-    """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.names_suite = _options.given(config, "ltm_suite") is not None
-        self._built_in = [found for found in map(_built_in_id, config.args) if found is not None]
-        rest = [argument for argument in config.args if _built_in_id(argument) is None]
-        from_line = config.args_source is pytest.Config.ArgsSource.ARGS
-        self.has_paths = from_line and bool(rest)
-        self.has_ids = bool(self._built_in)
-        alone = self.has_ids or (self.names_suite and _options.text(config, "ltm_suite") != "none")
-        if from_line:
-            config.args[:] = rest
-        elif alone:
-            # A suite alone imports nothing of the project: one broken test file must not abort it.
-            config.args[:] = []
-
-    def selects(self, item: pytest.Item) -> bool:
-        """Return whether a collected item is to be run."""
-        if not self._built_in or not item.nodeid.startswith(f"{ROOT}/"):
-            return True
-        return any(
-            item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}[")) for wanted in self._built_in
-        )
-
-    def check(self, items: Sequence[pytest.Item]) -> None:
-        """Raise UsageError for a node id of the built-in suite that no item has."""
-        from pytest_ltm._errors import did_you_mean  # noqa: PLC0415 - nothing is imported before it is used
-
-        ids = [item.nodeid for item in items if item.nodeid.startswith(f"{ROOT}/")]
-        known = {part for one in ids for part in (one, one.partition("[")[0], one.partition("::")[0])}
-        for wanted in self._built_in:
-            if wanted not in known:
-                raise pytest.UsageError(
-                    f"not found: {wanted}.{did_you_mean(wanted, sorted(known))} "
-                    "An id names agent, span, trial and example of this run, and the run's suite must hold the scenario"
-                )
-
-
-def _built_in_id(argument: str) -> str | None:
-    """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""
-    path, colons, rest = argument.partition("::")
-    if Path(path).exists():
-        return None
-    parts = path.replace(os.sep, "/").split("/")
-    while parts and parts[0] in {"..", "."}:
-        parts.pop(0)
-    if len(parts) != 2 or parts[0] != ROOT:  # noqa: PLR2004 - ltm/<scenario>
-        return None
-    return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
-
-
-def again(config: pytest.Config, settings: Settings, place: Place) -> str:
-    """Return the command that has this conversation again."""
-    agent = next(agent for agent in settings.agents if agent.label == place.agent)
-    spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
-    words = ["pytest", f"--ltm-agent={spec}", f"--ltm-span={place.span}"]
-    for option in _options.OPTIONS:
-        given = config.getoption(option.dest)
-        if given is not None and option.dest not in {"ltm_span", "ltm_shard"}:
-            words.append(f"{option.flag}={given}")
-    if config.args_source is pytest.Config.ArgsSource.ARGS:
-        words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
-    return shlex.join(redacted(str(word)) for word in words)

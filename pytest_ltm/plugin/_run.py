@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm.plugin import _agents, _collection, _fixtures, _internals
+from pytest_ltm.plugin import _agents, _builtin, _collection, _fixtures, _internals, _selection
 from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
 from pytest_ltm.plugin._played import PlayedConversation
 from pytest_ltm.plugin._progress import Progress
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from pytest_ltm._transcript import Exchange
+    from pytest_ltm.plugin._selection import Selection
     from pytest_ltm.plugin._settings import Settings
 
 ConversationKey = tuple[str, ...]
@@ -26,7 +27,7 @@ ConversationKey = tuple[str, ...]
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, selection: _collection.Selection) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, selection: Selection) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         option = config.option
         self.plays = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
@@ -59,8 +60,8 @@ class LtmRun:
         """Add the built-in suite to what the session collects."""
         report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
-            suite = _collection.BuiltInSuite.from_parent(
-                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+            suite = _builtin.BuiltInSuite.from_parent(
+                collector, name=_builtin.ROOT, nodeid=_builtin.ROOT, suite=self.settings.suite
             )
             report.result = [*report.result, suite]
         return report
@@ -166,7 +167,7 @@ class LtmRun:
             setup_state=self._setup_state,
             pool=self._pool,
             next_up=self._next_up,
-            again=_collection.again(self.config, self.settings, known[0].place),
+            again=_selection.again(self.config, self.settings, known[0].place),
             listener=self._heard,
         )
 
