@@ -277,7 +277,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         with chat.under_way():
-            asked, answer = chat.answer(self.path, headers, body)
+            try:
+                asked, answer = chat.answer(self.path, headers, body)
+            except Exception as error:  # noqa: BLE001 - a mistake in a test is seen in the client's error
+                self._send(Says(status=418), _error(f"the test server failed: {error!r}"))
+                return
             chat.wait(answer.after)
             self._send(answer, chat.completion(asked, answer) if answer.body is None else answer.body)
 
@@ -347,7 +351,7 @@ class _Times:
     """Takes the notes of time off messages, as a model would read them."""
 
     _NOTE = re.compile(
-        r"\[(?:(?P<begin>\d{4}-.*?)|(?:(?P<days>\d+) days?, )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)) ?.*?\] "
+        r"\[(?:(?P<begin>\d{4}-[^\]]*)|(?:(?P<days>\d+) days?, )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)) ?.*?\] "
     )
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_ltm._errors import AgentError, AgentFault, TransientFault
+from pytest_ltm._errors import AgentError, AgentFault, TransientFault, told
 from pytest_ltm._providers import _limiter
 from pytest_ltm._providers._known import ENDPOINTS
 from pytest_ltm._providers._limiter import Limiter, Turn
@@ -57,9 +57,9 @@ class Answer:
 class Completions:
     """One model, asked one request at a time; close it at the end.
 
-    Not streamed, and without the client's own retries: status errors and lost connections of the `openai` client pass
-    unchanged, whoever calls decides what becomes of them. `timeout`: seconds for one request, None: the run's reply
-    timeout. Raises AgentError where the client is not installed or the key is not set.
+    Not streamed, and without the client's own retries: status errors of the `openai` client pass unchanged, lost
+    connections are TransientFaults, and whoever calls decides what becomes of them. `timeout`: seconds for one
+    request, None: the run's reply timeout. Raises AgentError where the client is not installed or the key is not set.
     """
 
     def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
@@ -91,8 +91,8 @@ class Completions:
     def complete(self, messages: Sequence[Message], **more: Any) -> Answer:
         """Return the model's answer to the messages; `more` are further parameters of this request.
 
-        Raises ContextOverflow, TransientFault for an answer that arrived damaged, AgentFault for one that is none,
-        and the client's own errors.
+        Raises ContextOverflow, TransientFault for an answer that did not arrive whole, AgentFault for one that is none,
+        and the client's own errors for other statuses than 200.
         """
         with self.turn() as turn:
             answer = _answer(self._request(messages, more, turn), self.model)
@@ -108,7 +108,7 @@ class Completions:
         self._client.close()
 
     def _request(self, messages: Sequence[Message], more: dict[str, Any], turn: Turn) -> object:
-        from openai import APIStatusError  # noqa: PLC0415 - heavy, and an extra
+        from openai import APIConnectionError, APIStatusError  # noqa: PLC0415 - heavy, and an extra
 
         create: Any = self._client.chat.completions.create
         while True:
@@ -120,6 +120,9 @@ class Completions:
                     turn.refused(_retry_after(error))
                 if not self._adjust(error):
                     raise
+            except APIConnectionError as error:
+                cause = told(error.__cause__ or error)
+                raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from error
             except ValueError as error:  # what json says of half an answer
                 raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from error
 
