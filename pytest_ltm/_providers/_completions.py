@@ -113,7 +113,7 @@ class Completions:
         create: Any = self._client.chat.completions.create
         while True:
             try:
-                return create(model=self.model.name, messages=messages, stream=False, **{**self._parameters, **more})
+                return create(**self._body(messages, more))
             except APIStatusError as error:
                 _raise_if_too_long(error, self.model)
                 if error.status_code in _BUSY:
@@ -125,6 +125,16 @@ class Completions:
                 raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from error
             except ValueError as error:  # what json says of half an answer
                 raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from error
+
+    def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:
+        """Return the client's arguments.
+
+        The messages go past its typed ones, which it would walk through value by value, for nothing here and for a
+        second where a conversation is long.
+        """
+        arguments = {**self._parameters, **more}
+        extra = {**arguments.pop("extra_body", {}), "messages": messages}
+        return {"model": self.model.name, "messages": (), "stream": False, **arguments, "extra_body": extra}
 
     def _adjust(self, error: openai.APIStatusError) -> bool:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
