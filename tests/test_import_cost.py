@@ -23,7 +23,9 @@ TELLING = ("socket.", "subprocess.", "os.mkdir", "os.rename", "os.remove", "os.s
 done = []
 
 def hear(event, arguments):
-    writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    writes = event == "open" and (
+        set(arguments[1]) & set("wax+") if isinstance(arguments[1], str) else arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    )
     if writes or event.startswith(TELLING):
         name = os.path.basename(str(arguments[0])) if arguments else ""
         done.append(f"{event} {name if '.' in name else '(temporary)'}")

@@ -28,6 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     _options.add(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Take over the command line of a run that is gone on with, before its conftests are looked for."""
+    said = early_config.known_args_namespace.ltm_resume
+    if said is not None:
+        from pytest_ltm.plugin._again import take_over  # noqa: PLC0415 - nothing is imported before it is used
+
+        take_over(early_config, said, parser, args, flag="--ltm-resume")
+
+
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the hooks."""
     pluginmanager.add_hookspecs(hookspec)

@@ -56,6 +56,10 @@ agent under test: full, window:8k, echo, silent (embedded: no key, no network), 
 a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
 repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""
 
+RESUME_HELP = """\
+go on with a run that was interrupted (its id, its folder or 'latest'), with the agents, options and paths of then;
+what is recorded is not sent again"""
+
 
 def add(parser: pytest.Parser) -> None:
     """Declare all options in one group, and their ini twins."""
@@ -67,6 +71,7 @@ def add(parser: pytest.Parser) -> None:
         "--ltm", action="store_true", default=False, help="start an LTM run with the agents of the ini value ltm_agents"
     )
     group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
+    group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
     for option in OPTIONS:
         default = f" (default {option.default})" if option.default else ""
         group.addoption(option.flag, dest=option.dest, metavar=option.metavar, default=None, help=option.help + default)
@@ -82,7 +87,7 @@ def _kind(option: Option) -> Any:
 
 def starts_ltm_run(config: pytest.Config) -> bool:
     """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
-    return bool(config.getoption("ltm_agent", [])) or bool(config.getoption("ltm", False))
+    return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume"))
 
 
 def given(config: pytest.Config, dest: str) -> str | None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_ltm._errors import DiskFault
 from pytest_ltm.plugin import _agents, _builtin, _collection, _fixtures, _internals, _selection
+from pytest_ltm.plugin._again import RUN_FOLDER, run_file
 from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
 from pytest_ltm.plugin._played import PlayedConversation
 from pytest_ltm.plugin._progress import Progress
@@ -15,13 +17,17 @@ from pytest_ltm.plugin._runfolder import RunFolder, run_id
 from pytest_ltm.plugin._state import LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from pytest_ltm._transcript import Exchange
     from pytest_ltm.plugin._selection import Selection
     from pytest_ltm.plugin._settings import Settings
 
 ConversationKey = tuple[str, ...]
+
+
+class Stopped(BaseException):
+    """The pytest session is to stop, and another message would have been sent: another worker failed, say."""
 
 
 class LtmRun:
@@ -34,7 +40,10 @@ class LtmRun:
         """Whether anything is played: else nothing is written and no agent is made."""
         self.sources = _agents.sources(config, settings) if self.plays else {}
         worker = getattr(config, "workerinput", {})
-        self.folder = RunFolder(settings.ltm_dir, worker.get("ltm_run") or run_id())
+        self.resumed = config.stash.get(RUN_FOLDER, None)
+        """The folder of the run that is gone on with."""
+        known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
+        self.folder = RunFolder(settings.ltm_dir, known or run_id())
         self.is_worker = bool(worker)
         self.scenario_names: set[str] = set()
         """Of everything collected."""
@@ -71,8 +80,7 @@ class LtmRun:
         """Keep the LTM items only, conversations in one piece each."""
         everything = self._selection.has_paths or self._selection.names_suite
         found = _collection.ltm_items(items)
-        if not self.is_worker:  # xdist cannot take a UsageError from a worker's collection
-            self._selection.check([one.item for one in found])
+        self._selection.check([one.item for one in found])
         self.scenario_names = {one.scenario for one in found}
         known = list(_collection.wanted(found, self.settings, everything=everything))
         chosen = [one for one in known if self._selection.selects(one.item)]
@@ -88,8 +96,7 @@ class LtmRun:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
         known = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
-        for one in known:
-            self._groups.setdefault(_conversation_key(one), []).append(one)
+        self._groups = grouped(known)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
@@ -105,7 +112,10 @@ class LtmRun:
     def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
         """Make the run folder before workers are started; let several items be set up at once."""
         if self.plays and not self.is_worker:
-            self.folder.create()
+            if self.resumed:
+                self.folder.reopen()
+            else:
+                self.folder.create(run_file(self.config, self.settings, self.folder.name))
         self._session = session
         yield
         if self.plays:
@@ -118,18 +128,20 @@ class LtmRun:
             return None
         self._asked_for = item, nextitem
         body = item.stash.get(LANE, None)
-        if body is None:
-            self._playing = self._begin(item)
-        elif body.reported:
+        if body is not None and body.reported:
             return True
-        playing = self._playing
-        if playing is None:
-            return None
         try:
-            playing.play_until_reported(item, lambda: self._stopping)
+            if body is None:
+                self._playing = self._begin(item)
+            if self._playing is not None:
+                self._playing.play_until_reported(item, lambda: self._stopping)
+        except Stopped:
+            pass
+        except DiskFault as fault:
+            item.session.shouldstop = str(fault)
         finally:
-            if self._stopping or sys.exc_info()[0] is not None:
-                self._stop(playing)
+            if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
+                self._stop(self._playing)
         return True
 
     @pytest.hookimpl(trylast=True)
@@ -152,12 +164,16 @@ class LtmRun:
         self._asked_for = None
         if self._session is not None:
             _internals.leave_none_behind(self._session, _is_reported)
-        playing.close("interrupted")
+        try:
+            playing.close("interrupted")
+        except DiskFault as fault:
+            if self._session is not None and not self._session.shouldstop:
+                self._session.shouldstop = str(fault)
 
     def _begin(self, item: pytest.Item) -> PlayedConversation:
         if self._setup_state is None:
             raise pytest.UsageError("pytest-ltm was not there when the session started")
-        key = _conversation_key(item.stash[LTM_ITEM])
+        key = conversation_key(item.stash[LTM_ITEM])
         known = self._groups[key]
         return PlayedConversation(
             known,
@@ -188,6 +204,8 @@ class LtmRun:
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.heard(played, exchange)
+        if self._stopping:
+            raise Stopped
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -196,6 +214,15 @@ class LtmRun:
             self._stop(self._playing)
         if self._setup_state is not None:
             self._setup_state.held.clear()
+
+    def expected(self) -> int:
+        """Return how many examples the run has, as far as it is known in this process."""
+        xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
+        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self._groups.values()))
+
+    def pytest_unconfigure(self) -> None:
+        """Let others have the run folder."""
+        self.folder.release()
 
     # --- living with others
 
@@ -227,7 +254,15 @@ def _is_reported(item: pytest.Item) -> bool:
     return body is not None and body.reported
 
 
-def _conversation_key(known: LtmItem) -> ConversationKey:
+def grouped(known: Iterable[LtmItem]) -> dict[ConversationKey, list[LtmItem]]:
+    """Return the items of each conversation, in their order."""
+    groups: dict[ConversationKey, list[LtmItem]] = {}
+    for one in known:
+        groups.setdefault(conversation_key(one), []).append(one)
+    return groups
+
+
+def conversation_key(known: LtmItem) -> ConversationKey:
     """Return what names a conversation; isolated variants of one scenario have one each."""
     place = known.place
     variant = (known.scenario,) if place.thread and "." in known.scenario else ()

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._clock import wall_time
+from pytest_ltm._disk import write_whole
+from pytest_ltm._errors import DiskFault, LtmError
+from pytest_ltm._locks import FolderLock
+from pytest_ltm._run_file import LATEST, RunFile, write_run_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,24 +24,46 @@ def run_id() -> str:
 
 
 class RunFolder:
-    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`."""
+    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
+
+    Between either and `release` no other process can have it.
+    """
 
     def __init__(self, ltm_dir: Path, name: str) -> None:
         self.ltm_dir, self.name = ltm_dir, name
         self.path = ltm_dir / "runs" / name
+        self._lock = FolderLock(self.path)
 
-    def create(self) -> None:
-        """Make the folder and point `latest` to it; UsageError if that cannot be."""
+    def create(self, started: RunFile) -> None:
+        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
         try:
             self.path.mkdir(parents=True)
             ignore = self.ltm_dir / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
-            (self.ltm_dir / "latest").write_text(f"{self.name}\n", encoding="utf-8")
-        except OSError as error:
+            self._lock.acquire()
+            write_run_file(self.path, started)
+            self._point()
+        except (OSError, DiskFault) as error:
+            reason = getattr(error, "strerror", None) or str(error)
             raise pytest.UsageError(
-                f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {error.strerror}. Name a folder that can be written"
+                f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {reason}. Name a folder that can be written"
             ) from error
+
+    def reopen(self) -> None:
+        """Take the folder of a run that is gone on with; UsageError if another process has it."""
+        try:
+            self._lock.acquire()
+            self._point()
+        except LtmError as error:
+            raise pytest.UsageError(f"--ltm-resume: {error}") from error
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._lock.release()
+
+    def _point(self) -> None:
+        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
 
     def conversation(self, labels: tuple[str, ...]) -> Path:
         """Return the folder of a conversation."""

@@ -7,6 +7,7 @@ import pytest  # noqa: TC002
 from pytest_ltm.plugin import _settings
 from pytest_ltm.plugin._redaction import Redaction
 from pytest_ltm.plugin._report import Report
+from pytest_ltm.plugin._resume import Resume, Unfinished
 from pytest_ltm.plugin._run import LtmRun
 from pytest_ltm.plugin._selection import Selection
 from pytest_ltm.plugin._shards import Sharding
@@ -25,11 +26,14 @@ def start(config: pytest.Config) -> None:
     manager.register(Redaction(), "ltm-redaction")
     if settings.shard is not None:  # before the run's own hooks are registered: so it is called after them
         manager.register(Sharding(settings, settings.shard), "ltm-shard")
+    if run.resumed is not None:
+        manager.register(Resume(run), "ltm-resume")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     if not run.is_worker:
         report = Report(run)
         manager.register(report, "ltm-report")
+        manager.register(Unfinished(run, report), "ltm-unfinished")
     if getattr(config.option, "htmlpath", None):
         from pytest_ltm.plugin._html import HtmlReport, HtmlRows  # noqa: PLC0415 - only where pytest-html is
 

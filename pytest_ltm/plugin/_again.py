@@ -1,0 +1,114 @@
+"""Starting a recorded run again (`--ltm-resume=RUN`): its command line is taken over, but for what is given anew."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path  # noqa: TC003 - of a stash key
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._fields import shown
+from pytest_ltm._run_file import RunFile, find_run, read_run_file
+from pytest_ltm._secrets import redacted_data
+
+if TYPE_CHECKING:
+    from pytest_ltm.plugin._settings import Settings
+
+SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
+"""Options of pytest that decide which items a conversation has."""
+OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir"})
+"""Options that say what is to be done now, and where."""
+HIDDEN = "[redacted"
+RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
+"""The run folder that is gone on with."""
+
+
+def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
+    """Add to the command line what the run was started with; UsageError if it cannot be."""
+    given = config.known_args_namespace
+    folder = config.invocation_params.dir
+    ltm_dir = _ltm_dir(config, given)
+    try:
+        found = find_run(ltm_dir, said, folder)
+        run = read_run_file(found)
+    except ConfigurationError as error:
+        raise pytest.UsageError(f"{flag}: {error}") from error
+    started = (config.rootpath / run.folder).resolve()
+    if started != folder.resolve():
+        raise pytest.UsageError(
+            f"{flag}: run {found.name} was started in {str(started)!r}, and its paths are relative to there. "
+            f"Start it there: cd {started} && pytest {flag}={said}"
+        )
+    config.stash[RUN_FOLDER] = found
+    args += _words(run, given)
+    if found.parent.parent != ltm_dir.resolve():  # named by its path
+        args.append(f"--ltm-dir={found.parent.parent}")
+    config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
+
+
+def run_file(config: pytest.Config, settings: Settings, run: str) -> RunFile:
+    """Return how this session was started."""
+    options = {
+        name: redacted_data(value if isinstance(value, (bool, list)) else str(value))
+        for name, value in vars(config.option).items()
+        if value and (name in SELECTING or _is_ours(name))
+    }
+    return RunFile(
+        run=run,
+        options=options,
+        paths=tuple(map(str, config.option.file_or_dir or ())),
+        folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
+        settings=identity(settings),
+        versions={name: version(name) for name in ("pytest-ltm", "pytest")},
+    )
+
+
+def identity(settings: Settings) -> dict[str, Any]:
+    """Return what must be equal for a run to be gone on with."""
+    said: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
+    return {name: redacted_data(value) for name, value in said.items()}
+
+
+def differences(run: RunFile, settings: Settings) -> list[str]:
+    """Return a sentence for each setting that is another one than when the run was started."""
+    now = identity(settings)
+    return [
+        f"{name} was {shown(run.settings.get(name))} and is {shown(now.get(name))}."
+        for name in {**run.settings, **now}
+        if run.settings.get(name) != now.get(name)
+    ]
+
+
+def _ltm_dir(config: pytest.Config, given: Any) -> Path:
+    if given.ltm_dir is not None:
+        return config.invocation_params.dir / str(given.ltm_dir)
+    from pytest_ltm.plugin._options import BY_DEST  # noqa: PLC0415 - it is there by then
+
+    return config.rootpath / str(config.getini("ltm_dir") or BY_DEST["ltm_dir"].default)
+
+
+def _is_ours(name: str) -> bool:
+    return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION
+
+
+def _words(run: RunFile, given: Any) -> list[str]:
+    """Return the words of the recorded command line that are not given anew; only options that we know of."""
+    words = []
+    agents_anew = bool(given.ltm_agent) or given.ltm
+    for name, value in run.options.items():
+        known = _is_ours(name) or name in SELECTING
+        if not known or not hasattr(given, name) or getattr(given, name):
+            continue
+        if name in {"ltm", "ltm_agent"} and agents_anew:
+            continue
+        flag = SELECTING.get(name) or f"--{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(each, str) and HIDDEN in each for each in values):
+            raise pytest.UsageError(f"{flag} held a secret, which is not recorded. Give it again")
+        words += [flag if each is True else f"{flag}={each}" if flag[1] == "-" else f"{flag}{each}" for each in values]
+    return words if given.file_or_dir else words + [path for path in run.paths if not path.startswith("-")]
