@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
@@ -16,6 +17,7 @@ from pytest_ltm.agents._protocols import Agent, Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from pytest_ltm.agents._retry import Failed, Retries
@@ -132,10 +134,16 @@ class Speaker:
                 return
 
     def _reply(self, message: str) -> Reply:
-        given = self._call("reply", message)
+        with self._turn():
+            given = self._call("reply", message)
         if isinstance(given, Reply):
             return self._checked(given)
         return Reply(self._text(given))
+
+    def _turn(self) -> AbstractContextManager[object]:
+        """Return a turn at the provider, for chat models of ours: waiting for it is no time that the agent took."""
+        ours = type(self.agent).__module__ == "pytest_ltm.agents._openai"
+        return cast(Any, self.agent).ltm_turn() if ours else nullcontext()
 
     def _persistently(self, attempt: Callable[[], T]) -> T:
         """Return what the attempt comes to, made again after passing faults, each time with the agent as it was."""
