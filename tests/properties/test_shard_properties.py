@@ -1,0 +1,33 @@
+"""Whatever the conversations, shards share them out: none twice, none left out, on every machine alike."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ltm.plugin._shards import Shard, share
+
+NAMES = st.dictionaries(st.text("abc-0123", min_size=1, max_size=6), st.integers(0, 10**6), min_size=1, max_size=20)
+
+
+@given(NAMES, st.integers(1, 6))
+def test_every_conversation_is_in_exactly_one_shard(expected: dict[str, int], of: int) -> None:
+    shares = [share(expected, Shard(number, of)) for number in range(1, of + 1)]
+
+    assert sorted(name for one in shares for name in one) == sorted(expected)
+
+
+@given(NAMES, st.integers(1, 6), st.randoms())
+def test_the_order_of_the_conversations_makes_no_difference(expected: dict[str, int], of: int, rng: object) -> None:
+    names = list(expected)
+    rng.shuffle(names)  # type: ignore[attr-defined]
+    mixed = {name: expected[name] for name in names}
+
+    assert share(mixed, Shard(1, of)) == share(expected, Shard(1, of))
+
+
+@given(NAMES, st.integers(1, 6))
+def test_no_shard_has_more_than_another_by_more_than_one_conversation(expected: dict[str, int], of: int) -> None:
+    loads = [sum(expected[name] for name in share(expected, Shard(number, of))) for number in range(1, of + 1)]
+
+    assert max(loads) - min(loads) <= max(expected.values())

@@ -1,0 +1,178 @@
+"""The scheduler that xdist is given, tried with workers that only write down what they are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling
+from pytest_ltm.plugin._xdist._units import units
+
+
+class Gateway:
+    def __init__(self, name: str) -> None:
+        self.id = name
+
+
+class Worker:
+    """Stands for xdist's controller of one worker."""
+
+    def __init__(self, name: str) -> None:
+        self.gateway = Gateway(name)
+        self.units: list[str] = []
+        self.indices: list[int] = []
+        self.shutting_down = False
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+class Theatre:
+    """A scheduler and what it does."""
+
+    def __init__(self, *names: str, lost: bool = True, **expected: int) -> None:
+        self.workers = [Worker(name) for name in names]
+        self.differences: list[str] = []
+        self.dead: list[str] = []
+        self.again = lost
+        self.scheduling = ConversationScheduling(
+            len(names),
+            unit_of=lambda nodeid: nodeid.partition("/")[0],
+            expected=expected,
+            send=self._send,
+            lost=self._lost,
+            differ=lambda worker, text: self.differences.append(f"{worker}: {text}"),
+        )
+
+    def _send(self, worker: Any, unit: Any, indices: list[int]) -> None:
+        worker.units.append(unit.name)
+        worker.indices = indices
+
+    def _lost(self, worker: Any, unit: Any) -> bool:
+        self.dead.append(f"{worker.gateway.id} in {unit.name}")
+        return self.again
+
+    def begin(self, *collection: str, **others: list[str]) -> list[Worker]:
+        for worker in self.workers:
+            self.scheduling.add_node(worker)
+        for worker in self.workers:
+            self.scheduling.add_node_collection(worker, others.get(worker.gateway.id, list(collection)))
+            if self.scheduling.collection_is_completed:
+                self.scheduling.schedule()
+        return self.workers
+
+    def over(self, worker: Worker) -> None:
+        self.scheduling.over(worker, worker.units[-1])
+
+
+def test_the_longest_conversation_is_first_and_equal_ones_keep_their_order() -> None:
+    made = units(["b/1", "a/1", "c/1", "a/2"], lambda nodeid: nodeid[0], {"a": 5, "b": 5, "c": 9})
+
+    assert [(unit.name, unit.items) for unit in made] == [("c", ("c/1",)), ("b", ("b/1",)), ("a", ("a/1", "a/2"))]
+
+
+def test_a_conversation_is_handed_out_whole_with_the_workers_own_indices() -> None:
+    theatre = Theatre("w0", "w1", a=1, b=2)
+    first, second = theatre.begin("a/1", "b/1", "a/2", w1=["b/1", "a/2", "a/1"])
+
+    assert (first.units, first.indices) == (["b"], [1])
+    assert (second.units, second.indices) == (["a"], [2, 1])
+
+
+def test_nothing_is_handed_out_ahead_of_time() -> None:
+    theatre = Theatre("w0", "w1", a=9, b=8, c=1)
+    first, second = theatre.begin("a/1", "b/1", "c/1")
+
+    assert (first.units, second.units) == (["a"], ["b"])
+    theatre.over(second)
+    assert (first.units, second.units) == (["a"], ["b", "c"])
+
+
+def test_who_has_nothing_left_to_do_is_let_go() -> None:
+    theatre = Theatre("w0", "w1", "w2", a=2, b=1)
+    workers = theatre.begin("a/1", "b/1")
+
+    assert [worker.shutting_down for worker in workers] == [False, False, True]
+    theatre.over(workers[1])
+    assert [worker.shutting_down for worker in workers] == [False, True, True]
+    assert not theatre.scheduling.tests_finished
+    theatre.over(workers[0])
+    assert theatre.scheduling.tests_finished
+
+
+def test_nothing_is_scheduled_before_all_have_collected() -> None:
+    theatre = Theatre("w0", "w1", a=1)
+    theatre.scheduling.add_node(theatre.workers[0])
+    theatre.scheduling.add_node_collection(theatre.workers[0], ["a/1"])
+
+    assert not theatre.scheduling.collection_is_completed
+    assert not theatre.scheduling.tests_finished
+
+
+def test_an_empty_collection_is_finished_at_once() -> None:
+    theatre = Theatre("w0")
+    theatre.begin()
+
+    assert theatre.scheduling.tests_finished
+
+
+def test_the_conversation_of_a_worker_that_died_is_the_next_that_anybody_plays() -> None:
+    theatre = Theatre("w0", "w1", a=9, b=8, c=7)
+    first, second = theatre.begin("a/1", "a/2", "b/1", "c/1")
+
+    assert theatre.scheduling.remove_node(first) is None  # type: ignore[func-returns-value]  # xdist would blame an item
+    theatre.over(second)
+
+    assert theatre.dead == ["w0 in a"]
+    assert second.units == ["b", "a"]
+
+
+def test_a_replacement_that_comes_late_is_given_what_is_left() -> None:
+    theatre = Theatre("w0", a=1)
+    (first,) = theatre.begin("a/1")
+    theatre.scheduling.remove_node(first)
+    late = Worker("w1")
+    theatre.scheduling.add_node(late)
+    theatre.scheduling.add_node_collection(late, ["a/1"])
+    theatre.scheduling.schedule()
+
+    assert late.units == ["a"]
+
+
+def test_a_conversation_that_is_given_up_is_not_played_again() -> None:
+    theatre = Theatre("w0", "w1", lost=False, a=2, b=1)
+    first, second = theatre.begin("a/1", "b/1")
+    theatre.scheduling.remove_node(first)
+    theatre.over(second)
+
+    assert second.units == ["b"]
+    assert theatre.scheduling.tests_finished
+
+
+def test_workers_that_collect_other_scenarios_play_nothing_and_it_is_said_which() -> None:
+    theatre = Theatre("w0", "w1", a=1)
+    workers = theatre.begin("a/1", "a/2", w1=["a/1", "a/3"])
+
+    assert [worker.units for worker in workers] == [[], []]
+    assert theatre.scheduling.tests_finished
+    (text,) = theatre.differences
+    assert "it lacks: a/2" in text
+    assert "only it has: a/3" in text
+
+
+def test_the_end_of_one_item_is_not_the_end_of_its_conversation() -> None:
+    theatre = Theatre("w0", a=2, b=1)
+    (worker,) = theatre.begin("a/1", "b/1")
+
+    theatre.scheduling.mark_test_complete(worker, 0)
+    theatre.scheduling.over(worker, "b")  # not what it plays
+
+    assert worker.units == ["a"]
+    assert theatre.scheduling.has_pending
+
+
+def test_items_are_never_taken_back() -> None:
+    theatre = Theatre("w0", a=1)
+    with pytest.raises(NotImplementedError):
+        theatre.scheduling.remove_pending_tests_from_node(theatre.workers[0], [0])
