@@ -66,9 +66,7 @@ def merge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Merge:
     return merged
 
 
-def test_shards_become_one_run_that_every_command_reads(
-    tmp_path: Path, merge: Merge, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shards_become_one_run_that_every_command_reads(tmp_path: Path, merge: Merge) -> None:
     one = write(tmp_path / "one", "a~2k~0", "b~2k~1", trials=2, shard="1/2")
     two = write(tmp_path / "two", "a~2k~1", "b~2k~0", trials=2, shard="2/2", score=0.5)
 
