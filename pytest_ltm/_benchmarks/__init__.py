@@ -1,1 +1,1 @@
-"""What pytest-ltm itself costs: measured by a command, never by timed tests (see docs/benchmarks.md)."""
+"""What pytest-ltm itself costs and how often its statistics err: measured by a command, never by timed tests."""
