@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm._gate._rules import Rule
 
 WIDTH = 80
-WAYS = Ways(common="--common", choose_agent="Name one as in RUN@AGENT")
+PLANS = ("equal", "overlapping")
+WAYS = Ways(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -35,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     rules = [*map(_rules.against, chosen.compare_fail), *map(_rules.under, chosen.fail_under)]
     sides = [find(text, Path(chosen.baselines), Path(chosen.ltm_dir)) for text in (chosen.before, *chosen.after)]
     before = one_agent(sides[0], how=WAYS.choose_agent)
-    found = [_compared(before, side, rules, common=chosen.common) for side in sides[1:]]
+    found = [_compared(before, side, rules, common=chosen.plans == "overlapping") for side in sides[1:]]
     print(_shown(found, rules, chosen))  # noqa: T201 - a command speaks
     return max((STATUS[verdict.state] for _, _, verdict in found if verdict is not None), default=0)
 
@@ -83,8 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         help="exit status 1 if it is broken: where a metric must lie, as in 0.8, scenario:colours.mean:0.5",
     )  # fmt: skip
     parser.add_argument(
-        "--common", action="store_true", help="compare the examples that are equal in both where plans are not"
-    )
+        "--plans", choices=PLANS, default=PLANS[0],
+        help="what may be compared: equal plans only (the default), or the examples that are equal in both",
+    )  # fmt: skip
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
     how.add_argument("--json", action="store_true", help="print JSON")

@@ -171,10 +171,13 @@ def _side(top: Field, name: str) -> Side:
     places = {(one.child("span").text(), one.child("trial").text()) for one in map(_has_place, held)}
     rows, examples = _rows(fields["rows"], agent, scenarios, places, _memory_spans(held))
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
-    conversations, plans = [], []
+    conversations: list[ConversationResult] = []
+    plans: list[PlanFacts] = []
     for one in held:
         place = one.child("span").text(), one.child("trial").text()
-        mine = tuple(row for row in rows if (row.span_label, row.trial) == place)
+        # isolated variants of one scenario share their place: the first conversation has the rows of all
+        taken = any(plan.place == place for plan in plans)
+        mine = () if taken else tuple(row for row in rows if (row.span_label, row.trial) == place)
         conversation = _held(one, fields, mine)
         conversations.append(conversation)
         plans.append(
@@ -183,7 +186,7 @@ def _side(top: Field, name: str) -> Side:
                 trial=place[1],
                 fingerprint=conversation.plan_fingerprint,
                 settings={**settings, "span": conversation.span},
-                examples=examples.get(place, {}),
+                examples={} if taken else examples.get(place, {}),
             )
         )
     return Side(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))

@@ -1,0 +1,85 @@
+"""`python -m pytest_ltm compare`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from gate_sides import FULL, WORSE, held, side
+
+from pytest_ltm._cli import main
+from pytest_ltm._result import write_results
+from pytest_ltm.reporting._baselines import save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two baselines, in which the command is typed."""
+    monkeypatch.chdir(tmp_path)
+    save(side(held(FULL), held(FULL, span="32k")), "main", tmp_path / "ltm_baselines", "0.1")
+    save(side(held(FULL), held(WORSE, span="32k")), "worse", tmp_path / "ltm_baselines", "0.1")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("main", "main", "--fail=mean:0"), 0),
+        (("main", "worse"), 0),
+        (("main", "worse", "--fail=mean:5%"), 1),
+        (("main", "main", "worse", "--fail=mean:5%"), 1),
+        (("worse", "main", "--fail=mean:5%", "--fail=pass_rate:0"), 0),
+        (("main", "worse", "--fail-under=0.6"), 1),
+        (("main", "worse", "--fail=cost:5%"), 75),
+        (("main", "worse", "--fail=meen:5%"), 2),
+        (("main", "absent"), 2),
+    ],
+)
+@pytest.mark.usefixtures("kept")
+def test_the_exit_status_is_that_of_the_gate(words: tuple[str, ...], status: int) -> None:
+    assert main(["compare", *words]) == status
+
+
+@pytest.mark.usefixtures("kept")
+def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["compare", "main", "worse", "--fail=mean:5%"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    cells = [line.split() for line in lines]
+    assert ["mybot", "at", "2k", "0.88", "0.88", "0", "-"] in cells
+    assert ["colours", "1.00", "0.00", "-1.00", "-"] in cells
+    assert "gate: regressed: mybot at 32k (1 rule broken)" in lines
+
+
+@pytest.mark.usefixtures("kept")
+def test_json_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["compare", "main", "worse", "main", "--fail=mean:5%", "--json"])
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["gate"]["state"], second["gate"]["state"]) == ("breached", "held")
+    assert main(["compare", "main", "worse", "--markdown"]) == 0
+    assert "| colours | 1.00 | 0.00 | -1.00 |" in capsys.readouterr().out
+
+
+def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, (conversation, _) in enumerate((held(FULL, agent="a"), held(WORSE, agent="b"))):
+        folder = kept / ".ltm" / "runs" / "r1" / str(number)
+        folder.mkdir(parents=True)
+        write_results(folder / "results.json", conversation)
+    assert main(["compare", "r1", "r1"]) == 2
+    assert "holds several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
+    assert main(["compare", "r1@a", "r1@b", "--fail=mean:5%"]) == 1
+    assert "b at 2k" in capsys.readouterr().out
+
+
+def test_plans_that_differ_are_refused_unless_the_common_part_is_asked_for(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(side(held({**FULL, "names": (1.0,)})), "more", kept / "ltm_baselines", "0.1")
+    assert main(["compare", "main", "more"]) == 2
+    assert "only in this run: names/0" in capsys.readouterr().err
+    assert main(["compare", "main", "more", "--plans=overlapping"]) == 0
+    assert "only the examples equal in both are compared" in " ".join(capsys.readouterr().out.split())

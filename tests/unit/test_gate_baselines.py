@@ -1,0 +1,195 @@
+"""Baselines: small files that people read in diffs, and that may come from anywhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from gate_sides import FULL, WAYS, WORSE, held, side
+
+from pytest_ltm._errors import ConfigurationError, LtmError
+from pytest_ltm._gate._baseline import check_name, dump, load
+from pytest_ltm._gate._changes import changes
+from pytest_ltm.reporting._baselines import find, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm._gate._side import Side
+
+MIXED = {**FULL, "spy": (None, 1 / 3)}
+
+
+def several() -> Side:
+    """Two spans, two trials, and an example without a score."""
+    return side(*(held(MIXED, span=span, trial=trial) for span in ("2k", "32k") for trial in ("0", "1")))
+
+
+def test_a_baseline_holds_all_that_a_comparison_needs(tmp_path: Path) -> None:
+    (tmp_path / "main.json").write_text(dump(several(), "0.1"))
+    kept = load(tmp_path / "main.json")
+    for before, after in ((kept, several()), (several(), kept)):
+        found = changes(before, after, WAYS)
+        assert [change.label for change in found.changes] == ["mybot at 2k", "mybot at 32k"]
+        assert all(change.identical and not change.partial for change in found.changes)
+        assert all(change.only_before == change.only_after == 0 for change in found.changes)
+
+
+def test_equal_results_give_equal_files_in_whatever_order_they_come(tmp_path: Path) -> None:
+    one = several()
+    backwards = tuple(replace(each, scenarios=each.scenarios[::-1]) for each in reversed(one.result.conversations))
+    other = replace(one, result=replace(one.result, conversations=backwards, run_id="other"), plans=one.plans[::-1])
+    assert dump(one, "0.1") == dump(other, "0.1")
+    (tmp_path / "a.json").write_text(dump(one, "0.1"))
+    assert dump(load(tmp_path / "a.json"), "0.1") == dump(one, "0.1")
+
+
+def test_a_baseline_has_one_row_a_line_sorted_and_changes_only_where_a_result_does() -> None:
+    one = dump(side(held(FULL)), "0.1").splitlines()
+    rows = [json.loads(line.rstrip(",")) for line in one if line.startswith('  {"scenario"') and '"score"' in line]
+    assert [(row["scenario"], row["example"], row["score"]) for row in rows] == [
+        ("colours", "0", 1.0), ("colours", "1", 1.0), ("jokes", "0", 1.0), ("jokes", "1", 0.5),
+        ("spy", "0", 1.0), ("spy", "1", 0.75),
+    ]  # fmt: skip
+    other = dump(side(held({**FULL, "jokes": (1.0, 0.25)})), "0.1").splitlines()
+    assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+def test_two_results_of_one_place_are_kept_apart_where_isolated_variants_share_it(tmp_path: Path) -> None:
+    parts = [held({name: (1.0,)}, span="isolated", trial="0.x_0") for name in ("x.a", "x.b")]
+    (tmp_path / "iso.json").write_text(dump(side(*parts), "0.1"))
+    found = changes(load(tmp_path / "iso.json"), side(*parts), WAYS)
+    assert sorted(found.changes[0].levels) == ["x.a", "x.b"]
+    assert found.changes[0].only_before == found.changes[0].only_after == 0
+
+
+def test_a_refused_baseline_still_says_in_what_it_differs(tmp_path: Path) -> None:
+    (tmp_path / "main.json").write_text(dump(side(held(FULL)), "0.1"))
+    kept = load(tmp_path / "main.json")
+    with pytest.raises(ConfigurationError, match="the tokenizer is 'cl100k_base' there and 'o200k_base' in this run"):
+        changes(kept, side(held(FULL, plan={"tokenizer": "o200k_base"})), WAYS)
+    with pytest.raises(ConfigurationError, match=r"jokes \(2 examples\): another version"):
+        changes(kept, side(held(FULL, versions={"jokes": "2"})), WAYS)
+
+
+@pytest.mark.parametrize("name", ["main", "release-1.2", "a_b", "0"])
+def test_names_of_baselines(name: str) -> None:
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "a\\b", "latest", "-x", ".hidden", "a b", "é", "x" * 101, "a\n"]
+)
+def test_a_name_that_is_a_path_or_a_word_of_ours_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="no name for a baseline"):
+        check_name(name)
+
+
+def test_saving_says_whether_something_was_there(tmp_path: Path) -> None:
+    folder = tmp_path / "ltm_baselines"
+    assert save(side(held(FULL)), "main", folder, "0.1") == f"baseline saved: {folder / 'main.json'}"
+    assert save(side(held(FULL)), "main", folder, "0.1").startswith("baseline unchanged: ")
+    assert save(side(held(WORSE)), "main", folder, "0.1").startswith("baseline overwritten: ")
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LtmError, match=r"main\.json: cannot be written"):
+        save(side(held(FULL)), "main", tmp_path / "file", "0.1")
+
+
+def test_what_is_not_there_is_told_with_what_is(tmp_path: Path) -> None:
+    save(side(held(FULL)), "main", tmp_path / "b", "0.1")
+    with pytest.raises(
+        ConfigurationError, match=r"no baseline, file or run 'mian'. Did you mean 'main'\? Baselines: main"
+    ):
+        find("mian", tmp_path / "b", tmp_path / ".ltm")
+    with pytest.raises(ConfigurationError, match="There are no baselines yet"):
+        find("main", tmp_path / "none", tmp_path / ".ltm")
+
+
+def test_one_agent_of_several_is_named_after_an_at_sign(tmp_path: Path) -> None:
+    save(side(held(FULL)), "main", tmp_path, "0.1")
+    assert find("main@mybot", tmp_path, tmp_path).agents == ("mybot",)
+    with pytest.raises(ConfigurationError, match="has no agent 'other'"):
+        find("main@other", tmp_path, tmp_path)
+
+
+# --- files from anywhere
+
+
+def broken(change: Any) -> str:
+    """Return the text of a baseline after a change of its data."""
+    data = json.loads(dump(side(held(FULL)), "0.1"))
+    change(data)
+    return json.dumps(data)
+
+
+def _set(*path: Any, to: Any) -> Any:
+    def change(data: Any) -> None:
+        for step in path[:-1]:
+            data = data[step]
+        data[path[-1]] = to
+
+    return change
+
+
+def _drop(*path: Any) -> Any:
+    def change(data: Any) -> None:
+        for step in path[:-1]:
+            data = data[step]
+        del data[path[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no baseline"),
+        ("[1, 2", "no baseline"),
+        ("[]", "format None"),
+        ("null", "format None"),
+        ("[" * 100_000, "no baseline"),
+        ('{"format": "pytest-ltm summary 1"}', "name the run's folder"),
+        (broken(_set("format", to="pytest-ltm baseline 2")), "format 'pytest-ltm baseline 2', expected"),
+        (broken(_drop("rows")), "the field 'rows' is missing"),
+        (broken(_set("rows", to={})), "rows: expected a list of rows"),
+        (broken(_set("rows", 2, to=7)), "rows[2]: expected a mapping"),
+        (broken(_set("rows", 2, "score", to=1.5)), "rows[2].score: expected a score from 0 to 1, got 1.5"),
+        (broken(_set("rows", 2, "score", to="1")), "rows[2].score: expected a score"),
+        (broken(_set("rows", 2, "score", to=True)), "rows[2].score: expected a score"),
+        (broken(_set("rows", 2, "score", to=float("nan"))), "rows[2].score"),
+        (broken(_drop("rows", 0, "trial")), "rows[0]: the field 'trial' is missing"),
+        (broken(_set("rows", 0, "span", to="9k")), "rows[0]: there is no conversation at span '9k', trial '0'"),
+        (broken(_set("rows", 1, "example", to="0")), "rows[1]: a second row of colours/0"),
+        (broken(_set("rows", 0, "gap", to=-1)), "rows[0].gap: expected a whole number"),
+        (broken(_set("rows", 0, "definition", to=float("inf"))), "rows[0].definition: expected a JSON value"),
+        (broken(_set("conversations", 0, "memory_span", to=0)), "conversations[0].memory_span"),
+        (broken(_set("conversations", 0, "plan", to=None)), "conversations[0].plan"),
+        (broken(_set("conversations", 0, "cost_usd", to="free")), "conversations[0].cost_usd"),
+        (broken(_set("scenarios", 0, "pass_mark", to="all")), "scenarios[0].pass_mark"),
+        (broken(_set("scenarios", 0, "skills", to=3)), "scenarios[0].skills"),
+        (broken(_set("agent", to="")), "agent: expected a text"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_baseline_is_told_by_file_and_field(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "main.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LtmError) as caught:
+        load(path)
+    assert told in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_no_baseline(tmp_path: Path) -> None:
+    (tmp_path / "main.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(LtmError, match="no baseline"):
+        load(tmp_path / "main.json")
+
+
+def test_fields_that_a_later_version_adds_are_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "main.json").write_text(broken(_set("invented", to={"x": 1})))
+    assert load(tmp_path / "main.json").agents == ("mybot",)

@@ -1,0 +1,97 @@
+"""Rules of a gate: what they mean, in a sentence, and what is wrong with a text that is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._gate._rules import against, under
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("0.8", "the mean score is at least 0.80"),
+        ("80%", "the mean score is at least 0.80"),
+        ("total:9.5", "the total is at least 9.50"),
+        ("worst:0.25", "the lowest mean of a scenario is at least 0.25"),
+        ("pass_rate:90%", "the pass rate is at least 0.90"),
+        ("pass^3:0.5", "the chance that all of 3 trials pass is at least 0.50"),
+        ("pass@3:0.5", "the chance that one of 3 trials passes is at least 0.50"),
+        ("cost:2.5", "the cost is at most 2.50 USD"),
+        ("tokens:200k", "the number of tokens is at most 200,000"),
+        ("span:32k", "the effective memory span in tokens is at least 32,000"),
+        ("unscored:5%", "the share of examples that nobody could score is at most 0.05"),
+        ("scenario:colours.mean:0.5", "the mean score of scenario 'colours' is at least 0.50"),
+        ("scenario:tests.mem.test_x.mean:.5", "the mean score of scenario 'tests.mem.test_x' is at least 0.50"),
+        ("skill:R.mean:0.123", "the mean score of skill 'R' is at least 0.12"),
+    ],
+)
+def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: str) -> None:
+    assert under(text).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("mean:0.05", "the mean score drops by at most 0.05"),
+        ("mean:5%", "the mean score drops by at most 5 % of the baseline's"),
+        ("total:0.5", "the total drops by at most 0.50"),
+        ("cost:10%", "the cost rises by at most 10 % of the baseline's"),
+        ("tokens:0", "the number of tokens rises by nothing at all"),
+        ("unscored:5%", "the share of examples that nobody could score rises by at most 0.05"),
+        ("p:0.05", "the scores do not drop by more than chance explains (p at most 0.05)"),
+        ("holm:0.01", "no scenario drops by more than chance explains (p at most 0.01)"),
+        ("skill:R.p:0.05", "the scores of skill 'R' do not drop by more than chance explains (p at most 0.05)"),
+    ],
+)
+def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> None:
+    assert against(text).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("meen:1", "there is no metric 'meen'. Did you mean 'mean'?"),
+        ("mean", "'mean' names no limit. Write it as 'mean:LIMIT'"),
+        ("", "there is no metric ''"),
+        ("mean:lots", "'lots' is no limit"),
+        ("mean:-1", "'-1' is no limit"),
+        ("mean:nan", "'nan' is no limit"),
+        ("mean:" + "9" * 400, "is no limit"),
+        ("mean:2", "lies between 0 and 1"),
+        ("total:5%", "percent of what"),
+        ("cost:5k", "k and m are for numbers of tokens"),
+        ("scenari:x.mean:1", "not a 'scenari'. Did you mean 'scenario'?"),
+        ("scenario:recall:1", "which metric of scenario 'recall'? Write it as 'scenario:recall.mean:LIMIT'"),
+        ("skill:R.span:5", "'span' is about all scenarios together"),
+        ("p:0.05", "'p' is a metric for --ltm-compare-fail only"),
+        ("pass^0:1", "there is no metric 'pass^0'"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        under(text)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0.05", "names no metric. For the mean score write 'mean:0.05'"),
+        ("p:5", "a probability lies between 0 and 1"),
+        ("p:0", "a probability lies between 0 and 1"),
+        ("mean:120%", "can be broken"),
+        ("worst:0.1", "'worst' is a metric for --ltm-fail-under only"),
+    ],
+)
+def test_a_rule_against_a_baseline_that_cannot_be_is_refused(text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        against(text)
+    assert told in str(caught.value)
+
+
+def test_values_are_shown_with_as_many_digits_as_tell_them_apart() -> None:
+    assert under("0.8").amounts(0.25324, 0.8) == ["0.25", "0.80"]
+    assert under("0.8").amounts(0.7996, 0.8) == ["0.7996", "0.8000"]
+    assert under("cost:1").amounts(0.004) == ["0.004 USD"]

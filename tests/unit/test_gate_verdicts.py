@@ -1,0 +1,299 @@
+"""The verdict of a gate: held, breached, not measurable; and what changed against a baseline."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+import sample_runs
+from gate_sides import FULL, WAYS, WORSE, held, side
+
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._gate._changes import changes
+from pytest_ltm._gate._rules import against, under
+from pytest_ltm._gate._side import Side, one_agent
+from pytest_ltm._gate._verdict import Verdict, judge
+from pytest_ltm._result import RunResult
+from pytest_ltm.reporting._changes import change_lines, changes_json
+from pytest_ltm.reporting._gate import verdict_line
+
+RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
+
+
+def texts(verdict: Verdict) -> list[str]:
+    return [finding.text for finding in verdict.findings if finding.state != "held"]
+
+
+def compared(before: Side, after: Side, *rules: str) -> Verdict:
+    return judge(after.result, list(map(against, rules)), changes(before, after, WAYS))
+
+
+def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
+    same = side(held(FULL), held(FULL, span="32k"))
+    found = changes(same, same, WAYS)
+
+    assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "held"
+    for change in found.changes:
+        assert change.identical
+        assert change.overall.difference == 0
+        assert change.overall.p_drop in (None, 1)
+        assert all(level.difference == 0 for level in change.levels.values())
+        assert (change.lost_passes, change.won_passes, change.only_before, change.only_after) == (0, 0, 0, 0)
+        assert change.mcnemar == 1
+    assert "every one of 6 examples has exactly the score it had" in " ".join(change_lines(found, 200))
+
+
+def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:
+    verdict = compared(side(held(FULL), name="baseline 'main'"), side(held(WORSE)), "mean:5%")
+
+    assert verdict.state == "breached"
+    [text] = texts(verdict)
+    assert text.startswith(
+        "mybot at 2k: the mean score dropped from 0.88 to 0.50, by more than 5 % of the baseline's; "
+    )
+    assert text.endswith("; most in colours (1.00 to 0.00), jokes (0.75 to 0.62)")
+    assert verdict_line(verdict) == "gate: regressed: mybot at 2k (1 rule broken)"
+
+
+def test_a_drop_within_the_limit_holds_and_a_rise_always_does() -> None:
+    assert compared(side(held(FULL)), side(held(WORSE)), "mean:0.4").state == "held"
+    assert compared(side(held(WORSE)), side(held(FULL)), "mean:0", "total:0", "pass_rate:0").state == "held"
+
+
+def test_agents_are_never_paired_by_their_label() -> None:
+    verdict = compared(side(held(FULL, agent="a")), side(held(WORSE, agent="b"), held(FULL, agent="c")), "mean:5%")
+    assert [(finding.agent, finding.state) for finding in verdict.findings] == [("b", "breached"), ("c", "held")]
+
+
+def test_the_order_of_agents_conversations_and_rows_changes_nothing() -> None:
+    trials = [held({**WORSE, "spy": (0.1 * i, 1.0)}, trial=str(i)) for i in range(4)]
+    others = [held(FULL, agent="other", trial=str(i)) for i in range(4)]
+    before = side(*(held(FULL, trial=str(i)) for i in range(4)))
+    straight = changes(before, side(*trials, *others), WAYS)
+    parts = [*trials, *others]
+    random.Random(1).shuffle(parts)
+    backwards = [
+        (replace(one, scenarios=one.scenarios[::-1]), replace(plan, examples=dict([*plan.examples.items()][::-1])))
+        for one, plan in parts
+    ]
+    mixed = changes(before, side(*backwards), WAYS)
+
+    told = {change["agent"]: change for change in changes_json(straight)["changes"]}
+    assert {change["agent"]: change for change in changes_json(mixed)["changes"]} == told
+    rules = [against(rule) for rule in ("mean:1%", "p:0.05", "holm:0.05", "tokens:0")]
+    verdicts = [judge(side(*which).result, rules, found) for which, found in ((parts, straight), (backwards, mixed))]
+    assert sorted(texts(verdicts[0])) == sorted(texts(verdicts[1]))
+
+
+def test_a_rule_holds_for_each_agent_at_each_span() -> None:
+    run = side(held(FULL), held(WORSE, span="32k"), held(WORSE, agent="b")).result
+    verdict = judge(run, [under("0.8")])
+    assert [(f.agent, f.span_label, f.state) for f in verdict.findings] == [
+        ("mybot", "2k", "held"), ("mybot", "32k", "breached"), ("b", "2k", "breached"),
+    ]  # fmt: skip
+    assert "mybot at 32k: the mean score is 0.50, not at least 0.80" in texts(verdict)
+
+
+@pytest.mark.parametrize(
+    ("rule", "state"),
+    [
+        ("scenario:colours.mean:0.1", "breached"),
+        ("scenario:spy.mean:0.8", "held"),
+        ("scenario:spye.mean:0.8", "unmeasurable"),
+        ("skill:R.mean:0.9", "breached"),
+        ("skill:X.mean:0.9", "unmeasurable"),
+        ("worst:0.01", "breached"),
+        ("total:1.5", "held"),
+        ("total:1.6", "breached"),
+        ("pass_rate:0.33", "held"),
+        ("pass_rate:0.34", "breached"),
+        ("tokens:2k", "breached"),
+        ("tokens:3k", "held"),
+        ("cost:1", "unmeasurable"),
+        ("pass^1:0.33", "held"),
+        ("pass^2:0.1", "unmeasurable"),
+        ("span:2k", "unmeasurable"),
+    ],
+)
+def test_every_metric_decides(rule: str, state: str) -> None:
+    assert judge(side(held(WORSE)).result, [under(rule)]).state == state
+
+
+def test_a_cost_that_only_some_conversations_tell_cannot_be_measured() -> None:
+    run = side(held(FULL, cost_usd=0.5), held(FULL, trial="1")).result
+    verdict = judge(run, [under("cost:9")])
+    assert verdict.state == "unmeasurable"
+    assert verdict_line(verdict) == "gate: could not be measured: a rule cannot be told of"
+    assert texts(verdict) == ["mybot at 2k: the cost is unknown: the agent does not tell what all of its replies cost"]
+
+
+def test_costs_rise_against_the_baseline() -> None:
+    before, after = side(held(FULL, cost_usd=1.0)), side(held(FULL, cost_usd=1.2))
+    assert compared(before, after, "cost:20%").state == "held"
+    assert texts(compared(before, after, "cost:10%")) == [
+        "mybot at 2k: the cost rose from 1.00 USD to 1.20 USD, by more than 10 % of the baseline's"
+    ]
+
+
+def test_nobody_who_lost_examples_through_infrastructure_is_red() -> None:
+    lost, plan = held(WORSE)
+    gone = sample_runs.row(
+        "spy", None, agent="mybot", example="0", outcome="error", cause="agent", reason="no reply within 300 s"
+    )
+    run = RunResult(
+        run_id="r", conversations=(replace(lost, scenarios=(*lost.scenarios[:-2], gone, lost.scenarios[-1])),)
+    )
+    after = Side(name="this run", result=run, plans=(plan,))
+
+    verdict = judge(run, [under("0.99"), against("mean:0")], changes(side(held(FULL)), after, WAYS))
+
+    assert verdict.state == "unmeasurable"
+    assert verdict.status == 75
+    assert "1 of 6 examples was lost through agent, judge or budget" in verdict_line(verdict)
+
+
+def test_a_baseline_that_lost_examples_cannot_measure_a_drop() -> None:
+    before = side(held({**FULL, "spy": (None, 1.0)}))
+    rows = tuple(replace(row, cause="not reached") if row.score is None else row for row in before.result.scenarios)
+    one = replace(before.result.conversations[0], scenarios=rows)
+    before = replace(before, result=replace(before.result, conversations=(one,)))
+    verdict = compared(before, side(held(FULL)), "mean:5%")
+    assert verdict.state == "unmeasurable"
+    assert "lost 1 of 6 examples" in verdict.lost
+
+
+def test_examples_without_a_score_on_either_side_are_in_no_mean() -> None:
+    before, after = (
+        side(held({**FULL, "spy": (None, 0.5)})),
+        side(held({**FULL, "colours": (None, 1.0), "spy": (0.0, 0.5)})),
+    )
+    change = changes(before, after, WAYS).changes[0]
+    assert change.identical
+    assert (change.paired.unscored_before, change.paired.unscored_after) == (1, 1)
+    assert "2 examples without a score before or now" in " ".join(change_lines(changes(before, after, WAYS), 200))
+
+
+def test_an_error_of_the_scenario_breaks_the_gate_unless_a_rule_allows_it() -> None:
+    one, _ = held(FULL)
+    bad = replace(one.scenarios[0], outcome="error", score=None, cause="scenario")
+    run = RunResult(run_id="r", conversations=(replace(one, scenarios=(bad, *one.scenarios[1:])),))
+    assert texts(judge(run, [under("0.5")])) == ["mybot at 2k: 1 example ended in an error of the scenario: colours"]
+    assert judge(run, [under("0.5"), under("errors:20%")]).state == "held"
+    assert judge(run, [under("errors:10%")]).state == "breached"
+
+
+@pytest.mark.parametrize(
+    ("scores", "state"),
+    [((1.0, 1.0, 0.0), "held"), ((1.0, 0.0, 0.5), "breached"), ((1.0, None, 0.0), "unmeasurable"),
+     ((None, 0.0, 0.0), "breached"), ((1.0, 1.0, None), "held")],
+)  # fmt: skip
+def test_so_many_trials_must_pass(scores: tuple[float | None, ...], state: str) -> None:
+    parts = [held({"colours": (score,), "jokes": (1.0,)}, trial=str(i))[0] for i, score in enumerate(scores)]
+    marked = [
+        replace(
+            one, scenarios=tuple(replace(row, pass_k=2 if row.scenario == "colours" else None) for row in one.scenarios)
+        )
+        for one in parts
+    ]
+    verdict = judge(RunResult(run_id="r", conversations=tuple(marked)), [])
+    assert verdict.state == state
+    assert all(text.startswith("mybot at 2k: colours/0 passes in ") for text in texts(verdict))
+
+
+def test_a_significant_drop_is_red_and_noise_is_not() -> None:
+    before = side(*(held({"colours": (1.0, 1.0), "jokes": (1.0, 1.0)}, trial=str(i)) for i in range(8)))
+    dropped = side(*(held({"colours": (0.0, 1.0), "jokes": (1.0, 1.0)}, trial=str(i)) for i in range(8)))
+    noise = side(
+        *(held({"colours": (float(i % 2), 1.0), "jokes": (1.0, float(i < 7))}, trial=str(i)) for i in range(8))
+    )
+    assert compared(before, dropped, "p:0.01", "holm:0.05").state == "breached"
+    assert compared(noise, noise, "p:0.05", "holm:0.05").state == "held"
+    assert compared(before, dropped, "scenario:jokes.p:0.05").state == "held"
+
+
+def test_too_few_trials_for_a_test_are_not_measurable_rather_than_green() -> None:
+    verdict = compared(side(held(FULL)), side(held(WORSE)), "p:0.05")
+    assert verdict.state == "unmeasurable"
+    assert "cannot be told" in texts(verdict)[0]
+
+
+def test_the_effective_span_may_not_shrink() -> None:
+    spans = ("isolated", "2k", "32k")
+    before = side(*(held(FULL, span=span) for span in spans))
+    after = side(held(FULL, span="isolated"), held(FULL, span="2k"), held(WORSE, span="32k"))
+    assert texts(compared(before, after, "span:0")) == [
+        "mybot: the effective memory span in tokens dropped from 32,000 to 2,000"
+    ]
+    assert judge(after.result, [under("span:2k")]).state == "held"
+    assert texts(judge(after.result, [under("span:4k")])) == [
+        "mybot: the effective memory span in tokens is 2,000, not at least 4,000"
+    ]
+    assert judge(before.result, [under("span:64k")]).state == "unmeasurable"
+
+
+# --- what may be compared
+
+
+def refusal(before: Side, after: Side) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        changes(before, after, WAYS)
+    return str(caught.value)
+
+
+def test_other_settings_are_refused_with_the_options_that_would_make_them_equal() -> None:
+    text = refusal(side(held(FULL, plan={"seed": 3}), name="baseline 'main'"), side(held(FULL)))
+    assert "the seed is 3 there and 0 in this run" in text
+    assert "for the same plan: --ltm-seed=3" in text
+
+
+def test_new_scenarios_are_refused_and_the_part_that_can_be_compared_is_offered() -> None:
+    before, after = side(held(FULL), name="baseline 'main'"), side(held({**WORSE, "names": (0.0, 0.0)}))
+    text = refusal(before, after)
+    assert "only in this run: names (2 examples)" in text
+    assert "--common compares the 6 of 8 examples that are equal in both" in text
+
+    found = changes(before, after, WAYS, common=True)
+    assert found.changes[0].partial
+    assert sorted(found.changes[0].levels) == ["colours", "jokes", "spy"]
+    assert "only the examples equal in both are compared" in " ".join(change_lines(found, 200))
+
+
+def test_changed_scenarios_are_named_and_never_compared() -> None:
+    before, after = side(held(FULL)), side(held(WORSE, versions={"colours": "2"}))
+    assert "colours (2 examples): another version ('1' there, '2' here)" in refusal(before, after)
+    assert sorted(changes(before, after, WAYS, common=True).changes[0].levels) == ["jokes", "spy"]
+
+
+def test_other_settings_are_not_comparable_in_any_part() -> None:
+    with pytest.raises(ConfigurationError, match="tokenizer"):
+        changes(side(held(FULL)), side(held(FULL, plan={"tokenizer": "o200k_base"})), WAYS, common=True)
+
+
+def test_spans_and_trials_that_both_have_are_compared_and_the_rest_is_told() -> None:
+    before = side(held(FULL), held(FULL, trial="1"), name="baseline 'main'")
+    after = side(held(FULL), held(WORSE, span="32k"))
+    found = changes(before, after, WAYS)
+    assert [change.span_label for change in found.changes] == ["2k"]
+    assert "baseline 'main' has no memory span 32k: not compared." in " ".join(change_lines(found, 200))
+    assert judge(after.result, [against("mean:5%")], found).state == "unmeasurable"
+
+
+def test_nothing_in_common_is_refused() -> None:
+    text = refusal(side(held(FULL), name="baseline 'main'"), side(held(FULL, span="32k")))
+    assert "baseline 'main' has the memory spans 2k (trials 0), this run has the memory spans 32k (trials 0)" in text
+
+
+def test_a_side_with_several_agents_needs_a_choice() -> None:
+    several = side(held(FULL), held(FULL, agent="b"))
+    with pytest.raises(ConfigurationError, match=r"holds several agents: mybot, b\. Name one"):
+        changes(several, side(held(FULL)), WAYS)
+    assert one_agent(several, "b").agents == ("b",)
+    with pytest.raises(ConfigurationError, match="Did you mean 'mybot'"):
+        one_agent(several, "mybt")
+
+
+def test_the_comparison_is_json() -> None:
+    found = changes_json(changes(side(held(FULL)), side(held(WORSE)), WAYS))
+    assert found["changes"][0]["scenarios"]["colours"]["difference"] == -1
+    assert found["changes"][0]["lost_passes"] == 2
