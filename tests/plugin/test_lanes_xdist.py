@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,34 +57,6 @@ def test_f(ltm):
     ltm.check("one", True)
     ltm.check("two", False)
 """
-
-
-def rows(project: Project, workers: int) -> dict[str, tuple[str, str, str]]:
-    """Run with so many workers; return outcome, message and score of each node id."""
-    (project.path / "ticks.txt").unlink(missing_ok=True)
-    project.ltm(f"-n{workers}", "--junitxml=junit.xml", "-rA", agent="echo,silent")
-    found = {}
-    for case in ET.parse(project.path / "junit.xml").iter("testcase"):
-        verdict = [child for child in case if child.tag in {"failure", "error", "skipped"}]
-        score = [str(one.get("value")) for one in case.iter("property") if one.get("name") == "ltm_score"]
-        tag, message = (
-            (verdict[0].tag, re.sub("0x[0-9a-f]+", "", str(verdict[0].get("message")))) if verdict else ("passed", "")
-        )
-        key = f"{case.get('classname')}::{case.get('name')}"
-        assert key not in found
-        found[key] = (tag, message, "".join(score))
-    return found
-
-
-def test_workers_change_neither_outcomes_nor_ids(project: Project) -> None:
-    project.file(SUITE)
-
-    alone = rows(project, 0)
-
-    assert len(alone) == 16
-    assert {tag for tag, _, _ in alone.values()} == {"passed", "failure", "error", "skipped"}
-    assert rows(project, 1) == alone
-    assert rows(project, 2) == alone
 
 
 def test_a_conversation_stays_on_one_worker(project: Project) -> None:
