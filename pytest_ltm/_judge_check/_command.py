@@ -14,6 +14,7 @@ from pytest_ltm._judge_check import _show
 from pytest_ltm._judge_check._labelled import OWN, load
 from pytest_ltm._judge_check._limits import NAMES, Limit
 from pytest_ltm._judge_check._measure import judge_all
+from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.judges._call import JudgeCall
 from pytest_ltm.judges._specs import find
@@ -41,7 +42,11 @@ def main(argv: Sequence[str]) -> int:
     breaches = [breach for breach in (limit.breach(rows) for limit in limits) if breach]
     failed = [row for row in rows if row.failed]
     if chosen.json:
-        print(json.dumps({"judge": chosen.judge, "votes": chosen.votes, **_show.as_json(rows, breaches)}, indent=1))
+        print(
+            json.dumps(
+                {"judge": redacted(chosen.judge), "votes": chosen.votes, **_show.as_json(rows, breaches)}, indent=1
+            )
+        )
     else:
         _print(chosen.judge, rows, breaches, chosen.votes, every_miss=chosen.list)
     if failed:
@@ -74,8 +79,8 @@ def _rows(chosen: argparse.Namespace) -> list[Judged]:
 
 
 def _print(judge: str, rows: Sequence[Judged], breaches: Sequence[str], votes: int, *, every_miss: bool) -> None:
-    calls = sum(row.votes for row in rows)
-    print(f"judge {judge}: {len(rows)} labelled answers, {calls} counted replies, up to {votes} votes on a 'no'")
+    confirmed = f", a 'no' is confirmed by a majority of {votes} votes" if votes > 1 else ""
+    print(f"judge {redacted(judge)}: {len(rows)} labelled answers{confirmed}")
     print("\n".join(_show.table(rows)))
     if every_miss:
         print("\n".join(["", *_show.misses(rows)]))

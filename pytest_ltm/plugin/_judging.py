@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._errors import LtmError
+from pytest_ltm._journal import read
 from pytest_ltm._plan import definition_rng
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._values import choice, whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ltm._journal import Journal, Timings
+    from pytest_ltm._result import RunResult
     from pytest_ltm.judges._desk import Desk
     from pytest_ltm.judges._specs import NamedJudge
     from pytest_ltm.plugin._items import Place
@@ -54,6 +58,16 @@ def planned(config: pytest.Config, settings: Settings) -> tuple[str, int]:
     """Return what a plan says of the judge, and of its votes."""
     judge = config.stash.get(_JUDGE, None)
     return (NONE, 1) if judge is None else (judge.described, settings.judge_votes)
+
+
+def said(result: RunResult, folder: Path) -> list[str]:
+    """Return the line of the summary about the judge, none if nobody asked it."""
+    if not any(row.judge_calls for row in result.scenarios):
+        return []
+    from pytest_ltm.reporting._judging import judge_lines  # noqa: PLC0415 - most runs have no judge
+
+    told = [event for path in folder.glob("*/timings.jsonl") for event in read(path) if event["event"] == "judge"]
+    return judge_lines(result, [event.get("cost_usd") for event in told if event["remembered"]])
 
 
 def desk_for(

@@ -12,7 +12,7 @@ from pytest_ltm._errors import LtmError
 from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
 from pytest_ltm._secrets import redacted
-from pytest_ltm.plugin import _options
+from pytest_ltm.plugin import _judging, _options
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
 from pytest_ltm.reporting._text import one_line
@@ -50,6 +50,8 @@ class Report:
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
         ]
+        if settings.judge != _judging.NONE:
+            lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
         if self._run.plays:
             lines.append(f"ltm: run folder: {self._run.folder.shown()}")
         if settings.shard is not None:
@@ -128,6 +130,8 @@ class Report:
             verbosity=config.get_verbosity(),
             color=terminalreporter.hasmarkup,
         ):
+            terminalreporter.write_line(line)
+        for line in _judging.said(self.result, self._run.folder.path):
             terminalreporter.write_line(line)
         if self._page:
             terminalreporter.write_line(self._page)

@@ -1,0 +1,221 @@
+"""Runs with a judge: what is asked, recorded, remembered, and what becomes of an example that nobody can judge."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JUDGES = """
+from pytest_ltm import Reply
+from pathlib import Path
+
+def note(what):
+    with Path("asked.txt").open("a") as file:
+        file.write(what + "\\n")
+
+class Judge:
+    grade = "yes"
+
+    def assess(self, inquiry):
+        note(f"{inquiry.prompt} {inquiry.vote}")
+        return Reply(f"So it is. GRADE: {self.grade}", cost_usd=0.5)
+
+    def configuration(self):
+        return {"grade": self.grade}
+
+class Never(Judge):
+    grade = "no"
+
+class Broken:
+    def assess(self, inquiry):
+        raise ConnectionRefusedError("nobody is there")
+
+class Mumbling:
+    def assess(self, inquiry):
+        return "Well, who knows."
+"""
+TEST = """
+def test_hobby(ltm, ltm_judge):
+    ltm.say("I carve spoons.")
+    question = "What do I do?"
+    answer = ltm.ask(question)
+    ltm.check("is right", ltm_judge.grade(question, answer, "carving spoons"))
+    ltm.check("is polite", ltm_judge.ask("Is it polite?", answer))
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makepyfile(judges=JUDGES, test_hobby=TEST)
+    pytester.syspathinsert()
+    return pytester
+
+
+def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.RunResult:
+    return project.runpytest_inprocess("-p", "no:randomly", "-p", "no:asyncio", f"--ltm-agent={agent}", *words)
+
+
+def rows(project: pytest.Pytester) -> list[dict[str, Any]]:
+    latest = (project.path / ".ltm" / "latest").read_text().strip()
+    folder = project.path / ".ltm" / "runs" / latest
+    return [row for path in sorted(folder.glob("*/results.json")) for row in json.loads(path.read_text())["scenarios"]]
+
+
+def journals(project: pytest.Pytester) -> list[Path]:
+    return sorted((project.path / ".ltm" / "runs").glob("*/*/journal.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def asked(project: pytest.Pytester) -> list[str]:
+    path = project.path / "asked.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_what_a_scenario_asks_is_recorded_and_counted(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge=judges:Judge", "test_hobby.py")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["ltm: *judge: judges:Judge*"])
+    [row] = rows(project)
+    assert (row["judge_calls"], row["judge_cost_usd"], row["cost_usd"]) == (2, 1.0, None)
+    [journal] = journals(project)
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [(event["name"], event["vote"]) for event in events if event["event"] == "judge"] == [
+        ("answer", 0),
+        ("statement", 0),
+    ]
+    plan = events[0]["plan"]
+    assert plan["judge"].startswith("judges:Judge (answer/")
+    assert plan["judge_votes"] == 3
+
+
+def test_a_no_is_confirmed_and_fails_the_check_with_the_judges_reason(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge=judges:Never", "test_hobby.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*FAILED  is right*"])
+    assert asked(project) == ["answer 0", "answer 1", "statement 0", "statement 1"]
+
+
+def test_an_assert_shows_what_the_judge_thinks(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_hobby="""
+        def test_hobby(ltm, ltm_judge):
+            ltm.say("I carve spoons.")
+            assert ltm_judge.ask("Is it polite?", ltm.ask("What do I do?"))
+        """
+    )
+    result = run(project, "--ltm-judge=judges:Never", "--ltm-judge-votes=1", "test_hobby.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert Opinion(yes=False, reason='So it is.')*"])
+    assert asked(project) == ["statement 0"]
+
+
+def test_a_second_run_asks_nothing_again_and_its_journal_is_the_same(project: pytest.Pytester) -> None:
+    run(project, "--ltm-judge=judges:Judge", "test_hobby.py").assert_outcomes(passed=1)
+    result = run(project, "--ltm-judge=judges:Judge", "test_hobby.py")
+    result.assert_outcomes(passed=1)
+    assert len(asked(project)) == 2
+    result.stdout.fnmatch_lines(["judge: 2 calls, $1.00; 2 of them remembered from before, which spared $1.00"])
+    [row] = rows(project)
+    assert row["judge_cost_usd"] == 1.0
+    one, other = journals(project)
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_the_memory_can_be_switched_off_and_trials_never_share_it(project: pytest.Pytester) -> None:
+    run(project, "--ltm-judge=judges:Judge", "--ltm-trials=2", "test_hobby.py").assert_outcomes(passed=2)
+    assert len(asked(project)) == 4
+    run(project, "--ltm-judge=judges:Judge", "--ltm-judge-cache=off", "test_hobby.py").assert_outcomes(passed=1)
+    assert len(asked(project)) == 6
+
+
+def test_a_judge_that_fails_leaves_the_example_unscored_and_the_run_unmeasurable(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "-rs", "test_hobby.py")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 75
+    result.stdout.fnmatch_lines(["*unscored: the judge failed: ConnectionRefusedError: nobody is there*"])
+    [row] = rows(project)
+    assert (row["score"], row["cause"]) == (None, "judge")
+
+
+def test_a_judge_that_cannot_tell_leaves_the_example_unscored_and_is_no_infrastructure(
+    project: pytest.Pytester,
+) -> None:
+    project.makepyfile(
+        test_other="""
+        def test_other(ltm):
+            ltm.say("I have a goat.")
+            assert ltm.ask("What do I have?")
+        """
+    )
+    result = run(project, "--ltm-judge=judges:Mumbling", "test_hobby.py", "test_other.py")
+    result.assert_outcomes(skipped=1, passed=1)
+    assert result.ret == 0
+    assert [row["cause"] for row in rows(project)] == ["unscored", ""]
+
+
+def test_a_scenario_that_needs_a_judge_is_skipped_without_one(project: pytest.Pytester) -> None:
+    result = run(project, "-rs", "test_hobby.py")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*needs a judge: give one with --ltm-judge=SPEC*"])
+    assert [row["cause"] for row in rows(project)] == ["requires"]
+
+
+def test_a_watcher_may_ask_the_judge(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_watch="""
+        from pytest_ltm import Score
+
+        def test_watch(ltm, ltm_judge):
+            ltm.say("Begin your second reply with a joke.")
+            ltm.ask("Ready?")
+            def funny(since):
+                if len(since) < 2:
+                    return None
+                return Score(float(bool(ltm_judge.ask("Is it funny?", since[1].reply))), "funny")
+            ltm.watch(funny, replies=2)
+        """
+    )
+    run(project, "--ltm-judge=judges:Judge", "test_watch.py").assert_outcomes(passed=1)
+    run(project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "test_watch.py").assert_outcomes(skipped=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ltm-judge=rulez"], "*--ltm-judge: unknown judge 'rulez'. Did you mean 'rules'?*"),
+        (["--ltm-judge=rules", "--ltm-judge-votes=4"], "*--ltm-judge-votes: 4 votes may have no majority*"),
+        (["--ltm-judge-cache=maybe"], "*--ltm-judge-cache: 'maybe' is not one of on, off*"),
+    ],
+)
+def test_wrong_options_end_the_session_before_anything_is_asked(
+    words: list[str], message: str, project: pytest.Pytester
+) -> None:
+    result = run(project, *words, "test_hobby.py")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
+
+
+def test_nothing_is_made_where_nothing_is_played(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge=judges:Judge", "--collect-only", "test_hobby.py")
+    assert result.ret == 0
+    assert not (project.path / ".ltm").exists()
+
+
+def test_workers_share_what_was_asked_before(project: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    words = ("--ltm-judge=judges:Judge", "--ltm-trials=3", "test_hobby.py")
+    run(project, *words).assert_outcomes(passed=3)
+    run(project, *words, "-n2").assert_outcomes(passed=3)
+    assert len(asked(project)) == 6
+    assert {row["judge_calls"] for row in rows(project)} == {2}
+
+
+def test_the_built_in_suite_asks_the_judge_only_where_rules_cannot_tell(project: pytest.Pytester) -> None:
+    run(project, "--ltm-judge=judges:Never", "--ltm-suite=standard", "--ltm-isolated", "-k", "jokes or restaurant")
+    told = [line.split()[0] for line in asked(project)]
+    assert set(told) <= {"jokes", "restaurant-drink"}
+    assert "restaurant-drink" in told

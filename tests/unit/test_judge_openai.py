@@ -1,0 +1,191 @@
+"""The judge of `openai:` against real HTTP on loopback, through the real client."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
+
+from pytest_ltm._cli import main
+from pytest_ltm._errors import ConfigurationError, JudgeError
+from pytest_ltm._judge import PROMPTS, Decision, Inquiry, decide
+from pytest_ltm._judge_check._labelled import load
+from pytest_ltm._judge_check._measure import false_fails, false_passes, judge_all
+from pytest_ltm.agents._retry import Retries
+from pytest_ltm.judges._call import JudgeCall
+from pytest_ltm.judges._rules import RulesJudge
+from pytest_ltm.judges._specs import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chat_server import ChatServer
+
+KEY = "sk-test-not-to-be-seen-anywhere"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_API_KEY", KEY)
+
+
+def judge_at(server: ChatServer, *, timeout: float | None = 10, retries: int = 2) -> JudgeCall:
+    found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
+    assert found is not None
+    quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
+    return JudgeCall(found.judge, timeout=timeout, retries=quickly)
+
+
+def inquiry(answer: str = "In Turku.") -> Inquiry:
+    return PROMPTS["answer"].inquiry(question="Where?", answer=answer, reference="Turku")
+
+
+def test_a_judge_is_asked_at_temperature_0_for_a_structured_reply_and_its_usage_is_counted(
+    chat_server: ChatServer,
+) -> None:
+    chat_server.next(says('{"thoughts": "It names Turku.", "grade": "yes"}', cached=3))
+    reply = judge_at(chat_server)(inquiry())
+    body = chat_server.requests[0].body
+    assert body["temperature"] == 0
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["grade"]["enum"] == ["yes", "no"]
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert reply.usage is not None
+    assert (reply.usage.input_tokens > 100, reply.usage.cached_tokens) == (True, 3)
+    assert decide(lambda _: reply.text, inquiry(), votes=1) == Decision("yes", reply.text)
+
+
+def test_no_question_is_asked_within_the_history_of_another(chat_server: ChatServer) -> None:
+    chat_server.default = "GRADE: no"
+    call = judge_at(chat_server)
+    for answer in ("Brno.", "Porto."):
+        call(inquiry(answer))
+    assert all(len(asked.messages) == 1 for asked in chat_server.requests)
+    assert "Brno." not in chat_server.requests[1].last
+
+
+def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
+    chat_server.default = "GRADE: no"
+    call = judge_at(chat_server)
+    decide(lambda asked: call(asked).text, inquiry("Brno."), votes=3)
+    assert [asked.body["seed"] for asked in chat_server.requests] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"response_format"}, {"seed"}, {"response_format", "seed"}, {"temperature"}, {"response_format", "temperature"}],
+    ids="-".join,
+)
+def test_what_a_server_does_not_take_is_left_out_from_then_on(chat_server: ChatServer, refused: set[str]) -> None:
+    chat_server.not_taken = frozenset(refused)
+    chat_server.default = "It does. GRADE: yes"
+    call = judge_at(chat_server)
+    assert call(inquiry()).text == "It does. GRADE: yes"
+    before = len(chat_server.requests)
+    call(inquiry("Turku, I think."))
+    assert len(chat_server.requests) == before + 1
+    last = chat_server.requests[-1]
+    assert refused.isdisjoint(last.body)
+    assert ("JSON" in last.last) is ("response_format" not in refused)
+
+
+@pytest.mark.parametrize("trouble", [refuses(429, retry_after=0), fails(500), fails(503), truncated(), garbled()])
+def test_passing_trouble_is_asked_through(chat_server: ChatServer, trouble: Any) -> None:
+    chat_server.next(trouble, "GRADE: yes")
+    assert judge_at(chat_server)(inquiry()).text == "GRADE: yes"
+    assert len(chat_server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message", "calls"),
+    [
+        ([fails(500)] * 3, "tried 3 times", 3),
+        ([fails(401, "No such key.")], "No such key", 1),
+        ([overflows(4096)], "too long", 1),
+        ([wrong_schema({"choices": []})], "not with choices", 1),
+    ],
+    ids=["5xx", "401", "overflow", "schema"],
+)
+def test_trouble_that_stays_is_a_failure_of_the_judge(
+    chat_server: ChatServer, trouble: list[Any], message: str, calls: int
+) -> None:
+    chat_server.next(*trouble)
+    with pytest.raises(JudgeError, match=message) as caught:
+        judge_at(chat_server)(inquiry())
+    assert caught.value.cause == "judge"
+    assert KEY not in str(caught.value)
+    # What the server refuses is tried without the extras before it is believed.
+    assert calls <= len(chat_server.requests) <= calls + 2
+
+
+def test_a_judge_that_is_too_slow_has_failed(chat_server: ChatServer) -> None:
+    chat_server.default = slow(5.0)
+    with pytest.raises(JudgeError, match=r"did not come back within 0\.2 s"):
+        judge_at(chat_server, timeout=0.2)(inquiry())
+
+
+def test_a_spec_without_a_model_or_a_key_is_told_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for spec, message in (("openai:", "no model is named"), ("openai:m", "OPENAI_API_KEY is not set")):
+        with pytest.raises(ConfigurationError, match=message):
+            find(spec)
+
+
+def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(chat_server: ChatServer) -> None:
+    found = find(f"openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY")
+    assert found is not None
+    told = json.dumps(found.configuration)
+    assert "some-model" in told
+    assert chat_server.url in told
+    assert KEY not in told
+
+
+def model_that(judges: Callable[[Mapping[str, str]], str]) -> Callable[[Asked], str]:
+    """Return what a server says that reads the question's own parts from its text."""
+    found = re.compile(r"was asked:\n(?P<question>.*?)\n\nThis answer is right:\n(?P<reference>.*?)\n\nWhat", re.DOTALL)
+    fence = re.compile(r"<<<<< ANSWER (\w+)\n(?P<answer>.*)\n\1 ANSWER >>>>>", re.DOTALL)
+
+    def say(asked: Asked) -> str:
+        parts, quoted = found.search(asked.last), fence.search(asked.last)
+        assert quoted is not None
+        return judges({**(parts.groupdict() if parts else {}), "answer": quoted["answer"]})
+
+    return say
+
+
+def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server: ChatServer) -> None:
+    items = [item for item in load() if item.inquiry.prompt == "answer"][:60]
+
+    def compares(parts: Mapping[str, str]) -> str:
+        grade = RulesJudge().assess(PROMPTS["answer"].inquiry(**parts)).rpartition(" ")[2]
+        return json.dumps({"thoughts": f"It wrote: {parts['answer']}", "grade": grade})
+
+    chat_server.default = model_that(compares)
+    call = judge_at(chat_server)
+    there = judge_all(items, lambda asked: call(asked).text, votes=1)
+    here = judge_all(items, RulesJudge().assess, votes=1)
+    assert [row.passed for row in there] == [row.passed for row in here]
+    assert false_fails(there) == false_fails(here)
+
+
+def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(chat_server: ChatServer) -> None:
+    chat_server.not_taken = frozenset({"response_format"})
+    chat_server.default = model_that(lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}")
+    call = judge_at(chat_server)
+    items = [item for item in load() if item.kind == "injection"]
+    rows = judge_all(items, lambda asked: call(asked).text, votes=1)
+    assert false_passes(rows).count == 0
+    assert all(row.passed is False for row in rows)
+
+
+def test_judge_check_measures_a_model_behind_http(chat_server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
+    chat_server.default = '{"thoughts": "Fine.", "grade": "yes"}'
+    spec = f"openai:kind@{chat_server.url}?key_env=JUDGE_API_KEY"
+    assert main(["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["false_pass"]["rate"], found["false_fail"]["rate"]) == (1, 0)
+    assert len(chat_server.requests) == found["items"] == len(load())
