@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm import _amendments
 from pytest_ltm._clock import stopwatch
-from pytest_ltm._errors import LtmError
+from pytest_ltm._disk import write_whole
+from pytest_ltm._errors import DiskFault, LtmError
 from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
 from pytest_ltm._secrets import redacted
@@ -110,10 +112,13 @@ class Report:
             wall_seconds=round(stopwatch() - self._began, 3),
             agent_seconds=self._agent_seconds(),
         )
-        verdicts = self._run.folder.path / "verdicts.csv"
-        verdicts.write_text(verdicts_csv(result), encoding="utf-8", errors="backslashreplace")
-        write_summary(self._run.folder.path / "summary.json", summary)
-        self._page = self._write_page()
+        try:
+            table = verdicts_csv(result).encode("utf-8", "backslashreplace")
+            write_whole(self._run.folder.path / "verdicts.csv", table)
+            write_summary(self._run.folder.path / "summary.json", summary)
+            self._page = self._write_page()
+        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
+            self._page = one_line(str(fault))
         if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
             session.exitstatus = UNMEASURABLE
 
@@ -158,12 +163,18 @@ class Report:
                 found.append(read_results(path))
             except LtmError as error:
                 notices.append(str(error))
-        return RunResult(
+        amendments: dict[str, _amendments.Amendment] = {}
+        try:
+            amendments = _amendments.read(self._run.folder.path)
+        except LtmError as error:
+            notices.append(str(error))
+        result = RunResult(
             run_id=self._run.folder.name,
             conversations=self._in_order(found),
             folder=self._run.folder.shown(),
             notices=tuple(notices + self._left_out()),
         )
+        return _amendments.apply(result, amendments)
 
     def _agent_seconds(self) -> dict[tuple[str, str], float]:
         found: dict[tuple[str, str], float] = {}

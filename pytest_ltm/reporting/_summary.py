@@ -7,6 +7,7 @@ import io
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._disk import write_whole
 from pytest_ltm._records import json_text, to_record
 from pytest_ltm.reporting._columns import Column, columns
 from pytest_ltm.reporting._spans import spans_json
@@ -161,7 +162,7 @@ def _tame(value: object) -> object:
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write what `summary_json` returned."""
-    path.write_bytes(json_text(dict(summary)).encode())
+    write_whole(path, json_text(dict(summary)).encode())
 
 
 def _column(column: Column) -> dict[str, Any]:
