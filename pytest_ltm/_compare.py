@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     """
     chosen = _parser().parse_args(argv)
     rules = [*map(_rules.against, chosen.compare_fail), *map(_rules.under, chosen.fail_under)]
-    sides = [find(text, Path(chosen.baselines), Path(chosen.ltm_dir)) for text in (chosen.before, *chosen.after)]
+    sides = [find(text, Path(chosen.baselines), Path(chosen.ltm_dir))[0] for text in (chosen.before, *chosen.after)]
     before = one_agent(sides[0], how=WAYS.choose_agent)
     found = [_compared(before, side, rules, common=chosen.plans == "overlapping") for side in sides[1:]]
     print(_shown(found, rules, chosen))  # noqa: T201 - a command speaks

@@ -22,6 +22,8 @@ class Option:
     help: str
     default: str = ""
     is_int: bool = False
+    many: bool = False
+    """It may be given again and again; its ini twin is a list of lines."""
 
     @property
     def dest(self) -> str:
@@ -48,6 +50,11 @@ OPTIONS = (
     Option("--ltm-shard", "I/N", "play the I-th of N shares of the conversations: one run on several machines"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
     Option("--ltm-report", "FILE.html", "write one HTML file about the run, which opens offline"),
+    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run, as for a step summary of a CI job"),
+    Option("--ltm-compare", "NAME|FILE|RUN", "say what moved against a baseline, or another run with equal plans"),
+    Option("--ltm-compare-plans", "WHAT", "equal: only equal plans; overlapping: the examples equal in both", "equal"),
+    Option("--ltm-compare-fail", "RULE", "fail if more is lost than this: mean:5%, p:0.05, cost:10%, ...", many=True),
+    Option("--ltm-fail-under", "RULE", "fail if a metric lies beyond this: 0.8, skill:R.mean:0.5, ...", many=True),
 )
 BY_DEST = {option.dest: option for option in OPTIONS}
 
@@ -59,6 +66,8 @@ repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM sc
 RESUME_HELP = """\
 go on with a run that was interrupted (its id, its folder or 'latest'), with the agents, options and paths of then;
 what is recorded is not sent again"""
+
+SAVE_HELP = "keep the results as the baseline ltm_baselines/NAME.json of the root folder, to be committed"
 
 
 def add(parser: pytest.Parser) -> None:
@@ -72,14 +81,19 @@ def add(parser: pytest.Parser) -> None:
     )
     group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
     group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
+    group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
     for option in OPTIONS:
         default = f" (default {option.default})" if option.default else ""
-        group.addoption(option.flag, dest=option.dest, metavar=option.metavar, default=None, help=option.help + default)
+        how: Any = {"action": "append"} if option.many else {}
+        text = (option.help + default).replace("%", "%%")
+        group.addoption(option.flag, dest=option.dest, metavar=option.metavar, default=None, help=text, **how)
         parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_kind(option), default=None)
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
 
 
 def _kind(option: Option) -> Any:
+    if option.many:
+        return "linelist"
     if CARRIES_UNIONS:
         return str | int | float
     return "int" if option.is_int and CARRIES_INTS else "string"
@@ -96,6 +110,12 @@ def given(config: pytest.Config, dest: str) -> str | None:
     if value is None:
         value = config.getini(dest)
     return None if value is None or value == "" else str(value)
+
+
+def lines(config: pytest.Config, dest: str) -> list[str]:
+    """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
+    value = config.getoption(dest) or config.getini(dest) or []
+    return [str(one).strip() for one in value if str(one).strip()]
 
 
 def text(config: pytest.Config, dest: str) -> str:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin._settings import Settings
 
 
+_ELSEWHERE = {
+    "ltm_span", "ltm_shard", "ltm_summary", "ltm_compare", "ltm_compare_plans", "ltm_compare_fail", "ltm_fail_under",
+}  # fmt: skip
+"""Options that say nothing of what one conversation is about."""
+
+
 class Selection:
     """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
 
@@ -80,7 +86,7 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     words = ["pytest", f"--ltm-agent={spec}", f"--ltm-span={place.span}"]
     for option in _options.OPTIONS:
         given = config.getoption(option.dest)
-        if given is not None and option.dest not in {"ltm_span", "ltm_shard"}:
+        if given is not None and option.dest not in _ELSEWHERE:
             words.append(f"{option.flag}={given}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]

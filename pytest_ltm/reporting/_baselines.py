@@ -21,35 +21,41 @@ AGENT = "@"
 """Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
 
 
-def find(text: str, baselines: Path, ltm_dir: Path) -> Side:
-    """Return the side that a person means: a baseline's name, a file, a run folder, a run id or `latest`.
+def find(text: str, baselines: Path, ltm_dir: Path, base: Path = Path()) -> tuple[Side, str]:
+    """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
 
-    `TEXT@AGENT` means one agent of several. Raises ConfigurationError if there is none, LtmError if it cannot be read.
+    `TEXT@AGENT` means one agent of several; `base` is what a path is relative to. Raises ConfigurationError if there is
+    none, LtmError if it cannot be read.
     """
-    side = _found(text, baselines, ltm_dir)
-    if side is None and AGENT in text:
-        rest, _, agent = text.rpartition(AGENT)
-        side = _found(rest, baselines, ltm_dir)
-        if side is not None:
-            return one_agent(side, agent)
-    if side is None:
+    path = _located(text, baselines, ltm_dir, base)
+    if path is not None:
+        return _side(path, text), str(path.resolve())
+    rest, _, agent = text.rpartition(AGENT)
+    path = _located(rest, baselines, ltm_dir, base)
+    if path is None:
         raise ConfigurationError(_unknown(text, baselines, ltm_dir))
-    return side
+    return one_agent(_side(path, rest), agent), f"{path.resolve()}{AGENT}{agent}"
 
 
-def _found(text: str, baselines: Path, ltm_dir: Path) -> Side | None:
+def _located(text: str, baselines: Path, ltm_dir: Path, base: Path) -> Path | None:
     kept = baselines / f"{text}.json"
     if text and "/" not in text and "\\" not in text and kept.is_file():
-        return load(kept, f"baseline {text!r}")
-    path = Path(text)
+        return kept
+    path = base / text
     if text and path.is_file():
-        return load(path)
+        return path
     try:
-        return side_of_run(find_run(text, ltm_dir)) if text else None
+        return find_run(text if text == LATEST or not path.is_dir() else str(path), ltm_dir) if text else None
     except ConfigurationError:
         if text == LATEST:
             raise
         return None
+
+
+def _side(path: Path, text: str) -> Side:
+    if path.is_dir():
+        return side_of_run(path)
+    return load(path, f"baseline {text!r}" if path.stem == text else "")
 
 
 def _unknown(text: str, baselines: Path, ltm_dir: Path) -> str:

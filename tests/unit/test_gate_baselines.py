@@ -112,7 +112,7 @@ def test_what_is_not_there_is_told_with_what_is(tmp_path: Path) -> None:
 
 def test_one_agent_of_several_is_named_after_an_at_sign(tmp_path: Path) -> None:
     save(side(held(FULL)), "main", tmp_path, "0.1")
-    assert find("main@mybot", tmp_path, tmp_path).agents == ("mybot",)
+    assert find("main@mybot", tmp_path, tmp_path)[0].agents == ("mybot",)
     with pytest.raises(ConfigurationError, match="has no agent 'other'"):
         find("main@other", tmp_path, tmp_path)
 
