@@ -1,64 +1,82 @@
-"""A server on loopback that answers each post with what a function says."""
+"""A server on this machine that fails as it is told to, and agents that talk to it over real HTTP."""
 
 from __future__ import annotations
 
-import json
+import http.server
+import socket
+import struct
 import threading
+import urllib.error
+import urllib.request
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+RESET = -1
+"""In place of a status: the connection is reset in the middle."""
 
 
-class Post(NamedTuple):
-    path: str
-    headers: dict[str, str]
-    body: Any
+class Server(http.server.ThreadingHTTPServer):
+    """Answers each request with the next (status, headers) of `script`, then with 200."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.script: list[tuple[int, dict[str, str]]] = []
+        self.requests = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing."""
 
 
-class Answer(NamedTuple):
-    body: Any
-    status: int = 200
-    headers: dict[str, str] = {}  # noqa: RUF012 - never changed
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests += 1
+        status, headers = self.server.script.pop(0) if self.server.script else (200, {})
+        if status == RESET:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            return
+        self.send_response_only(status)  # without its own Date
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
 
 
-class Loopback(NamedTuple):
-    url: str
-    posts: list[Post]
+def post(url: str, message: str) -> str:
+    """Send a message with Python's own client and return the reply."""
+    request = urllib.request.Request(url, message.encode(), method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=5) as response:
+            return str(response.read().decode())
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
 
 
 @contextmanager
-def serving(answer: Callable[[Post], Answer | dict[str, Any]]) -> Iterator[Loopback]:
-    """Serve on a free port; `answer` gives a body (JSON, or a text as it stands)."""
-    posts: list[Post] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            text = self.rfile.read(int(self.headers["Content-Length"]))
-            posts.append(Post(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(text)))
-            given = answer(posts[-1])
-            said = given if isinstance(given, Answer) else Answer(given)
-            body = (said.body if isinstance(said.body, str) else json.dumps(said.body)).encode()
-            self.send_response(said.status)
-            for name, value in {**said.headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+def server() -> Iterator[Server]:
+    """Serve until the block ends."""
+    one = Server()
+    thread = threading.Thread(target=one.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield Loopback(f"http://127.0.0.1:{server.server_port}", posts)
+        yield one
     finally:
-        server.shutdown()
-        server.server_close()
+        one.shutdown()
+        one.server_close()
         thread.join()
