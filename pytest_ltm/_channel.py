@@ -98,17 +98,21 @@ class Channel:
         self._count(exchange, answer.get("cost_usd"))
         return self._end(exchange, replaying=replaying)
 
-    def tell(self, filler: FillerExchange) -> Exchange:
-        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it."""
+    def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
+        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it.
+
+        `history`: the id of the exchange in the conversation's history, if it is one of it.
+        """
         replaying = self.journal.replaying
         number = self._begin("")
         start, now = self.transcript.position, self.clock.now
         tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
         recorded = self._recorded("filler", message=str, message_tokens=int, reply=str, reply_tokens=int)
-        told = recorded or self._told(number, filler, tokens)
+        told = recorded or self._told(number, filler, tokens, {"history": history} if history else {})
         exchange = Exchange(
-            number=number, by="", kind="filler", message=told["message"], reply=told["reply"], start=start,
-            message_tokens=told["message_tokens"], reply_tokens=told["reply_tokens"], now=now, told=True,
+            number=number, by="", kind="history" if history else "filler", message=told["message"],
+            reply=told["reply"], start=start, message_tokens=told["message_tokens"], reply_tokens=told["reply_tokens"],
+            now=now, told=True,
         )  # fmt: skip
         self.journal.write("filler", **{"exchange": number, **told})
         return self._end(exchange, replaying=replaying)
@@ -179,7 +183,7 @@ class Channel:
         answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **self._stamp()}
         return answer, seconds
 
-    def _told(self, number: int, filler: FillerExchange, tokens: int) -> dict[str, Any]:
+    def _told(self, number: int, filler: FillerExchange, tokens: int, fields: Mapping[str, Any]) -> dict[str, Any]:
         self._ready("")
         with self._faults(number), self._around(""):
             self._seat.tell(filler.message, filler.expected_reply, self.clock.now)
@@ -187,7 +191,7 @@ class Channel:
         answered = self._counter.count(filler.expected_reply)
         return {
             "message": filler.message, "message_tokens": tokens,
-            "reply": filler.expected_reply, "reply_tokens": answered, **self._stamp(),
+            "reply": filler.expected_reply, "reply_tokens": answered, **fields, **self._stamp(),
         }  # fmt: skip
 
     @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, FillerError, LtmError, ScenarioError
-from pytest_ltm._filler import FillerExchange
+from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, LtmError, ScenarioError
 from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
+from pytest_ltm._pastime import Pastime
 from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
-from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start
+from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
 from pytest_ltm._score import Unscored
 from pytest_ltm._seat import PATIENCE
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._channel import Channel
     from pytest_ltm._filler import Filler
+    from pytest_ltm._history import PastExchange
     from pytest_ltm._plan import Plan
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm._transcript import Exchange, Kind
@@ -27,7 +28,14 @@ class Conversation:
     """One dialogue with one agent, in which every example of the plan is played."""
 
     def __init__(
-        self, plan: Plan, bodies: Sequence[Body], *, channel: Channel, filler: Filler, counter: TokenCounter
+        self,
+        plan: Plan,
+        bodies: Sequence[Body],
+        *,
+        channel: Channel,
+        filler: Filler,
+        counter: TokenCounter,
+        history: Sequence[PastExchange] = (),
     ) -> None:
         self.plan, self.channel = plan, channel
         self.notices: list[str] = []
@@ -38,9 +46,12 @@ class Conversation:
             Lane(index, example, body, None if plan.span is None else example.span or plan.span)
             for index, (example, body) in enumerate(zip(plan.examples, bodies, strict=True))
         ]
-        entries = [Entry(scenario=e.scenario, incompatible=frozenset(e.incompatible)) for e in plan.examples]
-        self._agenda = Agenda(entries, now=channel.clock.now)
-        self._filler, self._counter = filler, counter
+        entries = [
+            Entry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            for e in plan.examples
+        ]
+        self._agenda = Agenda(entries, now=channel.clock.now, history=[past.at for past in history])
+        self._pastime, self._counter = Pastime(channel, filler, history), counter
         self._watched: dict[int, Lane] = {}
         self._opened = False
 
@@ -69,8 +80,12 @@ class Conversation:
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
             case Jump(to):
                 self._jump(to)
+            case Tell(number):
+                self._tell(number)
             case Fill(tokens):
-                self._fill(tokens)
+                # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
+                counted = any(lane.counting for lane in self._watched.values())
+                self._attempt(lambda: self._pastime.fill(tokens, answered=counted))
             case Finish():
                 self._finish()
 
@@ -114,25 +129,12 @@ class Conversation:
             self.channel.clock.advance(to)
         self._advance()
 
-    def _fill(self, tokens: int) -> None:
-        before = self.channel.transcript.position
-        try:
-            filler = self._filler.make(tokens, self.channel.max_message_tokens)
-            if not isinstance(filler, FillerExchange):
-                raise FillerError(f"make() returns a FillerExchange, not {filler!r}")  # noqa: TRY301 - told as the others are
-        except Exception as error:  # noqa: BLE001 - a filler may come from the user
-            self.give_up(f"the filler failed with {type(error).__name__}: {error}")
-            return
-        filler = self.channel.recorded_filler() or filler
-        # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
-        if self.channel.can_tell and not any(lane.counting for lane in self._watched.values()):
-            answered = self._attempt(lambda: self.channel.tell(filler))
-        else:
-            answered = self._attempt(
-                lambda: self.channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
-            )
-        if answered and self.channel.transcript.position == before:
-            self.give_up("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+    def _tell(self, number: int) -> None:
+        at = self._pastime.history[number].at
+        if at > self.channel.clock.now:
+            self._jump(at)
+        self._attempt(lambda: self._pastime.tell(number))
+        self._agenda.tell()
 
     def _finish(self) -> None:
         for lane in list(self._watched.values()):
@@ -181,14 +183,18 @@ class Conversation:
         position, now = self.channel.transcript.position, self.channel.clock.now
         self._agenda.advance(position=position, now=now)  # a clock on the wall has moved on meanwhile
         tokens, time = lane.targets(wait, position=position, now=now)
-        self.channel.journal.write("wait", example=lane.example.key, tokens=tokens, time=time.isoformat())
-        self._agenda.suspend(lane.index, tokens=tokens, time=time)
+        if wait.history > len(self._pastime.history):
+            there = len(self._pastime.history)
+            raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+        fields = {"history": wait.history} if wait.history else {}
+        self.channel.journal.write("wait", example=lane.example.key, tokens=tokens, time=time.isoformat(), **fields)
+        self._agenda.suspend(lane.index, tokens=tokens, time=time, told=wait.history)
 
     def _serve(self, lane: Lane, request: Say | Ask | Watch) -> str | None:
         if isinstance(request, Watch):
             self._watch(lane, request)
             return None
-        needles = lane.needles(request.about) if isinstance(request, Ask) else ()
+        needles = lane.needles(request.about, self._pastime.told) if isinstance(request, Ask) else ()
         kind: Kind = "ask" if isinstance(request, Ask) else "say"
         try:
             exchange = self.channel.ask(lane.example.key, kind, request.text, needles)

@@ -67,12 +67,13 @@ def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
 
 def read_wait(wait: Field) -> Wait:
     """Return the wait that stands at a place in a file; without conditions it only lets others speak."""
-    fields = wait.mapping(("span", "tokens", "time"))
+    fields = wait.mapping(("span", "tokens", "time", "history"))
     share = "a share of the memory span"
     return Wait(
         span=fields["span"].number(0, 1, share) if "span" in fields else 0.0,
         tokens=fields["tokens"].whole() if "tokens" in fields else 0,
         time=fields["time"].duration() if "time" in fields else timedelta(0),
+        history=fields["history"].whole() if "history" in fields else 0,
     )
 
 
@@ -137,6 +138,8 @@ def _wait_to_json(wait: Wait) -> dict[str, Any]:
         data["tokens"] = wait.tokens
     if wait.time:
         data["time"] = time_to_json(wait.time)
+    if wait.history:
+        data["history"] = wait.history
     return data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_ltm._errors import JudgeError, ScenarioError, did_you_mean
@@ -12,7 +13,7 @@ from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import Heard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._handle import Sheet
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from pytest_ltm._scenario import Request, Watch
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm._transcript import Exchange, Transcript
+
+
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +151,18 @@ class Lane:
         start = position if self.start is None else self.start
         return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
 
-    def needles(self, about: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of its own exchanges that a question depends on; no `about`: all of them."""
-        if not self.own:
+    def needles(self, about: Sequence[str], history: Mapping[str, int] = _NONE) -> tuple[int, ...]:
+        """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
+
+        `history`: the numbers of the exchanges told of the conversation's history, by id: `about` may name these, too.
+        """
+        if not self.own and not history:
             raise ScenarioError(
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
         if not about:
             return self.said
-        by_text = {exchange.message: exchange.number for exchange in self.own}
+        by_text = {**history, **{exchange.message: exchange.number for exchange in self.own}}
         for text in about:
             if text not in by_text:
                 raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, by_text)}")

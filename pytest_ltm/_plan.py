@@ -48,6 +48,8 @@ class PlannedExample:
     """Names of the agent's powers that it needs, sorted."""
     reset: str = ""
     """The message sent after it has ended; "": none."""
+    together: bool = False
+    """Whether it may overlap with other examples of its scenario."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pass_mark", float(self.pass_mark))
@@ -96,6 +98,8 @@ class Plan:
     """How time passes: `simulated`, `jump`, `signal` or `sleep`."""
     opening: str
     """The message that begins the conversation; "": none."""
+    history: object = None
+    """What the history that is told depends on, JSON values; None: there is none."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
@@ -110,6 +114,7 @@ class Plan:
         """Return JSON values, one for each field."""
         data = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         data["filler"] = Field(self.filler, "plan", "filler").json()
+        data["history"] = Field(self.history, "plan", "history").json()
         return data | {"examples": [example.to_json() for example in self.examples]}
 
     @classmethod
@@ -122,8 +127,8 @@ class Plan:
         examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
         numbers = {name: known[name].whole(least=_LEAST[name]) for name in _LEAST}
         texts = {name: _text(known[name]) for name in _TEXTS}
-        filler = known["filler"].json()
-        return cls(examples=examples, span=_span(known["span"]), filler=filler, **numbers, **texts)  # type: ignore[arg-type]
+        parts = {name: known[name].json() for name in ("filler", "history")}
+        return cls(examples=examples, span=_span(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
     @property
     def fingerprint(self) -> str:
@@ -201,6 +206,7 @@ def _example_from_json(item: Field) -> PlannedExample:
         incompatible=known["incompatible"].texts(),
         requires=known["requires"].texts(),
         reset=_text(known["reset"]),
+        together=known["together"].boolean(),
     )
 
 

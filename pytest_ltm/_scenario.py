@@ -67,9 +67,12 @@ class Wait:
     """Until so many tokens have passed from now."""
     time: timedelta = timedelta(0)
     """Until so much time has passed from now."""
+    history: int = 0
+    """Until so many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
-        if not (self.tokens >= 0 and self.time >= timedelta(0) and self.span >= 0):  # so written, it also refuses NaN
+        least = min(self.tokens, self.history)
+        if not (least >= 0 and self.time >= timedelta(0) and self.span >= 0):  # so written, it also refuses NaN
             raise ScenarioError(f"cannot wait backwards: {self!r}")
         if self.span > 1:
             raise ScenarioError(f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, overload
 if TYPE_CHECKING:
     from datetime import datetime
 
-Kind = Literal["opening", "say", "ask", "reset", "filler"]
+Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Exchange:
     number: int
     """Its id in the journal: messages are numbered from 0, those that got no reply included."""
     by: str
-    """The example that spoke (`colours/0`), or "" for opening and filler."""
+    """The example that spoke (`colours/0`), or "" for opening, filler and history."""
     kind: Kind
     message: str
     reply: str

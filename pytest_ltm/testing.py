@@ -22,8 +22,9 @@ from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm._history import PastExchange
     from pytest_ltm._scenario import Definition
     from pytest_ltm._transcript import Transcript
 
@@ -97,14 +98,16 @@ def run_conversation(
     filler: Filler | None = None,
     journal: Journal | None = None,
     opening: str = "",
+    history: Sequence[PastExchange] = (),
     retries: int = 0,
     reply_timeout: float | None = None,
     **plan: Any,
 ) -> Played:
     """Play scenarios, given as functions of the handle by name, with one agent; nothing touches the disk.
 
-    `definitions` and `examples` say more about them than their names; `plan` overrides fields of the Plan. A message
-    that failed for a passing reason is sent again up to `retries` times; a reply may take `reply_timeout` seconds.
+    `history` is told in the place of filler; time begins at its first date. `definitions` and `examples` say more about
+    the scenarios than their names; `plan` overrides fields of the Plan. A message that failed for a passing reason is
+    sent again up to `retries` times; a reply may take `reply_timeout` seconds.
     """
     planned = tuple(
         examples
@@ -115,7 +118,8 @@ def run_conversation(
         "scoring": "current", "judge": "none", "judge_votes": 1, "time": "simulated", "opening": opening,
     }  # fmt: skip
     whole = Plan(examples=planned, **{**fields, **plan})
-    clock, counts, endings = SimulatedClock(), counter(whole.tokenizer), dict[str, Ending]()
+    clock = SimulatedClock(history[0].at) if history else SimulatedClock()
+    counts, endings = counter(whole.tokenizer), dict[str, Ending]()
 
     def body(example: PlannedExample) -> _Body:
         made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
@@ -138,7 +142,12 @@ def run_conversation(
     )
     channel = Channel(speaker, counts, clock, journal or Journal(), Timings())
     conversation = Conversation(
-        whole, [body(e) for e in whole.examples], channel=channel, filler=filler or CountingFiller(), counter=counts
+        whole,
+        [body(e) for e in whole.examples],
+        channel=channel,
+        filler=filler or CountingFiller(),
+        counter=counts,
+        history=history,
     )
     while not conversation.finished:
         conversation.step()

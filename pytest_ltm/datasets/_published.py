@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def _wait(item: Field) -> Wait:
     return Wait(
         span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
         tokens=fields["tokens"].whole() if "tokens" in fields else 0,
-        **({"time": fields["time"].duration()} if "time" in fields else {}),
+        time=fields["time"].duration() if "time" in fields else timedelta(0),
     )
 
 

@@ -101,7 +101,7 @@ def _filler(reading: _Reading, event: Mapping[str, Any]) -> None:
     asked = Exchange(
         number=event["exchange"],
         by="",
-        kind="filler",
+        kind="history" if "history" in event else "filler",
         message=event["message"],
         reply="",
         start=reading.position,

@@ -83,7 +83,7 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ({"steps": [{"say": "A.", "about": "B."}]}, "x.json: steps[0].about: unknown field, known here are say."),
         (
             {"steps": [{"wait": 3}]},
-            "x.json: steps[0].wait: expected a mapping with the fields span, tokens, time, got 3.",
+            "x.json: steps[0].wait: expected a mapping with the fields span, tokens, time, history, got 3.",
         ),
         (
             {"steps": [{"wait": {"span": 1.5}}]},

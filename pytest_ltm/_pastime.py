@@ -1,0 +1,61 @@
+"""Pastime: what passes the tokens while every example waits; the history first where there is one, else filler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._errors import AgentFault, ConversationOver
+from pytest_ltm._filler import FillerExchange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._channel import Channel
+    from pytest_ltm._filler import Filler
+    from pytest_ltm._history import PastExchange
+    from pytest_ltm._transcript import Exchange
+
+
+class Pastime:
+    """Fills one conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
+
+    def __init__(self, channel: Channel, filler: Filler, history: Sequence[PastExchange] = ()) -> None:
+        self.history = history
+        self.told: dict[str, int] = {}
+        """The exchange's number by the id of what was told of the history."""
+        self._channel, self._filler = channel, filler
+
+    def fill(self, tokens: int, *, answered: bool) -> Exchange:
+        """Talk filler of about so many tokens; `answered`: somebody counts replies, so telling will not do."""
+        before = self._channel.transcript.position
+        filler = self._made(tokens)
+        filler = self._channel.recorded_filler() or filler
+        if self._channel.can_tell and not answered:
+            exchange = self._channel.tell(filler)
+        else:
+            exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
+        if self._channel.transcript.position == before:
+            raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+        return exchange
+
+    def tell(self, number: int) -> Exchange:
+        """Tell one exchange of the history, at its date; a history that has a hole is none: then it is over."""
+        past = self.history[number]
+        try:
+            if self._channel.can_tell:
+                exchange = self._channel.tell(FillerExchange(past.message, past.reply), history=past.id)
+            else:
+                exchange = self._channel.ask("", "history", past.asked)
+        except AgentFault as fault:
+            raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        self.told[past.id] = exchange.number
+        return exchange
+
+    def _made(self, tokens: int) -> FillerExchange:
+        try:
+            filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
+        except Exception as error:  # a filler may come from the user
+            raise ConversationOver(f"the filler failed with {type(error).__name__}: {error}") from error
+        if isinstance(filler, FillerExchange):
+            return filler
+        raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")

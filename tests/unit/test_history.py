@@ -1,0 +1,130 @@
+"""A conversation with a history: dated exchanges are told in the place of filler, and questions wait for them."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._history import PastExchange
+from pytest_ltm._journal import Journal
+from pytest_ltm._plan import PlannedExample
+from pytest_ltm._scenario import Ask, Definition, Wait
+from pytest_ltm._score import Score
+from pytest_ltm._transcript import gap
+from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
+
+if TYPE_CHECKING:
+    from pytest_ltm import Ltm
+
+MONDAY = datetime(2022, 5, 2, 10, 0, tzinfo=timezone.utc)
+PAST = [
+    PastExchange(f"D{day}", MONDAY + timedelta(days=day), f"Day {day}: I bought {thing}.", "Noted.", f"[{day}] {thing}")
+    for day, thing in enumerate(["a kite", "a drum", "a boat"], start=1)
+]
+
+
+class Listener(ScriptedAgent):
+    """Accepts history, and keeps what it was told with its time."""
+
+    def __init__(self) -> None:
+        super().__init__(*["an answer"] * 9)
+        self.told: list[tuple[str, str, datetime]] = []
+        self.now = MONDAY
+
+    def accept(self, message: str, reply: str) -> None:
+        self.told.append((message, reply, self.now))
+
+    def tell_time(self, now: datetime) -> None:
+        self.now = now
+
+
+def question(ltm: Ltm) -> None:
+    ltm.score(Score(float(ltm.play(ltm.definition) == ["an answer"]), "said"))
+
+
+def asked(*waits: Wait, text: str = "What did I buy?", about: tuple[str, ...] = ()) -> Definition:
+    return Definition(steps=(*waits, Ask(text, about)))
+
+
+def played(agent: object, *definitions: Definition, **options: Any) -> Played:
+    examples = [
+        PlannedExample(scenario="question", example=str(number), definition=one, together=True)
+        for number, one in enumerate(definitions)
+    ]
+    return run_conversation({"question": question}, agent, examples=examples, history=PAST, span=10**9, **options)
+
+
+def test_an_agent_that_accepts_history_is_told_both_sides_at_their_dates() -> None:
+    agent = Listener()
+    played(agent, asked(Wait(history=3)))
+
+    assert agent.told == [(past.message, past.reply, past.at) for past in PAST]
+    assert agent.heard == ["What did I buy?"]
+
+
+def test_any_other_agent_is_sent_the_history_as_messages() -> None:
+    agent = ScriptedAgent("yes", "yes", "yes", "an answer")
+    result = played(agent, asked(Wait(history=3)))
+
+    assert agent.heard == ["[1] a kite", "[2] a drum", "[3] a boat", "What did I buy?"]
+    assert [exchange.kind for exchange in result.transcript] == ["history"] * 3 + ["ask"]
+
+
+def test_each_question_comes_as_soon_as_what_it_waits_for_has_been_told() -> None:
+    agent = Listener()
+    result = played(agent, asked(Wait(history=1), text="First?"), asked(Wait(history=3), text="Last?"))
+
+    assert [exchange.message for exchange in result.transcript] == [
+        PAST[0].message, "First?", PAST[1].message, PAST[2].message, "Last?",
+    ]  # fmt: skip
+
+
+def test_a_distance_after_the_evidence_is_filled_with_history_first() -> None:
+    agent = Listener()
+    result = played(agent, asked(Wait(history=1), Wait(tokens=15), about=("D1",)))
+    evidence, answer = result.transcript[0], result.transcript[-1]
+
+    assert gap(evidence, answer) >= 15
+    assert {exchange.kind for exchange in result.transcript[1:-1]} == {"history"}
+
+
+def test_the_needles_of_a_question_are_what_it_names_of_the_history() -> None:
+    result = played(Listener(), asked(Wait(history=3), about=("D2",)))
+    (needle,) = result.lanes["question/0"].questions[0].needles
+
+    assert result.transcript.number(needle).message == PAST[1].message
+
+
+def test_what_nobody_waits_for_is_not_told() -> None:
+    agent = Listener()
+    played(agent, asked(Wait(history=1)))
+
+    assert len(agent.told) == 1
+
+
+def test_waiting_for_more_than_there_is_ends_that_example_with_an_error() -> None:
+    ending = played(Listener(), asked(Wait(history=4))).endings["question/0"]
+
+    assert str(ending.error) == "waits for 4 exchanges of the history, and it has 3"
+
+
+def test_a_history_with_a_hole_ends_the_conversation() -> None:
+    class Deaf(Listener):
+        def accept(self, message: str, reply: str) -> None:
+            raise ValueError(f"no room for {message} and {reply}")
+
+    ending = played(Deaf(), asked(Wait(history=3))).endings["question/0"]
+
+    assert ending.unreached is not None
+    assert "did not take D1 of the history" in ending.unreached
+
+
+def test_the_journal_names_what_was_told_of_the_history() -> None:
+    text = io.StringIO()
+    played(Listener(), asked(Wait(history=2)), journal=Journal(text))
+    events = [json.loads(line) for line in text.getvalue().splitlines()]
+
+    assert [event["history"] for event in events if event["event"] == "filler"] == ["D1", "D2"]
+    assert [event["history"] for event in events if event["event"] == "wait"] == [2]
