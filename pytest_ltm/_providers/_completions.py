@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -123,7 +124,7 @@ class Completions:
             except APIConnectionError as error:
                 cause = told(error.__cause__ or error)
                 raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from error
-            except ValueError as error:  # what json says of half an answer
+            except (JSONDecodeError, UnicodeDecodeError) as error:
                 raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from error
 
     def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:

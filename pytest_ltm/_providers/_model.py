@@ -128,16 +128,16 @@ def _whose(head: str) -> tuple[str, str, str]:
 
 
 def _address(url: str) -> str:
+    if "@" in url:
+        raise AgentError(
+            "an address is written to files, so no key or password may stand in it. "
+            "Name the environment variable that holds the key: key_env=NAME"
+        )
     try:
         parts = urlsplit(url)
         valid = bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         valid = False
-    if valid and "@" in parts.netloc:
-        raise AgentError(
-            "an address is written to files, so no key or password may stand in it. "
-            "Name the environment variable that holds the key: key_env=NAME"
-        )
     if not valid:
         raise AgentError(f"{url!r} is no address. Write it as in openai:MODEL@http://localhost:8000/v1")
     return url.rstrip("/")

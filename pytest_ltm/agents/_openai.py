@@ -79,7 +79,7 @@ class OpenAiChat:
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), reply)
+        self._history.add(message, self._history.size_of(message), _sendable(reply))
         self._fit(0)
 
     def reset(self) -> None:
@@ -88,11 +88,11 @@ class OpenAiChat:
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
-        return json.dumps(self._state(), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return json.dumps(self._state(), ensure_ascii=False).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version saved it."""
-        kept = json.loads(state.decode("utf-8", "surrogatepass"))
+        kept = json.loads(state)
         if kept.get("version") != VERSION:
             raise AgentError(
                 f"this state was saved by version {kept.get('version')!r} of the chat agent, not {VERSION}"
@@ -122,7 +122,7 @@ class OpenAiChat:
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return message
+        return _sendable(message)
 
     def _fitting(self, message: str, size: int) -> Any:
         """Return the answer to the newest message, after as much of the history as the model takes."""
@@ -217,6 +217,7 @@ class TimedOpenAiChat(OpenAiChat):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
+        message = _sendable(message)
         if self._now is None:
             return message
         if self._before is None:
@@ -252,7 +253,8 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
         chosen, own = model(argument, parameters, also=_OWN)
         shown = _shown(own)
     except AgentError as error:
-        raise AgentError(f"agent {kind}{argument.partition('?')[0]!r}: {error}") from error
+        name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
+        raise AgentError(f"agent '{kind}{name}': {error}") from error
     _check(chosen)
     return source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
 
@@ -275,6 +277,11 @@ def _shown(fields: Mapping[str, Field]) -> Shown:
     tokenizer = said["tokenizer"].text() if "tokenizer" in said else _ENCODING
     counter(tokenizer)  # an unknown one is told now
     return Shown(system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer)
+
+
+def _sendable(text: str) -> str:
+    """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _usage(used: Used) -> Usage:

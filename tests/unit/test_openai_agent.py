@@ -1,0 +1,525 @@
+"""Chat models behind a real HTTP server on loopback, through the real client."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+from chat_server import (
+    DIALECTS,
+    ChatServer,
+    fails,
+    garbled,
+    overflows,
+    refuses,
+    resets,
+    says,
+    truncated,
+    wrong_schema,
+)
+
+from pytest_ltm import _providers
+from pytest_ltm._errors import AgentError, AgentFault, DefinitionError, TokenizerError, TransientFault
+from pytest_ltm._fields import Field
+from pytest_ltm._providers import ContextOverflow, _places
+from pytest_ltm._providers._refusals import TooLong, too_long
+from pytest_ltm.agents._adapters import ADAPTERS
+from pytest_ltm.agents._history import FRAME, History
+from pytest_ltm.agents._openai import SHRINKS, OpenAiChat, TimedOpenAiChat
+from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm.agents._specs import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+
+
+@pytest.fixture(autouse=True)
+def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    _providers.share(None)
+    monkeypatch.setattr(_places, "POLL", 0.01)
+
+
+@pytest.fixture
+def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
+    """What makes an agent: `chat("context=200", system="Be kind.")`."""
+    made: list[Any] = []
+
+    def make(query: str = "", kind: str = "openai", **parameters: Any) -> Any:
+        spec = f"m@{chat_server.url}?{query}"
+        argument = spec if kind == "openai" else f"openai:{spec}"
+        agent = ADAPTERS[kind](argument, Field(parameters, "bot.yml", "parameters")).make()
+        made.append(agent)
+        return agent
+
+    yield make
+    for agent in made:
+        agent.close()
+
+
+def sent(server: ChatServer) -> list[str]:
+    return [message["content"] for message in server.requests[-1].messages]
+
+
+# --- what is sent
+
+
+def test_each_request_holds_the_conversation_so_far(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(system="Be kind.")
+    chat_server.next("One.", "Two.")
+    assert [agent.reply("First?").text, agent.reply("Second?").text] == ["One.", "Two."]
+    assert sent(chat_server) == ["Be kind.", "First?", "One.", "Second?"]
+    roles = [message["role"] for message in chat_server.requests[-1].messages]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
+def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    chat().reply("a")
+    body = chat_server.requests[-1].body
+    assert body["stream"] is False
+    assert body["temperature"] == 0
+    assert body.keys() == {"model", "messages", "stream", "temperature"}
+
+
+def test_parameters_are_sent_as_they_are_named(chat_server: ChatServer, chat: Any) -> None:
+    chat("temperature=0.5&max_tokens=2k&seed=7&reasoning_effort=low", extra={"top_k": 3}).reply("a")
+    body = chat_server.requests[-1].body
+    assert {
+        "temperature": 0.5,
+        "max_tokens": 2000,
+        "seed": 7,
+        "reasoning_effort": "low",
+        "top_k": 3,
+    }.items() <= body.items()
+    chat("temperature=default").reply("a")
+    assert "temperature" not in chat_server.requests[-1].body
+
+
+def test_a_told_exchange_is_remembered_and_not_asked(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat()
+    agent.accept("What is 2 + 2?", "4")
+    assert chat_server.requests == []
+    agent.reply("And 3 + 3?")
+    assert sent(chat_server) == ["What is 2 + 2?", "4", "And 3 + 3?"]
+
+
+def test_after_a_reset_nothing_is_remembered_but_the_system_prompt(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(system="Be kind.")
+    agent.reply("a")
+    agent.reset()
+    agent.reply("b")
+    assert sent(chat_server) == ["Be kind.", "b"]
+
+
+# --- what is cut
+
+
+def test_the_oldest_exchanges_are_cut_and_never_the_system_prompt_nor_the_newest_message(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    agent = chat(system="Be kind. " * 10, context=200, max_tokens=50)
+    for number in range(20):
+        agent.accept(f"Number {number}. " * 3, "Noted.")
+    newest = "What now? " * 60
+    agent.reply(newest)
+    assert sent(chat_server) == ["Be kind. " * 10, newest]
+    agent.reply("And now?")
+    assert sent(chat_server)[0] == "Be kind. " * 10
+    assert sent(chat_server)[-1] == "And now?"
+
+
+def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(context=200, max_tokens=50)
+    for number in range(30):
+        agent.accept(f"Number {number}.", "Noted.")
+    agent.reply("What now?")
+    tokens = [agent.count_tokens(text) + FRAME for text in sent(chat_server)]
+    assert sum(tokens) <= 150
+    assert sum(tokens) + 2 * max(tokens) > 150
+    assert sent(chat_server)[-3:] == ["Number 29.", "Noted.", "What now?"]
+
+
+def test_each_text_is_counted_once_however_long_the_conversation_gets() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    history = History("system", count)
+    for number in range(50):
+        size = history.size_of(f"message {number}")
+        history.cut(size, 300)
+        history.prompt(f"message {number}")
+        history.add(f"message {number}", size, f"reply {number}")
+    assert len(counted) == len(set(counted)) == 101
+
+
+def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.count = lambda text: 3 * len(text.split())
+    agent = chat(context=1000, max_tokens=100)
+    for number in range(40):
+        agent.accept(f"Here is number {number} of many", "That is noted now")
+    agent.reply("What now?")
+    agent.reply("And now?")
+    assert 0.9 * 900 < chat_server.requests[-1].prompt_tokens <= 900
+    assert agent.count_tokens("one two three four") > 6  # as many as four words have by themselves: 4
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_prompt_that_is_too_long_is_cut_until_it_fits(chat_server: ChatServer, chat: Any, dialect: str) -> None:
+    agent = chat(system="Be kind.")
+    for number in range(60):
+        agent.accept(f"Here is number {number} of many.", "That is noted, be assured.")
+    chat_server.context, chat_server.dialect = 500, dialect
+    assert agent.reply("What is the last number?").text == "Understood."
+    assert 1 < len(chat_server.requests) <= 1 + SHRINKS
+    assert sent(chat_server)[0] == "Be kind."
+    assert "Here is number 59 of many." in sent(chat_server)
+    assert chat_server.requests[-1].prompt_tokens > 150  # no more was cut than was needed
+    before = len(chat_server.requests)
+    agent.reply("And now?")
+    assert len(chat_server.requests) == before + 1  # it has learned how much fits
+
+
+def test_a_message_that_never_fits_is_a_fault(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat()
+    agent.accept("a", "b")
+    chat_server.context = 50
+    with pytest.raises(AgentFault, match=r"maximum context length is 50 .* Nothing is left to cut"):
+        agent.reply("word " * 100)
+
+
+def test_an_endpoint_that_never_has_enough_is_asked_a_bounded_number_of_times(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    agent = chat()
+    for number in range(500):
+        agent.accept(f"Here is number {number} of many.", "That is noted, be assured.")
+    chat_server.default = overflows(1, dialect="silent")
+    with pytest.raises(ContextOverflow):
+        agent.reply("What is the last number?")
+    assert len(chat_server.requests) == 1 + SHRINKS
+
+
+def test_a_response_limit_that_leaves_no_room_is_told(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(max_tokens=9000)
+    agent.accept("a", "b")
+    chat_server.next(overflows(8192))
+    with pytest.raises(AgentFault, match="max_tokens=9000 leaves no room"):
+        agent.reply("c")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "asked"),
+    [
+        ("maximum context length is 8192 tokens. But you requested 8203 tokens (7691 in the messages)", 8192, 7691),
+        ("The maximum context length is 16384 tokens. However, you requested about 94307 tokens", 16384, 94307),
+        ("prompt is too long: 210,000 tokens > 200,000 maximum", 200000, 210000),
+        ("input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000", 200000, 178959),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576, 1200000),
+        ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096, 5000),
+        ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000),
+        ("Input tokens exceed the limit of 272000 tokens. Your messages resulted in 300000 tokens.", 272000, 300000),
+        ("Request too large for m on tokens per min (TPM): Limit 30000, Requested 40000", 30000, 40000),
+        ("Your input exceeds the context window of this model.", None, None),
+    ],
+)  # fmt: skip
+def test_what_servers_say_of_a_prompt_that_is_too_long_is_understood(text: str, limit: Any, asked: Any) -> None:
+    assert too_long(400, text) == TooLong(limit, asked)
+
+
+@pytest.mark.parametrize("text", ["Rate limit reached: Limit 500, Used 499", "Unsupported value: 'temperature'", "bad"])
+def test_other_refusals_are_no_matter_of_length(text: str) -> None:
+    assert too_long(429, text) is None
+
+
+# --- models that refuse parameters
+
+
+def test_a_temperature_that_nobody_asked_for_is_left_out_where_the_model_refuses_it(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    chat_server.not_taken = frozenset({"temperature"})
+    agent = chat()
+    assert agent.reply("a").text == "Understood."
+    agent.reply("b")
+    assert ["temperature" in asked.body for asked in chat_server.requests] == [True, False, False]
+
+
+def test_a_temperature_that_was_asked_for_is_not_left_out_silently(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.not_taken = frozenset({"temperature"})
+    with pytest.raises(AgentFault, match=r"does not take temperature=0\.5\. Write temperature=default"):
+        chat("temperature=0.5").reply("a")
+
+
+def test_the_response_limit_goes_by_the_name_that_the_model_takes(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.not_taken = frozenset({"max_tokens", "temperature"})
+    agent = chat("max_tokens=100")
+    agent.reply("a")
+    assert chat_server.requests[-1].body["max_completion_tokens"] == 100
+    chat_server.not_taken = frozenset({"max_tokens", "max_completion_tokens"})
+    with pytest.raises(openai.BadRequestError):
+        agent.reply("b")
+
+
+# --- what comes back
+
+
+def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat()
+    chat_server.next(says("One.", cached=5), says("Two.", usage=False), says("Three."))
+    first, second, third = (agent.reply("Hello, you over there!") for _ in range(3))
+    assert first == Reply("One.", Usage(input_tokens=9, output_tokens=1, cached_tokens=5))
+    assert second == Reply("Two.")
+    assert agent.usage() == Usage(input_tokens=9 + third.usage.input_tokens, output_tokens=2, cached_tokens=5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "text"),
+    [
+        (refuses(429, retry_after=0), openai.RateLimitError, "429"),
+        (fails(500), openai.InternalServerError, "500"),
+        (fails(401, "No."), openai.AuthenticationError, "No."),
+        (truncated(), TransientFault, r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError"),
+        (resets(), TransientFault, "broke off"),
+        (garbled(), TransientFault, "a body that is no JSON"),
+        (wrong_schema({"reply": "hello"}), AgentFault, "with the fields reply, not with choices"),
+        (wrong_schema("<html>"), AgentFault, "not with choices"),
+        (wrong_schema({"choices": []}), AgentFault, "not with choices"),
+        (wrong_schema({"choices": [{"message": {"role": "assistant"}}]}), AgentFault, "without a text"),
+        (wrong_schema({"error": {"message": "busy", "code": 429}}), TransientFault, "busy"),
+        (wrong_schema({"error": {"message": "broken", "code": "x"}}), AgentFault, "broken"),
+        (says("", finish_reason="length"), AgentFault, "used up its response limit before it said anything"),
+        (says("", finish_reason="content_filter"), AgentFault, "content filter"),
+    ],
+)
+def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
+    chat_server: ChatServer, chat: Any, answer: Any, error: Any, text: str
+) -> None:
+    agent = chat()
+    agent.reply("a")
+    before = agent.save()
+    chat_server.next(answer)
+    with pytest.raises(error, match=text):
+        agent.reply("b")
+    assert agent.save() == before
+    assert len(chat_server.requests) == 2  # nobody but the caller sends anything again
+    agent.reply("c")
+    assert sent(chat_server) == ["a", "Understood.", "c"]
+
+
+def test_a_refusal_of_the_model_is_what_it_replied(chat_server: ChatServer, chat: Any) -> None:
+    message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
+    chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    assert chat().reply("a").text == "I would rather not."
+
+
+def test_an_empty_reply_is_a_reply(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.next("")
+    assert chat().reply("a").text == ""
+
+
+# --- powers
+
+
+def test_a_chat_has_the_powers_that_resuming_and_filler_need(chat: Any) -> None:
+    having = {"AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
+    having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
+    assert powers(chat()) == having
+    assert powers(chat(kind="ts")) == having | {"TimeAware"}
+
+
+@pytest.mark.parametrize("kind", ["openai", "ts"])
+def test_what_was_saved_goes_on_in_another_process_as_if_nothing_had_happened(
+    chat_server: ChatServer, chat: Any, kind: str
+) -> None:
+    one, other = chat("context=300", kind=kind), chat("context=300", kind=kind)
+    for number in range(20):
+        if kind == "ts":
+            one.tell_time(NOON + timedelta(minutes=number))
+        one.reply(f"Here is number {number}, with \udc80 and ☃.")
+    other.load(one.save())
+    assert other.save() == one.save()
+    assert other.usage() == one.usage()
+    for agent in (one, other):
+        if kind == "ts":
+            agent.tell_time(NOON + timedelta(days=1))
+        agent.reply("What now?")
+    assert chat_server.requests[-1].messages == chat_server.requests[-2].messages
+
+
+def test_a_state_of_another_version_is_refused(chat: Any) -> None:
+    with pytest.raises(AgentError, match="version 99"):
+        chat().load(b'{"version": 99}')
+
+
+def test_filler_messages_keep_within_a_quarter_of_a_small_context(chat: Any) -> None:
+    assert chat().max_message_tokens == 4096
+    assert chat("context=2000&max_tokens=400").max_message_tokens == 400
+
+
+def test_the_configuration_tells_all_that_matters_and_no_key(
+    chat_server: ChatServer, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "planted-7c1d")
+    chat_server.key = "planted-7c1d"
+    agent = chat("key_env=MY_KEY&context=8k&seed=3", system="Be kind.")
+    assert agent.reply("a").text == "Understood."
+    told = agent.configuration()
+    assert told == {
+        "chat": 1, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
+        "tokenizer": "o200k_base",
+    }  # fmt: skip
+    assert "planted" not in str((told, agent.save(), vars(agent)))
+
+
+# --- time
+
+
+def test_a_timed_chat_says_how_much_time_has_passed(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(kind="ts")
+    agent.tell_time(NOON)
+    agent.reply("Hello.")
+    agent.tell_time(NOON + timedelta(hours=3, minutes=20))
+    agent.accept("Filler?", "Yes.")
+    agent.tell_time(NOON + timedelta(days=2, hours=3, minutes=20))
+    agent.reply("I am back.")
+    assert sent(chat_server)[::2] == [
+        "[2024-03-04 12:00:00+00:00] Hello.",
+        "[3:20:00 later] Filler?",
+        "[2 days, 0:00:00 later] I am back.",
+    ]
+
+
+def test_a_message_that_failed_does_not_hide_the_time_that_passed(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat(kind="ts")
+    agent.tell_time(NOON)
+    agent.reply("Hello.")
+    agent.tell_time(NOON + timedelta(hours=1))
+    chat_server.next(fails())
+    with pytest.raises(openai.InternalServerError):
+        agent.reply("Lost.")
+    agent.tell_time(NOON + timedelta(hours=2))
+    agent.reply("Here.")
+    assert sent(chat_server)[-1] == "[2:00:00 later] Here."
+
+
+# --- specs
+
+
+def made(spec: str) -> Any:
+    agent: Any = find(spec).make()
+    agent.close()
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "url", "key_env"),
+    [
+        ("m@http://localhost:1/v1/", "m", "http://localhost:1/v1", ""),
+        ("org/llama3:8b@ollama", "org/llama3:8b", "http://localhost:11434/v1", ""),
+        ("claude@20240620@http://h/v1", "claude@20240620", "http://h/v1", ""),
+        ("m@http://h/v1?key_env=SOME_KEY", "m", "http://h/v1", "SOME_KEY"),
+        ("m@https://api.together.xyz/v1", "m", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        ("m@anthropic", "m", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        ("m", "m", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("@cf/meta/m@http://h/v1", "@cf/meta/m", "http://h/v1", ""),
+    ],
+)
+def test_a_spec_names_model_endpoint_and_where_the_key_is(
+    monkeypatch: pytest.MonkeyPatch, spec: str, name: str, url: str, key_env: str
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv(key_env or "UNUSED_KEY", "planted")
+    agent = made(f"openai:{spec}")
+    assert isinstance(agent, OpenAiChat)
+    found = agent._model
+    assert (found.name, found.base_url, found.key_env) == (name, url, key_env)
+    assert isinstance(made(f"ts:openai:{spec}"), TimedOpenAiChat)
+
+
+def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "planted")
+    agent: Any = find("openai:m").make()
+    agent.reply("a")
+    agent.close()
+    assert chat_server.requests[0].headers["authorization"] == "Bearer planted"
+
+
+def test_no_other_endpoint_is_ever_given_the_key_of_openai(
+    chat_server: ChatServer, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(name, "planted")
+    chat().reply("a")
+    assert "planted" not in str(chat_server.requests[0].headers)
+
+
+def test_a_key_that_is_not_set_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(AgentError, match=r"OPENAI_API_KEY is not set\. Set it, or name another with key_env=NAME"):
+        find("openai:m")
+
+
+def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(AgentError, match=r"pip install 'pytest-ltm\[openai\]'"):
+        find("openai:m@http://localhost:1/v1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("openai:", "no model is named"),
+        ("openai:m@together?contxt=8k", r"unknown parameter 'contxt'\. Did you mean 'context'"),
+        ("openai:m@togethr", r"no endpoint is called 'togethr'\. Did you mean 'together'"),
+        ("openai:m@http://", "'http://' is no address"),
+        ("openai:m@http://h:99999/v1", "is no address"),
+        ("openai:m@http://h/v1?context=none", "a number of tokens"),
+        ("openai:m@http://h/v1?temperature=9", "a number from 0 to 5"),
+        ("openai:m@http://h/v1?seed=1&seed=2", "said twice"),
+        ("openai:m@http://h/v1?tokenizer=cl200k", "unknown tokenizer 'cl200k'"),
+        ("openai:m@http://h/v1?extra=1", "needs a YAML file"),
+        ("ts:full", "ts:openai:MODEL"),
+    ],
+)
+def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
+    with pytest.raises((AgentError, TokenizerError), match=told):
+        find(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "openai:m@http://user:planted@h/v1",
+        "openai:m@http://planted@h/v1",
+        "openai:m@http://h/v1?api_key=planted",
+        "openai:m@http://h/v1?key_env=sk-planted",
+    ],
+)
+def test_a_key_in_a_spec_is_refused_and_not_shown(spec: str) -> None:
+    with pytest.raises(AgentError, match="environment variable") as caught:
+        find(spec)
+    assert "planted" not in str(caught.value)
+
+
+def test_a_parameter_in_the_file_and_in_the_spec_is_told_with_its_place() -> None:
+    with pytest.raises((AgentError, DefinitionError), match=r"bot\.yml: parameters\.seed: is also in the spec"):
+        ADAPTERS["openai"]("m@http://h/v1?seed=1", Field({"seed": 2}, "bot.yml", "parameters"))
+
+
+def test_the_extra_body_cannot_take_the_place_of_the_conversation(chat: Any) -> None:
+    with pytest.raises((AgentError, DefinitionError), match="is set by the conversation"):
+        chat(extra={"messages": []})

@@ -1,0 +1,340 @@
+"""Turns at a provider: how many at a time, who waits, and what becomes of the places of the dead."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+from chat_server import ChatServer, fails, refuses, slow
+
+from pytest_ltm import _providers
+from pytest_ltm._clock import sleep
+from pytest_ltm._errors import AgentFault, TransientFault
+from pytest_ltm._fields import Field
+from pytest_ltm._providers import Completions, Model, _limiter, _places
+from pytest_ltm._providers._limiter import Limiter, Unshared
+from pytest_ltm._providers._places import Ticket
+from pytest_ltm._shared import Shared
+from pytest_ltm.agents._adapters import ADAPTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOLDS_A_PLACE = """\
+import random, sys, time
+from pathlib import Path
+from pytest_ltm._providers._limiter import Limiter
+from pytest_ltm._shared import Shared
+with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
+    print("in", flush=True)
+    time.sleep(60)
+"""
+WAITS = """\
+import random, sys, time
+from pathlib import Path
+from pytest_ltm._providers._limiter import Limiter
+from pytest_ltm._shared import Shared
+print("waiting", flush=True)
+with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
+    print("in", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(_places, "POLL", 0.01)
+    _providers.share(None)
+    yield
+    _providers.share(None)
+
+
+def ticket(name: str, *, pid: int = 1, lease: float = 60.0) -> Ticket:
+    return Ticket(name, "here", pid, lease)
+
+
+def anybody(_host: str, _pid: int) -> bool:
+    return True
+
+
+def limiter(value: Any, *, seed: int = 0) -> Limiter:
+    return Limiter("http://h/v1 m", value=value, rng=random.Random(seed))
+
+
+def taken(state: dict[str, Any], name: str, now: float = 0.0) -> bool:
+    return _places.take(state, ticket(name), now, anybody) == 0
+
+
+# --- the rules
+
+
+def test_no_more_places_are_taken_than_there_are() -> None:
+    state: dict[str, Any] = {"limit": 2.9}
+    assert [taken(state, name) for name in "abc"] == [True, True, False]
+    _places.leave(state, ticket("a"))
+    assert taken(state, "c")
+
+
+def test_a_round_of_successes_adds_one_place() -> None:
+    state: dict[str, Any] = {"limit": 4.0, "places": {}}
+    for name in "abcd":
+        assert taken(state, name)
+    for _ in range(4):
+        _places.succeeded(state)
+    assert 4.8 < state["limit"] <= 5.0
+
+
+def test_successes_say_nothing_of_more_places_where_few_are_used() -> None:
+    state: dict[str, Any] = {"limit": 8.0}
+    taken(state, "a")
+    _places.succeeded(state)
+    assert state["limit"] == 8.0
+
+
+def test_a_refusal_halves_the_places_once_for_all_that_were_under_way() -> None:
+    state: dict[str, Any] = {"limit": 8.0}
+    for name in "abcd":
+        taken(state, name, now=1.0)
+    for name in "abcd":
+        _places.refused(state, ticket(name), 2.0, 0.0, 0.5)
+    assert state["limit"] == 4.0
+    _places.leave(state, ticket("a"))
+    assert taken(state, "e", now=3.0)
+    _places.refused(state, ticket("e"), 4.0, 0.0, 0.5)
+    assert state["limit"] == 2.0
+
+
+def test_one_place_is_always_left() -> None:
+    state: dict[str, Any] = {"limit": 1.0}
+    taken(state, "a", now=1.0)
+    _places.refused(state, ticket("a"), 2.0, 0.0, 0.5)
+    _places.leave(state, ticket("a"))
+    assert taken(state, "b", now=5.0)
+
+
+def test_retry_after_pauses_everybody_for_as_long_as_it_says() -> None:
+    state: dict[str, Any] = {}
+    taken(state, "a", now=100.0)
+    _places.refused(state, ticket("a"), 100.0, 7.0, 0.9)
+    assert _places.take(state, ticket("b"), 102.0, anybody) == 5.0
+    assert _places.take(state, ticket("b"), 107.0, anybody) == 0
+
+
+def test_without_retry_after_the_pauses_grow_and_end() -> None:
+    state: dict[str, Any] = {}
+    pauses, now = [], 0.0
+    for number in range(9):
+        now += 1000.0
+        taken(state, str(number), now)
+        _places.refused(state, ticket(str(number)), now, None, 0.5)
+        pauses.append(state["until"] - now)
+        _places.leave(state, ticket(str(number)))
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    taken(state, "x", now + 1000)
+    _places.succeeded(state)
+    _places.refused(state, ticket("x"), now + 1000, None, 0.0)
+    assert state["until"] == now + 1000 + 0.5
+
+
+def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free() -> None:
+    state: dict[str, Any] = {"limit": 2.0}
+    _places.take(state, ticket("dead", pid=7), 0.0, anybody)
+    _places.take(state, ticket("late", lease=10.0), 0.0, anybody)
+    assert _places.take(state, ticket("a"), 9.0, anybody) > 0
+    assert _places.take(state, ticket("a"), 9.0, lambda _host, pid: pid != 7) == 0
+    assert _places.take(state, ticket("b"), 11.0, anybody) == 0
+
+
+def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
+    """The clock of a machine begins anew with it."""
+    state: dict[str, Any] = {"limit": 1.0, "until": 1e6, "halved": 1e6, "places": {"old": ["here", 1, 1e6, 1e6 + 60]}}
+    assert taken(state, "a", now=5.0)
+    _places.refused(state, ticket("a"), 6.0, 2.0, 0.5)
+    assert state["until"] == 8.0
+
+
+# --- waiting
+
+
+def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> None:
+    path = tmp_path / "limits" / "e.json"
+    Shared(path).change(lambda _: {"limit": 2.0})
+    inside, most, lock = [0], [0], threading.Lock()
+
+    def work(seed: int) -> None:
+        for _ in range(5):
+            with limiter(Shared(path), seed=seed).turn():
+                with lock:
+                    inside[0] += 1
+                    most[0] = max(most[0], inside[0])
+                threading.Event().wait(0.005)
+                with lock:
+                    inside[0] -= 1
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] == 2
+    assert Shared(path).read()["places"] == {}
+
+
+def test_a_place_whose_process_was_killed_is_taken_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    Shared(path).change(lambda _: {"limit": 1.0})
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS_A_PLACE, str(path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "in\n"
+    with (
+        pytest.raises(TransientFault, match=r"no turn at http://h/v1 m within 0\.05 s"),
+        limiter(Shared(path)).turn(0.05),
+    ):
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    with limiter(Shared(path)).turn(10):
+        assert len(Shared(path).read()["places"]) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT for one process")
+def test_ctrl_c_ends_a_wait_and_leaves_no_place_behind(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    Shared(path).change(lambda _: {"limit": 1.0})
+    with limiter(Shared(path)).turn():
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", WAITS, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline() == "waiting\n"
+        waiting.send_signal(signal.SIGINT)
+        rest, error = waiting.communicate(timeout=30)
+    assert "KeyboardInterrupt" in error
+    assert rest == ""
+    assert Shared(path).read()["places"] == {}
+
+
+def test_a_pause_that_is_too_long_to_wait_for_is_told_at_once() -> None:
+    value = Unshared()
+    waiting = limiter(value)
+    with waiting.turn() as turn:
+        turn.refused(1800.0)
+    with (
+        pytest.raises(AgentFault, match=r"asks to wait 1800 s, and a request waits 900 s at most") as caught,
+        waiting.turn(),
+    ):
+        pass
+    assert not isinstance(caught.value, TransientFault)
+
+
+def test_a_file_that_cannot_be_read_is_learned_anew(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    path.write_text("no JSON")
+    with limiter(Shared(path)).turn() as turn:
+        turn.succeeded()
+    assert json.loads(path.read_text())["places"] == {}
+
+
+def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(tmp_path: Path) -> None:
+    _providers.share(tmp_path / "limits")
+    for endpoint in ("https://h/v1 m", "https://h/v1 n", "https://g/v1 m"):
+        Limiter(endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0)).change(_places.succeeded)
+    told = {json.loads(path.read_text())["endpoint"] for path in (tmp_path / "limits").glob("*.json")}
+    assert told == {"https://h/v1 m", "https://h/v1 n", "https://g/v1 m"}
+
+
+# --- through the client
+
+
+def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
+    """Ask so many conversations at the same time; return what came back, or the exceptions."""
+    found: list[Any] = []
+
+    def talk(stack: ExitStack) -> None:
+        chat = Completions(Model(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
+        stack.callback(chat.close)
+        for _ in range(messages):
+            try:
+                found.append(chat.complete([{"role": "user", "content": "a"}]).text)
+            except openai.APIStatusError as error:
+                found.append(error.status_code)
+
+    with ExitStack() as stack:
+        threads = [threading.Thread(target=talk, args=(stack,)) for _ in range(agents)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return found
+
+
+def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_path: Path) -> None:
+    _providers.share(tmp_path)
+    chat_server.next(refuses(429, retry_after=0))
+    assert ask_all(chat_server, 1) == [429]
+    [path] = tmp_path.glob("*.json")
+    assert Shared(path).read()["limit"] == 4.0
+    chat_server.default = slow(0.05, "Yes.")
+    assert ask_all(chat_server, 8) == ["Yes."] * 8
+    assert 1 < chat_server.most_at_once <= 5
+    assert Shared(path).read()["limit"] > 4.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "pause"), [(refuses(429, retry_after=0.3), 0.3), (refuses(529, retry_after=0.2), 0.2)]
+)
+def test_a_pause_that_the_server_asks_for_is_everybodys(
+    chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, pause: float
+) -> None:
+    _providers.share(tmp_path)
+    slept: list[float] = []
+
+    def pausing(seconds: float) -> None:
+        slept.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(_limiter, "sleep", pausing)
+    chat_server.next(answer)
+    ask_all(chat_server, 1)
+    assert ask_all(chat_server, 3) == ["Understood."] * 3
+    assert len(slept) >= 3
+    assert pause < sum(slept) / 3 + 0.1
+
+
+def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_path: Path) -> None:
+    _providers.share(tmp_path)
+    chat_server.next(fails(500))
+    assert ask_all(chat_server, 1) == [500]
+    [path] = tmp_path.glob("*.json")
+    assert Shared(path).read() == {"endpoint": f"{chat_server.url} m", "places": {}}
+
+
+def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path: Path) -> None:
+    _providers.share(tmp_path)
+    agent: Any = ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make()
+    chat_server.context = 60
+    for number in range(20):
+        agent.accept(f"Here is number {number}.", "Noted.")
+    places: list[int] = []
+    count = chat_server.count
+
+    def look(text: str) -> int:
+        places.extend(len(Shared(path).read().get("places", {})) for path in tmp_path.glob("*.json"))
+        return count(text)
+
+    chat_server.count = look
+    with agent.ltm_turn():
+        agent.reply("What now?")
+    agent.close()
+    assert len(chat_server.requests) > 1
+    assert set(places) == {1}
