@@ -28,6 +28,12 @@ _SHRUGS = phrases(
     "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
     "happy", "feel free", "sorry", "want", "if", "unfortunately",
 )  # fmt: skip
+_DECLINES = phrases(
+    r"(?:dont|do not|didnt|did not|cant|cannot|couldnt|could not|unable to|not able to) (?:\w+ ){0,2}"
+    r"(?:know|recall|remember|tell|find|say|have|see)",
+    "(?:love|like|happy|glad) to hear", "feel free", "sorry", "unfortunately", "no (?:memory|record|idea|joke|jokes)",
+    r"(?:have not|havent|never) (?:\w+ )?(?:told|heard|shared|mentioned)",
+)  # fmt: skip
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -121,7 +127,8 @@ def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str
 def _says_something(answer: str) -> bool:
     """Whether a sentence that is no excuse says more than that there was a joke: it may be one in other words."""
     return any(
-        content_stems(sentence) - _TALK - _STOPS and not _SHRUGS.search(" ".join(words(sentence)))
+        {word for word in content_stems(sentence) - _TALK - _STOPS if not word.isdigit()}
+        and not _DECLINES.search(" ".join(words(sentence)))
         for sentence in _SENTENCE.findall(answer)
     )
 

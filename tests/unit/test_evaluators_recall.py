@@ -141,4 +141,4 @@ QUOTE = "A borrowed umbrella never learns its owner's name."
 def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float | None) -> None:
     for scoring in ("current", "v3.5", "paper"):
         verdict = QuoteAtReply(QUOTE, 3, scoring).verdict(replies)
-        assert (verdict.value if verdict else None) == expected
+        assert (value(verdict) if verdict else None) == expected
