@@ -27,6 +27,7 @@ from pytest_ltm._journal import Journal, Timings
 from pytest_ltm._plan import Plan, PlannedExample
 from pytest_ltm._scenario import Ask, Say, Wait
 from pytest_ltm._score import Score
+from pytest_ltm._seat import Known, Seat
 from pytest_ltm._tokens import TokenCounter
 from pytest_ltm.agents._protocols import Reply
 from pytest_ltm.agents._speaker import Speaker
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._lane import Ending, Lane
-    from pytest_ltm._transcript import Exchange
+    from pytest_ltm._transcript import Exchange, Transcript
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)
@@ -358,8 +359,8 @@ class Record:
         return [json.loads(line) for line in self.journal.splitlines()]
 
     @property
-    def transcript(self) -> list[Exchange]:
-        return list(self.conversation.channel.transcript)
+    def transcript(self) -> Transcript:
+        return self.conversation.channel.transcript
 
     def heard(self, exchange: Exchange) -> None:
         counting = [p for p in self.players.values() if not p.finished and any(one.counting for one in p.listeners)]
@@ -379,10 +380,11 @@ def bound(case: Case) -> int:
     return starts + 2 * waits + PATIENCE * (fills + 1) + 1
 
 
-def play(case: Case, *, shuffled: int | None = None) -> Record:
+def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()) -> Record:
     """Play the case to its end, checked against the naive agenda at every decision.
 
-    `shuffled` seeds another order of definition; None is the case's own.
+    `shuffled` seeds another order of definition; None is the case's own. `recorded`: events of the journal with which
+    it is gone on.
     """
     record = Record(case)
     order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
@@ -396,7 +398,11 @@ def play(case: Case, *, shuffled: int | None = None) -> Record:
             player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0)
         )  # fmt: skip
         player.sheet = player.ltm.sheet
-    channel = Channel(record.voice, COUNTER, clock, Journal(record.file), Timings(), heard=record.heard)
+    record.voice.calls = sum(json.loads(event)["event"] in {"reply", "filler", "fault"} for event in recorded)
+    known = Known(record.voice.powers | {"Stateless"}, case.max_message_tokens) if recorded else None
+    seat = Seat(lambda: record.voice, known=known)
+    journal = Journal(record.file, iter(recorded))
+    channel = Channel(seat, COUNTER, clock, journal, Timings(), heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]
     record.conversation = Conversation(plan, bodies, channel=channel, filler=Dots(), counter=COUNTER)
     agenda = record.conversation._agenda
