@@ -30,8 +30,9 @@ class Cost:
 
     The model of cost: every message re-sends all earlier messages and replies, so a reply's input is the sum of all
     tokens so far and its output the reply itself; nothing is cached, and what a chat format adds is not counted.
-    Tokens are those of `cl100k_base`. Filler is answered as it asks for, everything else with `NOTED`.
-    Checkpointable, Configured.
+    Exchanges that it is told (filler, mostly) cost nothing themselves and are re-sent like the others, as with
+    `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list of answers gets it, everything else
+    gets `NOTED`. AcceptsHistory, Checkpointable, Configured.
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
@@ -46,6 +47,10 @@ class Cost:
         self._history = used.input_tokens + used.output_tokens
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION)
+
+    def accept(self, message: str, reply: str) -> None:
+        """Count an exchange that will be sent again with every later message."""
+        self._history += count(message) + count(reply)
 
     def save(self) -> bytes:
         """Return the size of the conversation."""

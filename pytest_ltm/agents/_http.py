@@ -6,7 +6,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentError, TransientFault
+from pytest_ltm._errors import AgentError, TransientFault, told
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._http_settings import HttpSettings, filled, read_settings
 from pytest_ltm.agents._protocols import Reply, Usage
@@ -64,8 +64,8 @@ class HttpAgent:
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
 
-        Raises HttpStatusError for another status than 2xx, TransientFault if the server cannot be reached or is
-        slow, AgentError for an answer that does not hold a reply.
+        Raises HttpStatusError for another status than 2xx, TransientFault if the server cannot be reached, AgentError
+        if it breaks off or is too slow, and for an answer that does not hold a reply.
         """
         data = self._post("", self._settings.message.written(self._common(), message))
         text = self._read(data, self._settings.reply, str, "a text")
@@ -128,10 +128,10 @@ class HttpAgent:
         """Return the response of a server that is content."""
         try:
             response = self._client.post(self._settings.at(path), json=data)
-        except self._http.TimeoutException as error:
-            raise TransientFault(f"{self._settings.place(path)} was too slow ({type(error).__name__})") from error
-        except self._http.TransportError as error:
+        except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
             raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
+        except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
+            raise AgentError(f"{self._settings.place(path)} broke off: {told(error)}") from error
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()

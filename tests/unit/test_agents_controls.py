@@ -33,6 +33,12 @@ def test_each_message_sends_the_history_again() -> None:
     assert second.usage.input_tokens == COUNT("one two three") + COUNT(first.text) + COUNT("four")
 
 
+def test_what_it_is_told_costs_nothing_until_it_is_sent_again() -> None:
+    agent: Any = find("cost:3/15").make()
+    agent.accept("one two three", "four")
+    assert agent.reply("five").usage.input_tokens == COUNT("one two three") + COUNT("four") + COUNT("five")
+
+
 def test_cost_is_that_of_the_tokens_at_the_two_prices() -> None:
     agent: Any = find("cost:1000000/2e6").make()
     reply = agent.reply("one two three")

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import Answer, Post, serving
+from json_server import Answer, Post, serving
 
 from pytest_ltm._errors import AgentError, DefinitionError, TransientFault
 from pytest_ltm._fields import Field
@@ -15,11 +15,13 @@ from pytest_ltm.agents._http import HttpAgent, HttpStatusError
 from pytest_ltm.agents._http_settings import read_settings
 from pytest_ltm.agents._powers import powers
 from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._transience import Trouble, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")
+NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)
 
 
 def echo(post: Post) -> dict[str, Any]:
@@ -110,6 +112,9 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
         one.reply("a")
     assert caught.value.response.status_code == status
     assert caught.value.response.headers["retry-after"] == "3"
+    passing = {429: Trouble(untaken=True, retry_after=3.0), 503: Trouble(untaken=True, retry_after=3.0)}
+    passing[500] = Trouble(untaken=False, retry_after=3.0)
+    assert trouble(caught.value, now=NOW) == passing.get(status)
     text = str(caught.value)
     assert f"answered {status}" in text
     assert '{"detail": "no no' in text
@@ -140,11 +145,12 @@ def test_an_answer_without_a_reply_says_what_was_there_instead(body: Any, says: 
 def test_a_server_that_is_not_there_is_a_fault_worth_another_try() -> None:
     with serving(echo) as server:
         gone = server.url
-    with agent(gone) as one, pytest.raises(TransientFault, match="cannot be reached"):
+    with agent(gone) as one, pytest.raises(TransientFault, match="cannot be reached") as caught:
         one.reply("a")
+    assert trouble(caught.value, now=NOW) == Trouble(untaken=True)
 
 
-def test_a_slow_server_is_a_fault_worth_another_try() -> None:
+def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
     hold = threading.Event()
 
     def answer(post: Post) -> dict[str, Any]:
@@ -152,9 +158,10 @@ def test_a_slow_server_is_a_fault_worth_another_try() -> None:
         return echo(post)
 
     with serving(answer) as server, agent(server.url, timeout=0.05) as one:
-        with pytest.raises(TransientFault, match="too slow"):
+        with pytest.raises(AgentError, match="broke off: ReadTimeout") as caught:
             one.reply("a")
         hold.set()
+    assert trouble(caught.value, now=NOW) == Trouble(untaken=False)
 
 
 def test_the_server_is_put_back_before_the_first_message_only() -> None:
@@ -179,7 +186,7 @@ def test_a_server_with_a_place_for_history_is_told_exchanges() -> None:
 
 def test_a_server_is_told_the_time_where_it_wants_it() -> None:
     with serving(echo) as server, agent(server.url, time="context.now") as one:
-        one.tell_time(datetime(2024, 5, 6, tzinfo=timezone.utc))
+        one.tell_time(NOW)
         one.reply("a")
     assert server.posts[0].body["context"] == {"now": "2024-05-06T00:00:00+00:00"}
 
