@@ -1,0 +1,52 @@
+"""Wherever a conversation is cut off, going on with what is recorded comes to the same end."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from _plans import Case, cases, play
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_ltm._journal import line, read
+from pytest_ltm._recording import cut_back, read_recording
+
+HEADER = line("header", format=1, plan={}, agent={"powers": [], "max_message_tokens": 64}).encode()
+resumes = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@resumes
+@given(cases, st.floats(0, 1))
+def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Case, share: float) -> None:
+    whole = play(case)
+    journal = HEADER + whole.journal.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(journal[: len(HEADER) + round(share * (len(journal) - len(HEADER)))])
+        recording = read_recording(path)
+        cut_back(Path(folder), recording)
+        kept = path.read_bytes().splitlines(keepends=True)[1:]
+    resumed = play(case, recorded=kept)
+    assert b"".join(kept).decode() + resumed.journal == whole.journal
+    assert {key: str(ending) for key, ending in resumed.endings.items()} == {
+        key: str(ending) for key, ending in whole.endings.items()
+    }
+    sent = sum(event["event"] in {"reply", "filler", "fault"} for event in whole.events)
+    assert resumed.voice.calls == sent
+    assert [e.number for e in resumed.transcript] == [e.number for e in whole.transcript]
+
+
+@resumes
+@given(cases, st.data())
+def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> None:
+    journal = HEADER + play(case).journal.encode()
+    torn = journal[: data.draw(st.integers(len(HEADER), len(journal)))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(torn)
+        cut_back(Path(folder), read_recording(path))
+        kept = path.read_bytes()
+        timings = Path(folder) / "timings.jsonl"
+        cut = "".join(event["cut"] for event in read(timings)) if timings.exists() else ""
+    assert kept + cut.encode() == torn
