@@ -17,7 +17,6 @@ import pytest
 from chat_server import ChatServer, fails, refuses, slow
 
 from pytest_ltm import _providers
-from pytest_ltm._clock import sleep
 from pytest_ltm._errors import AgentFault, TransientFault
 from pytest_ltm._fields import Field
 from pytest_ltm._providers import Completions, Model, _limiter, _places
@@ -290,25 +289,21 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_
     assert Shared(path).read()["limit"] > 4.0
 
 
-@pytest.mark.parametrize(
-    ("answer", "pause"), [(refuses(429, retry_after=0.3), 0.3), (refuses(529, retry_after=0.2), 0.2)]
-)
+@pytest.mark.parametrize("status", [429, 503, 529])
 def test_a_pause_that_the_server_asks_for_is_everybodys(
-    chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, pause: float
+    chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(_limiter, "stopwatch", lambda: now[0])
+    monkeypatch.setattr(_limiter, "sleep", lambda seconds: now.append(now.pop() + seconds))
     _providers.share(tmp_path)
-    slept: list[float] = []
-
-    def pausing(seconds: float) -> None:
-        slept.append(seconds)
-        sleep(seconds)
-
-    monkeypatch.setattr(_limiter, "sleep", pausing)
-    chat_server.next(answer)
-    ask_all(chat_server, 1)
-    assert ask_all(chat_server, 3) == ["Understood."] * 3
-    assert len(slept) >= 3
-    assert pause < sum(slept) / 3 + 0.1
+    chat_server.next(refuses(status, retry_after=30))
+    assert ask_all(chat_server, 1) == [status]
+    assert now == [1000.0]
+    assert ask_all(chat_server, 1) == ["Understood."]
+    assert 1030.0 <= now[0] <= 1031.0
+    assert ask_all(chat_server, 1) == ["Understood."]
+    assert now[0] <= 1031.0
 
 
 def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_path: Path) -> None:
