@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pytest_ltm._channel import Channel
 from pytest_ltm._clock import SimulatedClock
-from pytest_ltm._conversation import PATIENCE, Conversation
+from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import AgentFault, LtmError
 from pytest_ltm._filler import FillerExchange
 from pytest_ltm._green import GreenBody
@@ -27,7 +27,7 @@ from pytest_ltm._journal import Journal, Timings
 from pytest_ltm._plan import Plan, PlannedExample
 from pytest_ltm._scenario import Ask, Say, Wait
 from pytest_ltm._score import Score
-from pytest_ltm._seat import Known, Seat
+from pytest_ltm._seat import PATIENCE, Known, Seat
 from pytest_ltm._tokens import TokenCounter
 from pytest_ltm.agents._protocols import Reply
 from pytest_ltm.agents._speaker import Speaker
