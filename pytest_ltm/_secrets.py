@@ -131,6 +131,7 @@ def _forms(value: str) -> set[str]:
     for text in [whole, *long]:
         forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
         forms |= {urllib.parse.quote(text, safe="", errors="replace"), text.encode("utf-8", "replace").decode()}
+    forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
     return {form for form in forms if len(form) >= SHORTEST}
 
 
