@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         DatasetError,
         DefinitionError,
         FillerError,
+        JudgeError,
         LtmError,
         LtmInternalError,
         ScenarioError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     )
     from pytest_ltm._filler import Filler, FillerExchange
     from pytest_ltm._handle import Ltm
+    from pytest_ltm._judge import Inquiry, Judge, LtmJudge, Opinion
     from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait, Watch, duration, spread
     from pytest_ltm._score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._transcript import Exchange
@@ -45,9 +47,14 @@ __all__ = [
     "Filler",
     "FillerError",
     "FillerExchange",
+    "Inquiry",
+    "Judge",
+    "JudgeError",
     "Ltm",
     "LtmError",
     "LtmInternalError",
+    "LtmJudge",
+    "Opinion",
     "Reply",
     "Say",
     "ScenarioError",
@@ -66,11 +73,12 @@ __all__ = [
 
 _HOMES = {
     "_errors": (
-        "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError LtmError LtmInternalError "
-        "ScenarioError TokenizerError TransientFault"
+        "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError JudgeError LtmError "
+        "LtmInternalError ScenarioError TokenizerError TransientFault"
     ),
     "_filler": "Filler FillerExchange",
     "_handle": "Ltm",
+    "_judge": "Inquiry Judge LtmJudge Opinion",
     "_scenario": "Ask Definition Say Step Wait Watch duration spread",
     "_score": "Check Evaluator Score Unscored Verdict",
     "_transcript": "Exchange",

@@ -10,6 +10,7 @@ filler   exchange, message, message_tokens, reply, reply_tokens[, history: its i
 wait     example, tokens, time: until both targets
 jump     to
 watcher  example, replies: null lasts to the end
+judge    example, name and version of the prompt, prompt: hash of the question, vote, reply[, usage][, cost_usd] | fault
 verdict  example, score (null: unscored), reason, rule, evidence, checks
 fault    exchange, text[, fatal: true]
 end      example | reason: of an example, or of the conversation

@@ -12,6 +12,8 @@ from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
 from pytest_ltm.agents._protocols import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ltm._judge import Inquiry, Judge
     from pytest_ltm.agents._retry import Failed, Retries
 
@@ -20,7 +22,7 @@ class JudgeCall:
     """Calls a judge, which may be `async`; close it at the end.
 
     `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through. `retries`: how passing
-    faults are tried again (None: never).
+    faults are tried again (None: never); `retried` is told of each attempt that is followed by another.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class JudgeCall:
         timeout: float | None,
         fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
         retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        self._judge, self._timeout, self._retries = judge, timeout, retries
+        self._judge, self._timeout, self._retries, self._retried = judge, timeout, retries, retried
         self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
         self._loop = OwnLoop()
 
@@ -60,9 +63,11 @@ class JudgeCall:
         self._failures: list[Failed] = []
         if self._retries is None:
             return self._limited(inquiry)
-        return self._retries.run(
-            lambda: self._limited(inquiry), anew=True, failed=self._failures.append, ready=lambda: None
-        )
+        return self._retries.run(lambda: self._limited(inquiry), anew=True, failed=self._failed, ready=lambda: None)
+
+    def _failed(self, failure: Failed) -> None:
+        self._failures.append(failure)
+        self._retried(failure)
 
     def _limited(self, inquiry: Inquiry) -> Any:
         value: Any = call_within(self._timeout, lambda: self._judge.assess(inquiry))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import LtmError
+from pytest_ltm._errors import LtmError, told
 from pytest_ltm._journal import read
 from pytest_ltm._plan import definition_rng
+from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._values import choice, whole
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._result import RunResult
+    from pytest_ltm.agents._retry import Failed
     from pytest_ltm.judges._desk import Desk
     from pytest_ltm.judges._specs import NamedJudge
     from pytest_ltm.plugin._items import Place
@@ -66,8 +68,8 @@ def said(result: RunResult, folder: Path) -> list[str]:
         return []
     from pytest_ltm.reporting._judging import judge_lines  # noqa: PLC0415 - most runs have no judge
 
-    told = [event for path in folder.glob("*/timings.jsonl") for event in read(path) if event["event"] == "judge"]
-    return judge_lines(result, [event.get("cost_usd") for event in told if event["remembered"]])
+    events = [event for path in folder.glob("*/timings.jsonl") for event in read(path) if event["event"] == "judge"]
+    return judge_lines(result, [event.get("cost_usd") for event in events if event["remembered"]])
 
 
 def desk_for(
@@ -83,12 +85,18 @@ def desk_for(
     from pytest_ltm.judges._desk import Desk  # noqa: PLC0415
 
     rng = definition_rng(settings.seed, place.trial, "judge retries", place.agent)
+
+    def retried(failed: Failed) -> None:
+        error = redacted(told(failed.error))
+        timings.write("retry", of="judge", attempt=failed.attempt, wait=round(failed.wait, 3), error=error)
+
     return Desk(
         JudgeCall(
             judge.judge,
             timeout=settings.reply_timeout,
             fatal=(KeyboardInterrupt, pytest.exit.Exception),
             retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
+            retried=retried,
         ),
         configuration=judge.configuration,
         cache=JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None,

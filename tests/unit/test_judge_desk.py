@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_ltm import Reply, Usage
 from pytest_ltm._errors import JudgeError
 from pytest_ltm._journal import Journal, Timings
 from pytest_ltm._judge import PROMPTS, Inquiry
+from pytest_ltm.agents._retry import Failed, Retries
 from pytest_ltm.judges._cache import JudgeCache
 from pytest_ltm.judges._call import JudgeCall
 from pytest_ltm.judges._desk import Desk
@@ -206,6 +208,18 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path: Path) -
 
 def inquiry() -> Inquiry:
     return PROMPTS["statement"].inquiry(question="?", answer="!")
+
+
+def test_whoever_wants_to_know_is_told_of_each_attempt_that_is_followed_by_another() -> None:
+    class Shy(Counting):
+        def assess(self, inquiry: Inquiry, /) -> Reply:
+            self.error = ConnectionRefusedError("not now") if self.calls < 2 else None
+            return super().assess(inquiry)
+
+    told: list[Failed] = []
+    retries = Retries(most=3, rng=random.Random(0), sleep=lambda _: None)
+    assert JudgeCall(Shy(), timeout=None, retries=retries, retried=told.append)(inquiry()).text.startswith("Vote 0")
+    assert [failed.attempt for failed in told] == [1, 2]
 
 
 def test_a_judge_may_be_async() -> None:
