@@ -136,11 +136,14 @@ class Plan:
         return _sha256(self.to_json())
 
 
-def differences(one: Plan, other: Plan) -> list[str]:
-    """Return a sentence for each difference; none exactly if the fingerprints are equal."""
+def differences(one: Plan, other: Plan, *, names: tuple[str, str] = ("in one", "in the other")) -> list[str]:
+    """Return a sentence for each difference; none exactly if the fingerprints are equal.
+
+    `names`: what the sentences call the two.
+    """
     first, second = one.to_json(), other.to_json()
     sentences = [
-        f"The plan's {name} is {shown(first[name])} in one and {shown(second[name])} in the other."
+        f"The plan's {name} is {shown(first[name])} {names[0]} and {shown(second[name])} {names[1]}."
         for name in first
         if name != "examples" and not _same(first[name], second[name])
     ]
@@ -149,7 +152,7 @@ def differences(one: Plan, other: Plan) -> list[str]:
     sentences += [f"{key} is only in the first plan." for key in ours if key not in theirs]
     sentences += [f"{key} is only in the second plan." for key in theirs if key not in ours]
     for key in sorted(ours.keys() & theirs.keys()):
-        sentences += _example_differences(key, ours[key], theirs[key])
+        sentences += _example_differences(key, ours[key], theirs[key], names)
     return sentences
 
 
@@ -222,20 +225,20 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _example_differences(key: str, one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def _example_differences(key: str, one: dict[str, Any], other: dict[str, Any], names: tuple[str, str]) -> list[str]:
     changed = [name for name in one if not _same(one[name], other[name])]
-    return [f"{key} has another {name}: {_contrast(one[name], other[name])}." for name in changed]
+    return [f"{key} has another {name}: {_contrast(one[name], other[name], names)}." for name in changed]
 
 
-def _contrast(one: Any, other: Any, path: str = "") -> str:
+def _contrast(one: Any, other: Any, names: tuple[str, str], path: str = "") -> str:
     """Return the first place in two JSON values at which they differ, with what stands there."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         key = next(key for key in one if not _same(one[key], other[key]))
-        return _contrast(one[key], other[key], f"{path}.{key}" if path else key)
+        return _contrast(one[key], other[key], names, f"{path}.{key}" if path else key)
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         index = next(i for i in range(len(one)) if not _same(one[i], other[i]))
-        return _contrast(one[index], other[index], f"{path}[{index}]")
-    return f"{path + ' is ' if path else ''}{shown(one)} in one and {shown(other)} in the other"
+        return _contrast(one[index], other[index], names, f"{path}[{index}]")
+    return f"{path + ' is ' if path else ''}{shown(one)} {names[0]} and {shown(other)} {names[1]}"
 
 
 def _same(one: object, other: object) -> bool:

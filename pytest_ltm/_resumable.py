@@ -53,7 +53,8 @@ def plan_differences(recording: Recording, plan: Plan) -> list[str]:
     if recording.header.get("plan_fingerprint") == plan.fingerprint:
         return []
     try:
-        found = differences(Plan.from_json(recording.header.get("plan"), where="the recorded plan"), plan)
+        recorded = Plan.from_json(recording.header.get("plan"), where="the recorded plan")
+        found = differences(recorded, plan, names=("recorded", "now"))
     except DefinitionError as error:
         found = [str(error)]
     return found or ["The plan's fingerprint is another one."]

@@ -149,6 +149,7 @@ def _recording(folder: Path) -> Recording | None:
 
 def _refuse(run: LtmRun, problems: list[str]) -> None:
     if problems:
+        run.plays = False  # nothing is written, nothing is shown
         raise pytest.UsageError(
             f"--ltm-resume: run {run.folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
             "What was recorded stays as it is. Start a new run, or put things back to how they were"
