@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ltm._providers._completions import Answer, Completions, ContextOverflow, Used
+from pytest_ltm._providers._completions import Answer, Completions, ContextOverflow, Refused, Used
 from pytest_ltm._providers._limiter import share
 from pytest_ltm._providers._model import PARAMETERS, Model, model
 
-__all__ = ["PARAMETERS", "Answer", "Completions", "ContextOverflow", "Model", "Used", "model", "share"]
+__all__ = ["PARAMETERS", "Answer", "Completions", "ContextOverflow", "Model", "Refused", "Used", "model", "share"]

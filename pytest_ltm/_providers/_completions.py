@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
     from pytest_ltm._providers._model import Model
 
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
 Message = dict[str, str]
 """`role` and `content`."""
 
 _BUSY = frozenset({429, 503, 529})
+_LONGEST = 300
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
@@ -35,6 +39,17 @@ class ContextOverflow(AgentFault):
     def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
         super().__init__(message)
         self.limit, self.asked = limit, asked
+
+
+class Refused(AgentFault):
+    """Another status than 200, in the server's own words.
+
+    `status_code`, `code` and `response` are those of the client's error: whoever retries looks at them.
+    """
+
+    def __init__(self, where: str, error: openai.APIStatusError) -> None:
+        super().__init__(f"{where} answered {error.status_code}: {_said(error)}")
+        self.status_code, self.code, self.response = error.status_code, error.code, error.response
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +73,9 @@ class Answer:
 class Completions:
     """One model, asked one request at a time; close it at the end.
 
-    Not streamed, and without the client's own retries: status errors of the `openai` client pass unchanged, lost
-    connections are TransientFaults, and whoever calls decides what becomes of them. `timeout`: seconds for one
-    request, None: the run's reply timeout. Raises AgentError where the client is not installed or the key is not set.
+    Not streamed, and without the client's own retries: whoever calls decides what becomes of a fault. `timeout`:
+    seconds for one request, None: the run's reply timeout. Raises AgentError where the client is not installed or the
+    key is not set.
     """
 
     def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
@@ -92,8 +107,8 @@ class Completions:
     def complete(self, messages: Sequence[Message], **more: Any) -> Answer:
         """Return the model's answer to the messages; `more` are further parameters of this request.
 
-        Raises ContextOverflow, TransientFault for an answer that did not arrive whole, AgentFault for one that is none,
-        and the client's own errors for other statuses than 200.
+        Raises Refused for another status than 200, ContextOverflow where that is because of the prompt's length,
+        TransientFault for an answer that did not arrive whole, AgentFault for one that is none.
         """
         with self.turn() as turn:
             answer = _answer(self._request(messages, more, turn), self.model)
@@ -120,12 +135,12 @@ class Completions:
                 if error.status_code in _BUSY:
                     turn.refused(_retry_after(error))
                 if not self._adjust(error):
-                    raise
+                    raise Refused(self.model.base_url, error) from None  # the client's frames tell nobody anything
             except APIConnectionError as error:
                 cause = told(error.__cause__ or error)
-                raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from error
-            except (JSONDecodeError, UnicodeDecodeError) as error:
-                raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from error
+                raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
+            except (JSONDecodeError, UnicodeDecodeError):
+                raise TransientFault(f"{self.model.base_url} answered with a body that is no JSON") from None
 
     def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:
         """Return the client's arguments.
@@ -153,7 +168,7 @@ class Completions:
                 raise AgentFault(
                     f"model {self.model.name!r} does not take temperature={self.model.temperature}. "
                     f"Write temperature=default"
-                ) from error
+                ) from None
             del given["temperature"]
             return True
         return False
@@ -204,14 +219,18 @@ def _text(error: openai.APIStatusError) -> str:
     return f"{error.message} {error.body}"
 
 
+def _said(error: openai.APIStatusError) -> str:
+    """Return what the server says of its refusal, on one line of bearable length."""
+    said = error.body.get("message") if isinstance(error.body, dict) else None
+    text = " ".join((said if isinstance(said, str) else error.message).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def _raise_if_too_long(error: openai.APIStatusError, model: Model) -> None:
     found = too_long(error.status_code, _text(error))
     if found is not None:
-        raise ContextOverflow(
-            f"the prompt is too long for model {model.name!r}: {error.message[:300]}",
-            limit=found.limit,
-            asked=found.asked,
-        ) from error
+        what = f"the prompt is too long for model {model.name!r}: {_said(error)}"
+        raise ContextOverflow(what, limit=found.limit, asked=found.asked) from None
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from pytest_ltm._fields import Field
 
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
 VERSION = 1
 """Goes up when the way of showing the conversation to a model changes: part of the fingerprint."""
 SHRINKS = 8
@@ -139,10 +142,10 @@ class OpenAiChat:
         if not len(self._history):
             raise AgentFault(
                 f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
-            ) from overflow
+            ) from None
         self._learned = self._taught(size, overflow)
         if self._learned < 1:
-            raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from overflow
+            raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
         refused = self._history.estimate(size) * self._history.ratio
         self._history.cut(size, min(self._learned, _LESS * refused))
 

@@ -12,14 +12,13 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 from chat_server import ChatServer, fails, refuses, slow
 
 from pytest_ltm import _providers
 from pytest_ltm._errors import AgentFault, TransientFault
 from pytest_ltm._fields import Field
-from pytest_ltm._providers import Completions, Model, _limiter, _places
+from pytest_ltm._providers import Completions, Model, Refused, _limiter, _places
 from pytest_ltm._providers._limiter import Limiter, Unshared
 from pytest_ltm._providers._places import Ticket
 from pytest_ltm._shared import Shared
@@ -265,7 +264,7 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
         for _ in range(messages):
             try:
                 found.append(chat.complete([{"role": "user", "content": "a"}]).text)
-            except openai.APIStatusError as error:
+            except Refused as error:
                 found.append(error.status_code)
 
     with ExitStack() as stack:
