@@ -219,3 +219,33 @@ def test_the_built_in_suite_asks_the_judge_only_where_rules_cannot_tell(project:
     told = [line.split()[0] for line in asked(project)]
     assert set(told) <= {"jokes", "restaurant-drink"}
     assert "restaurant-drink" in told
+
+
+def test_a_run_that_is_resumed_asks_about_nothing_twice(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        bot="""
+        import os
+        from pathlib import Path
+
+        class Bot:
+            stateless = True
+            def reply(self, message):
+                if message == "Second?" and not Path("again").exists():
+                    os._exit(9)
+                return "Fine."
+        """,
+        test_two="""
+        def test_two(ltm, ltm_judge):
+            ltm.say("Listen.")
+            ltm.check("one", ltm_judge.ask("Is it polite?", ltm.ask("First?")))
+            ltm.check("two", ltm_judge.ask("Is it short?", ltm.ask("Second?")))
+        """,
+    )
+    words = ("-p", "no:randomly", "-p", "no:asyncio", "--ltm-judge-cache=off")
+    start = ("--ltm-agent=bot:Bot", "--ltm-judge=judges:Never", "test_two.py")
+    assert project.runpytest_subprocess(*words, *start).ret == 9
+    assert asked(project) == ["statement 0", "statement 1"]
+    (project.path / "again").touch()
+    project.runpytest_subprocess("-p", "no:randomly", "--ltm-resume=latest").assert_outcomes(failed=1)
+    assert asked(project) == ["statement 0", "statement 1"] * 2
+    assert [row["judge_calls"] for row in rows(project)] == [4]
