@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chat_server import ChatServer
 
 # Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
-for name in ("CI", "BUILD_NUMBER"):
+for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
     os.environ.pop(name, None)
 
 # A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in this folder, too.

@@ -15,7 +15,7 @@ from pytest_ltm._green import UNWINDING, GreenBody
 from pytest_ltm._scenario import Ask, Say
 from pytest_ltm._score import Score
 from pytest_ltm.plugin import _internals as internals
-from pytest_ltm.plugin._state import LANE
+from pytest_ltm.plugin._state import LANE, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -195,14 +195,22 @@ class ItemBody(GreenBody):
         finally:
             self.item.runtest = self._runtest  # type: ignore[method-assign]
         report.duration = self._seconds
+        if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
+            vars(report)["ltm_scored"] = result.score
+            report.sections.append(("score below the pass mark", self.failure_text))
         return report
+
+    @property
+    def _gated(self) -> bool:
+        """Whether the gate decides, not the score; an expected failure stays one."""
+        return self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
 
     def _to_raise(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
         if ending.error is not None:
             return ending.error
         if not isinstance(ending.verdict, Score):
             return pytest.skip.Exception(f"unscored: {result.reason}", _use_item_location=True)
-        if result.outcome == "passed":
+        if result.outcome == "passed" or self._gated:
             return None
         return self.assertion or BelowPassMark(self.failure_text, pytrace=False)
 

@@ -188,6 +188,7 @@ class PlayedConversation:
             span_label=self.place.span,
             trial=self.place.conversation[2],
             nodeid=body.item.nodeid,
+            pass_k=body.known.marks.pass_k,
             own_wish=isinstance(ending.error, SKIPS),
             **({} if self._desk is None else self._desk.told_of(lane.example.key)),
         )
@@ -209,7 +210,8 @@ class PlayedConversation:
         transcript, channel = self.conversation.channel.transcript, self.conversation.channel
         filler = sum(e.message_tokens + e.reply_tokens for e in transcript if e.kind == "filler")
         said = sum(e.reply_tokens for e in transcript if not e.told)
-        notices = list(self.conversation.notices)
+        wanted = {power for example in self.plan.examples for power in example.requires}
+        notices = [*self.conversation.notices, *near_misses(self._agent, wanted)]
         if channel.silences:
             notices.append("the agent gave empty replies: valid, and worth what they are worth")
         ended: Any = "complete" if reason == "complete" else "interrupted"

@@ -17,11 +17,13 @@ from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _judging, _options
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting._text import one_line
+from pytest_ltm.reporting._text import one_line, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from pytest_ltm.plugin._gate import Gate
     from pytest_ltm.plugin._run import LtmRun
 
 UNMEASURABLE = 75
@@ -31,8 +33,8 @@ UNMEASURABLE = 75
 class Report:
     """The readable side of an LTM run."""
 
-    def __init__(self, run: LtmRun) -> None:
-        self._run = run
+    def __init__(self, run: LtmRun, gate: Gate) -> None:
+        self._run, self._gate = run, gate
         self.result: RunResult | None = None
         """What the run came to, once it is over."""
         self._page = ""
@@ -62,31 +64,27 @@ class Report:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
-        return [redacted(line) for line in lines]
+        return [redacted(line) for line in [*lines, *self._gate.header()]]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Find out before anything runs whether the report file can be written; UsageError if not."""
-        if not self._run.plays or not self._run.settings.report:
-            return
-        path = self._run.settings.report
-        is_new = not path.exists()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab"):
-                pass
-            if is_new:
-                path.unlink()
-        except OSError as error:
-            raise pytest.UsageError(f"--ltm-report: cannot write {str(path)!r}: {error.strerror or error}") from error
+        files = {"--ltm-report": self._run.settings.report, "--ltm-summary": self._gate.options.summary}
+        for flag, path in files.items():
+            if self._run.plays and path:
+                _check_writable(flag, path)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Show a failure with some credit as PARTIAL; it stays a failure in every count."""
-        if report.when == "call" and report.failed and not hasattr(report, "wasxfail"):
-            score = dict(report.user_properties).get("ltm_score")
-            if isinstance(score, (int, float)) and score > 0:
-                return "failed", "p", f"PARTIAL {score:.2f}"
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        """Show a failure with some credit as PARTIAL, it stays a failure in every count; and what a gate lets pass."""
+        if report.when != "call" or hasattr(report, "wasxfail"):
+            return None
+        score = getattr(report, "ltm_scored", None)
+        if report.passed and score is not None:
+            return "passed", ".", (f"SCORED {score_text(score)}", {"yellow": True})
+        score = dict(report.user_properties).get("ltm_score")
+        if report.failed and isinstance(score, (int, float)) and score > 0:
+            return "failed", "p", f"PARTIAL {score:.2f}"
         return None
 
     @pytest.hookimpl(tryfirst=True)
@@ -103,6 +101,7 @@ class Report:
         result = self.result = self._read()
         if not result.conversations:
             return
+        self._gate.finish(result, int(session.exitstatus))
         settings = self._run.settings
         summary = summary_json(
             result,
@@ -111,6 +110,7 @@ class Report:
             plan=settings.described(),
             wall_seconds=round(stopwatch() - self._began, 3),
             agent_seconds=self._agent_seconds(),
+            **self._gate.json(),
         )
         try:
             table = verdicts_csv(result).encode("utf-8", "backslashreplace")
@@ -119,6 +119,8 @@ class Report:
             self._page = self._write_page()
         except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
             self._page = one_line(str(fault))
+        self._gate.write(result)
+        session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
             session.exitstatus = UNMEASURABLE
 
@@ -140,7 +142,8 @@ class Report:
             terminalreporter.write_line(line)
         if self._page:
             terminalreporter.write_line(self._page)
-        if _unmeasurable(self.result):
+        self._gate.show(terminalreporter)
+        if _unmeasurable(self.result) and self._gate.verdict is None:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
 
     def _write_page(self) -> str:
@@ -195,6 +198,18 @@ class Report:
             return []
         unplayed = sorted(set(definitions.examples) - self._run.scenario_names)
         return [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
+
+
+def _check_writable(flag: str, path: Path) -> None:
+    is_new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _unmeasurable(result: RunResult) -> bool:

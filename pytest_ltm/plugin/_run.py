@@ -45,6 +45,8 @@ class LtmRun:
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id())
         self.is_worker = bool(worker)
+        self.gated = False
+        """A gate is on: a score below its pass mark fails no item."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.progress = Progress(config)

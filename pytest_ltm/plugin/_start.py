@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest  # noqa: TC002
 
-from pytest_ltm.plugin import _settings
+from pytest_ltm.plugin import _gate_options, _settings
+from pytest_ltm.plugin._gate import Gate
 from pytest_ltm.plugin._redaction import Redaction
 from pytest_ltm.plugin._report import Report
 from pytest_ltm.plugin._resume import Resume, Unfinished
@@ -30,8 +31,10 @@ def start(config: pytest.Config) -> None:
         manager.register(Resume(run), "ltm-resume")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
+    gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
+    manager.register(gate, "ltm-gate")
     if not run.is_worker:
-        report = Report(run)
+        report = Report(run, gate)
         manager.register(report, "ltm-report")
         manager.register(Unfinished(run, report), "ltm-unfinished")
     if getattr(config.option, "htmlpath", None):

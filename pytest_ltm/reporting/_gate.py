@@ -29,7 +29,8 @@ def verdict_line(verdict: Verdict) -> str:
 
 def verdict_lines(verdict: Verdict, width: int) -> list[str]:
     """Return the verdict and, below it, each breach and each rule that nobody can tell of."""
-    lines = wrap(one_line(verdict_line(verdict)), width, "  ")
+    status = f" (exit status {verdict.status})" if verdict.status else ""
+    lines = wrap(one_line(verdict_line(verdict) + status), width, "  ")
     found = details(verdict)
     for text in found[:MOST]:
         lines += wrap(f"  - {text}", width, "    ")
@@ -64,7 +65,7 @@ def _places_word(places: int) -> str:
 def _where(findings: Sequence[Finding]) -> str:
     places = list(dict.fromkeys(_place(finding) for finding in findings))
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return f"{', '.join(places[:_PLACES])}{more} ({counted(len(findings), 'rule')} broken)"
+    return f"{', '.join(places[:_PLACES])}{more}, {counted(len(findings), 'rule')} broken"
 
 
 def _place(finding: Finding) -> str:
@@ -74,8 +75,8 @@ def _place(finding: Finding) -> str:
 def _unknown(verdict: Verdict) -> str:
     unknown = verdict.unknown
     if len(unknown) == 1:
-        return "a rule cannot be told of"
-    return f"{len(unknown)} rules cannot be told of"
+        return "of a rule nobody can tell"
+    return f"of {len(unknown)} rules nobody can tell"
 
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:

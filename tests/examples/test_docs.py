@@ -77,7 +77,12 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
         assert row[1] == (f"`{option.default}`" if option.default else "-"), option.flag
         assert f"`{option.dest}`" in row[2]
     documented = {flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])}
-    assert documented == {option.flag for option in _options.OPTIONS} | {"--ltm-agent", "--ltm", "--ltm-isolated", "--ltm-save"}
+    assert documented == {option.flag for option in _options.OPTIONS} | {
+        "--ltm-agent",
+        "--ltm",
+        "--ltm-isolated",
+        "--ltm-save",
+    }
 
 
 def test_every_built_in_scenario_has_a_row_or_a_page() -> None:

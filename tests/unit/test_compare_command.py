@@ -52,7 +52,7 @@ def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.Captu
     cells = [line.split() for line in lines]
     assert ["mybot", "at", "2k", "0.88", "0.88", "0", "-"] in cells
     assert ["colours", "1.00", "0.00", "-1.00", "-"] in cells
-    assert "gate: regressed: mybot at 32k (1 rule broken)" in lines
+    assert "gate: regressed: mybot at 32k, 1 rule broken (exit status 1)" in lines
 
 
 @pytest.mark.usefixtures("kept")

@@ -53,7 +53,7 @@ def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:
         "mybot at 2k: the mean score dropped from 0.88 to 0.50, by more than 5 % of the baseline's; "
     )
     assert text.endswith("; most in colours (1.00 to 0.00), jokes (0.75 to 0.62)")
-    assert verdict_line(verdict) == "gate: regressed: mybot at 2k (1 rule broken)"
+    assert verdict_line(verdict) == "gate: regressed: mybot at 2k, 1 rule broken"
 
 
 def test_a_drop_within_the_limit_holds_and_a_rise_always_does() -> None:
@@ -124,7 +124,7 @@ def test_a_cost_that_only_some_conversations_tell_cannot_be_measured() -> None:
     run = side(held(FULL, cost_usd=0.5), held(FULL, trial="1")).result
     verdict = judge(run, [under("cost:9")])
     assert verdict.state == "unmeasurable"
-    assert verdict_line(verdict) == "gate: could not be measured: a rule cannot be told of"
+    assert verdict_line(verdict) == "gate: could not be measured: of a rule nobody can tell"
     assert texts(verdict) == ["mybot at 2k: the cost is unknown: the agent does not tell what all of its replies cost"]
 
 
