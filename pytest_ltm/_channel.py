@@ -91,6 +91,7 @@ class Channel:
         exchange = Exchange(
             number=number, by=by, kind=kind, message=text, reply=answer["text"], start=start,
             message_tokens=tokens, reply_tokens=answer["tokens"], now=now,
+            retrieved=tuple(answer["retrieved"]) if "retrieved" in answer else None,
         )  # fmt: skip
         self.journal.write("reply", **{"exchange": number, **answer})
         if not recorded:
@@ -179,8 +180,11 @@ class Channel:
         with self._faults(number), self._around(by):
             reply = self._seat.ask(by, text, self.clock.now)
             seconds = self._timings.clock() - began
+            retrieved = self._seat.retrieved()
             self._seat.keep(number)
-        answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **self._stamp()}
+        shown = {} if retrieved is None else {"retrieved": list(retrieved)}
+        answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **shown}
+        answer |= self._stamp()
         return answer, seconds
 
     def _told(self, number: int, filler: FillerExchange, tokens: int, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ class Sheet:
     checks: list[Check] = field(default_factory=list)
     said: Score | Unscored | None = None
     """What `ltm.score` said: replaces the checks."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Figures beside the score, by name."""
     assertion: Check | None = None
     """The failed assertion that ended the body, also among the checks."""
 
@@ -72,7 +75,9 @@ class Ltm:
         definition: Definition | None = None,
         scoring: Scoring = "current",
         judge: Judge | None = None,
+        retrieved: Callable[[], Sequence[str] | None] = lambda: None,
     ) -> None:
+        self._retrieved = retrieved
         self._send, self._now, self._definition = send, now, definition
         self.example = example
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
@@ -100,6 +105,14 @@ class Ltm:
     def now(self) -> datetime:
         """The conversation's time, aware."""
         return self._now()
+
+    @property
+    def retrieved(self) -> Sequence[str] | None:
+        """What the agent says that it retrieved for its last reply to this scenario, best first.
+
+        Ids or texts, as the agent has them; None unless it is a ShowsRetrieval.
+        """
+        return self._retrieved()
 
     def say(self, text: str) -> str:
         """Tell the agent something and return its reply, which earns no credit."""
@@ -142,6 +155,16 @@ class Ltm:
         passed = bool(ok)
         self.sheet.checks.append(Check(str(label), passed))
         return passed
+
+    def measure(self, name: str, value: float) -> None:
+        """Note a figure beside the score: it is shown and averaged, and earns nothing.
+
+        ScenarioError for a name that is no identifier, and for a figure that is not finite.
+        """
+        figure = float(value)
+        if not name.isidentifier() or not math.isfinite(figure):
+            raise ScenarioError(f"ltm.measure({name!r}, {value!r}): give a name such as 'f1', and a finite number")
+        self.sheet.measures[name] = figure
 
     def score(self, value: float | Score | Unscored, reason: str = "") -> None:
         """Say the score (0 to 1, with a reason) or hand in an evaluator's verdict; replaces the checks."""

@@ -53,6 +53,14 @@ class QuestionResult:
     needles: tuple[NeedleRef, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure beside the score, such as an answer's F1: it is shown and averaged, and earns nothing."""
+
+    name: str
+    value: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Automatic:
     """The verdict that the rules gave before a person amended it."""
@@ -110,6 +118,8 @@ class ScenarioResult:
     judge_cost_usd: float | None = None
     """What those cost when they were made, be it in this run or in an earlier one; None where nobody tells."""
     questions: tuple[QuestionResult, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    """Figures beside the score, in the order in which the scenario noted them."""
     automatic: Automatic | None = None
     """What the rules said, where a person has amended the verdict; None: nobody has."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import AgentFault, LtmInternalError
-from pytest_ltm._result import Cause, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._result import Cause, Measure, NeedleRef, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import gap
 
@@ -56,6 +56,7 @@ def scenario_result(
         tokens=sum(exchange.message_tokens + exchange.reply_tokens for exchange in lane.own),
         cost_usd=sum(own_costs) if own_costs else None,
         questions=questions,
+        measures=tuple(Measure(name, value) for name, value in lane.body.sheet.measures.items()),
         **place,
     )
 

@@ -120,6 +120,10 @@ class Seat:
         self.speaker.tell_time(now)
         return self.speaker.ask(text)
 
+    def retrieved(self) -> tuple[str, ...] | None:
+        """Return what the agent retrieved for its last reply, if it shows that."""
+        return self.speaker.retrieved()
+
     def tell(self, message: str, reply: str, now: datetime) -> None:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._used = True

@@ -31,6 +31,8 @@ class Exchange:
     reply_tokens: int
     now: datetime
     """The conversation's time when the message was sent."""
+    retrieved: tuple[str, ...] | None = None
+    """What the agent says that it retrieved for the reply, best first; None where it does not say."""
     told: bool = False
     """The agent was told this exchange and generated nothing: the reply is not its own."""
 
@@ -48,6 +50,12 @@ class Exchange:
 def gap(needle: Exchange, question: Exchange) -> int:
     """Return the tokens really passed from the end of the needle's message to the start of the question's."""
     return question.start - needle.message_end
+
+
+def retrieved_last(transcript: Transcript, speaker: str) -> tuple[str, ...] | None:
+    """Return what the agent retrieved for its last reply to an example; None where it does not say."""
+    own = transcript.of(speaker)
+    return own[-1].retrieved if own else None
 
 
 class Transcript(Sequence[Exchange]):

@@ -17,6 +17,7 @@ from pytest_ltm._judge import FakeJudge as FakeJudge  # noqa: PLC0414 - so type 
 from pytest_ltm._lane import Ending, Lane
 from pytest_ltm._plan import Plan, PlannedExample, body_rng
 from pytest_ltm._tokens import counter
+from pytest_ltm._transcript import retrieved_last
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
@@ -130,6 +131,7 @@ def run_conversation(
             span=None if span is None else example.span or span,
             rng=body_rng(seed, 0, example),
             definition=example.definition,
+            retrieved=lambda: retrieved_last(channel.transcript, example.key),
         )
         made.sheet = ltm.sheet
         return made

@@ -114,6 +114,15 @@ class Speaker:
             return None
         return self._usage(self._call("usage"))
 
+    def retrieved(self) -> tuple[str, ...] | None:
+        """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
+        if "ShowsRetrieval" not in self.powers:
+            return None
+        given = self._call("retrieved")
+        if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
+            return tuple(map(self._text, given))
+        raise AgentFault(f"agent {self._name} retrieved {_shown(given)}; retrieved() returns a list of texts")
+
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:

@@ -71,6 +71,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_tokens": result.tokens,
         "ltm_cost_usd": result.cost_usd,
         "ltm_skills": ",".join(result.skills) or None,
+        **{f"ltm_measure_{measure.name}": measure.value for measure in result.measures},
     }
     return [(name, value) for name, value in values.items() if value is not None]
 

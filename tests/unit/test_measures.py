@@ -1,0 +1,83 @@
+"""Figures beside the score, and what an agent says that it retrieved."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._errors import ScenarioError
+from pytest_ltm._journal import Journal
+from pytest_ltm._result import Measure
+from pytest_ltm._scoring import scenario_result
+from pytest_ltm.reporting._summary import user_properties
+from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
+
+if TYPE_CHECKING:
+    from pytest_ltm import Ltm
+
+
+class Shows(ScriptedAgent):
+    """Says for each reply what it retrieved."""
+
+    def retrieved(self) -> list[str]:
+        return [f"D{len(self.heard)}", "D0"]
+
+
+def told_and_asked(ltm: Ltm) -> None:
+    ltm.say("My cat is called Pim.")
+    ltm.ask("What is my cat called?")
+    ltm.measure("f1", 0.25)
+    ltm.measure("recall", float(ltm.retrieved == ("D2", "D0")))
+
+
+def test_measures_are_in_results_and_properties_and_change_no_score() -> None:
+    played = run_conversation({"cat": told_and_asked}, Shows("ok", "Pim"))
+    result = scenario_result(
+        played.lanes["cat/0"], played.endings["cat/0"], played.transcript,
+        costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
+    )  # fmt: skip
+
+    assert result.measures == (Measure("f1", 0.25), Measure("recall", 1.0))
+    assert result.score == 1.0
+    assert ("ltm_measure_f1", 0.25) in user_properties(result)
+
+
+def test_an_agent_that_does_not_show_retrieval_has_retrieved_none() -> None:
+    def scenario(ltm: Ltm) -> None:
+        ltm.say("Hello.")
+        ltm.ask("Who am I?")
+        ltm.check("says nothing of what it retrieved", ltm.retrieved is None)
+
+    verdict = run_scenario(scenario, ScriptedAgent("a", "b")).verdict
+
+    assert verdict is not None
+    assert getattr(verdict, "value", None) == 1.0
+
+
+def test_the_journal_keeps_what_was_retrieved() -> None:
+    text = io.StringIO()
+    run_conversation({"cat": told_and_asked}, Shows("ok", "Pim"), journal=Journal(text))
+    replies = [event for event in map(json.loads, text.getvalue().splitlines()) if event["event"] == "reply"]
+
+    assert [reply["retrieved"] for reply in replies] == [["D1", "D0"], ["D2", "D0"]]
+
+
+@pytest.mark.parametrize(("name", "value"), [("not a name", 1.0), ("f1", float("nan"))])
+def test_a_measure_has_a_name_and_a_finite_value(name: str, value: float) -> None:
+    def scenario(ltm: Ltm) -> None:
+        ltm.measure(name, value)
+
+    assert isinstance(run_scenario(scenario, ScriptedAgent()).error, ScenarioError)
+
+
+def test_what_is_no_list_of_texts_is_a_fault_of_the_agent() -> None:
+    class Wrong(ScriptedAgent):
+        def retrieved(self) -> list[str]:
+            return "D1"  # type: ignore[return-value]
+
+    error = run_conversation({"cat": told_and_asked}, Wrong("ok")).endings["cat/0"].error
+
+    assert "retrieved() returns a list of texts" in str(error)
