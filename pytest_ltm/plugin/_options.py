@@ -47,6 +47,7 @@ OPTIONS = (
     Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated"),
     Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300"),
     Option("--ltm-retries", "N", "times that a message is sent again after a passing fault", "4", is_int=True),
+    Option("--ltm-worker-tries", "N", "xdist workers that may die at the same place of a conversation", "2", is_int=True),
     Option("--ltm-shard", "I/N", "play the I-th of N shares of the conversations: one run on several machines"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
     Option("--ltm-report", "FILE.html", "write one HTML file about the run, which opens offline"),

@@ -175,7 +175,7 @@ class Report:
             run_id=self._run.folder.name,
             conversations=self._in_order(found),
             folder=self._run.folder.shown(),
-            notices=tuple(notices + self._left_out()),
+            notices=tuple(notices + self._left_out() + self._deaths()),
         )
         return _amendments.apply(result, amendments)
 
@@ -191,6 +191,9 @@ class Report:
         agents = [agent.label for agent in self._run.settings.agents]
         spans = list(self._run.settings.spans)
         return tuple(sorted(found, key=lambda c: (agents.index(c.agent), spans.index(c.span_label), c.trial)))
+
+    def _deaths(self) -> list[str]:
+        return list(getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()))
 
     def _left_out(self) -> list[str]:
         definitions = self._run.settings.definitions

@@ -50,6 +50,8 @@ class Settings:
     """How often a message is sent again after a passing fault of the agent."""
     report: Path | None = None
     """The file that `--ltm-report` names."""
+    worker_tries: int = 2
+    """So many xdist workers may die at the same place of a conversation before it is given up."""
     shard: Shard | None = None
     """Which share of the conversations is played; None: all."""
     judge: str = "none"
@@ -94,6 +96,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         retries=whole(config, "ltm_retries", least=0) or 0,
         ltm_dir=_ltm_dir(config),
         report=_report(config),
+        worker_tries=whole(config, "ltm_worker_tries", least=1) or 2,
         shard=shard(config),
         judge=_judging.spec_of(config),
         judge_votes=_judging.votes_of(config),

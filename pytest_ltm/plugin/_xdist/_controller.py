@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm.plugin._xdist import _wire
+from pytest_ltm.plugin._xdist._ledger import Brief, Ledger
+from pytest_ltm.plugin._xdist._recovery import Recovery
 from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling, failed_collection
 
 GRACE = 3.0
@@ -30,6 +32,12 @@ class Controller:
         self.scheduling: ConversationScheduling | None = None
         self._conversation = _conversation_pattern(run)
         self._expected: dict[str, int] = {}
+        self._ledger = Ledger()
+        self.recovery = Recovery(run, self._ledger)
+        self.notices = self.recovery.notices
+        """Of the run, for its report."""
+        self._away: set[Any] = set()
+        """Workers on other machines."""
         self._stopped = False
         self._failures = 0
 
@@ -67,10 +75,13 @@ class Controller:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
     def _hand_out(self, node: Any, unit: Unit, indices: list[int]) -> None:
-        _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices)
+        _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
 
     def _lost(self, node: Any, unit: Unit) -> bool:
-        return not self._stopped
+        self._run.progress.gone(unit.name)
+        if self._stopped:
+            return False
+        return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
 
     def _differ(self, worker: str, text: str) -> None:
         self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
@@ -80,7 +91,9 @@ class Controller:
     def _heard(self, node: Any, kind: str, **values: Any) -> None:
         listeners: dict[str, Callable[..., None]] = {
             "refused": self._refused,
-            "expected": self._expects,
+            "collected": self._collected,
+            "begun": self._begun,
+            "row": self._row,
             "over": self._over,
             "progress": self._progress,
         }
@@ -89,11 +102,21 @@ class Controller:
     def _refused(self, node: Any, text: str) -> None:
         raise pytest.UsageError(text)
 
-    def _expects(self, node: Any, tokens: dict[str, int]) -> None:
+    def _collected(self, node: Any, tokens: dict[str, int], scenarios: list[str]) -> None:
         self._expected.update(tokens)
+        self._run.scenario_names.update(scenarios)
+
+    def _begun(self, node: Any, unit: str, here: bool, briefs: list[list[Any]]) -> None:
+        if not here:
+            self._away.add(node)
+        self._ledger.begun(unit, [Brief(*brief) for brief in briefs])
+
+    def _row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
+        self._ledger.ended(unit, nodeid, row)
 
     def _over(self, node: Any, unit: str) -> None:
         self._run.progress.gone(unit)
+        self._ledger.over(unit)
         if self.scheduling is not None:
             self.scheduling.over(node, unit)
 
@@ -105,6 +128,7 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Stop the other workers' conversations, too, when -x or --maxfail is reached."""
+        self._ledger.reported(report)
         maxfail = self._run.config.getvalue("maxfail")
         self._failures += report.failed and not hasattr(report, "wasxfail")
         if maxfail and self._failures >= maxfail:
@@ -121,12 +145,14 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """After Ctrl-C let the workers write down what they have, before the report reads it."""
+        """Before the report: after Ctrl-C let the workers write down what they have; miss nothing in silence."""
         dsession = self._dsession
-        if dsession is None or not dsession._active_nodes:
-            return
-        self._stop("interrupted")
-        _wire.until_down(dsession, GRACE)
+        if dsession is not None and dsession._active_nodes:
+            self._stop("interrupted")
+            _wire.until_down(dsession, GRACE)
+        if self.scheduling is not None and not self._stopped:
+            for unit in self.scheduling.unplayed:
+                self.recovery.give_up(unit, "no worker was left to play it")
 
     def _stop(self, why: str) -> None:
         if self._stopped:

@@ -65,6 +65,11 @@ class ConversationScheduling:
         """Whether anything is being played, or still to be."""
         return bool(self._queue) or any(self._playing.values())
 
+    @property
+    def unplayed(self) -> list[Unit]:
+        """What has not been played to its end."""
+        return [*self._queue, *filter(None, self._playing.values())]
+
     # --- what xdist tells
 
     def add_node(self, node: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class UnitQueue:
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Unit]:
+        return iter(self._waiting)
 
     def take(self) -> Unit | None:
         """Take out the unit that is to be played next, if any is left."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._result import to_json
 from pytest_ltm.plugin._expected import conversations, expected_tokens
 from pytest_ltm.plugin._internals import last_teardown, worker_interactor
 from pytest_ltm.plugin._items import LTM_ITEM
+from pytest_ltm.plugin._run import conversation_key
+from pytest_ltm.plugin._state import LANE
 from pytest_ltm.plugin._xdist import _wire
+from pytest_ltm.plugin._xdist._filter import Filter
+from pytest_ltm.plugin._xdist._ledger import Brief
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -24,6 +30,8 @@ class Step:
     """One item that xdist asks this worker for."""
 
     unit: str
+    indices: tuple[int, ...]
+    """Of all items of the unit, with the first of them; else empty."""
     last: bool
     """Of its conversation: after it everything has been reported and written."""
     again: bool
@@ -38,6 +46,10 @@ class Worker:
         self._interactor: Any = None
         self._session: pytest.Session | None = None
         self._steps: deque[Step] = deque()
+        self._filter = Filter()
+        self._items: dict[str, pytest.Item] = {}
+        self._here = run.folder.path.is_dir()
+        """The controller's run folder is on this machine."""
         run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
 
     @pytest.hookimpl(tryfirst=True)
@@ -62,16 +74,21 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
+        self._items = {item.nodeid: item for item in session.items}
         found = conversations(item.stash[LTM_ITEM] for item in session.items)
         spans = self._run.settings.spans
-        self._tell("expected", tokens={name: expected_tokens(known, spans) for name, known in found.items()})
+        tokens = {name: expected_tokens(known, spans) for name, known in found.items()}
+        self._tell("collected", tokens=tokens, scenarios=sorted(self._run.scenario_names))
 
     # --- playing what the controller says
 
-    def _play(self, unit: str, indices: list[int]) -> None:
+    def _play(self, unit: str, indices: list[int], told: dict[str, list[int]]) -> None:
+        self._filter.leave_out(told)
         last = len(indices) - 1
-        self._steps.extend(Step(unit, last=number == last, again=False) for number in range(len(indices)))
-        self._steps.append(Step(unit, last=False, again=True))
+        for number in range(len(indices)):
+            first = () if number else tuple(indices)
+            self._steps.append(Step(unit, first, last=number == last, again=False))
+        self._steps.append(Step(unit, (), last=False, again=True))
         # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
         self._interactor.handle_command(("runtests", {"indices": [*indices, indices[-1]]}))
 
@@ -82,7 +99,10 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Do not run an item again that is only named again; after the very last take everything down."""
-        if not self._steps or not self._steps[0].again:
+        step = self._steps[0]
+        if step.indices:
+            self._announce(step)
+        if not step.again:
             return None
         if nextitem is None:
             report = last_teardown(item)
@@ -90,12 +110,43 @@ class Worker:
                 item.ihook.pytest_runtest_logreport(report=report)
         return True
 
+    def _announce(self, step: Step) -> None:
+        """Tell what is about to be played, so that it can be accounted for whatever happens to this process."""
+        every = self._session.items if self._session is not None else []
+        items = [every[index] for index in step.indices]
+        self._tell("begun", unit=step.unit, here=self._here, briefs=[list(_brief(item)) for item in items])
+
     def _sendevent(self, name: str, **values: Any) -> None:
+        if name == "logstart" and self._steps:
+            self._tell_row(values["nodeid"])
+        if self._filter.is_known(name, values):
+            return
         self._send(name, **values)
         if name == "runtest_protocol_complete" and values["item_index"] == self._interactor.item_index:
             step = self._steps.popleft()
             if step.last:
                 self._tell("over", unit=step.unit)
 
+    def _tell_row(self, nodeid: str) -> None:
+        body = self._items[nodeid].stash.get(LANE, None)
+        if body is not None and body.result is not None:
+            self._tell("row", unit=self._steps[0].unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
+
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)
+
+
+def _brief(item: pytest.Item) -> Brief:
+    known = item.stash[LTM_ITEM]
+    path, line, name = item.location
+    return Brief(
+        nodeid=item.nodeid,
+        folder="~".join(conversation_key(known)),
+        scenario=known.scenario,
+        example=known.place.example,
+        pass_mark=known.marks.pass_mark,
+        skills=known.marks.skill_letters,
+        path=path,
+        line=line or 0,
+        name=name,
+    )
