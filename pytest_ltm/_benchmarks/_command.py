@@ -19,7 +19,7 @@ NAMES = {
     "conversation": "a run of the built-in suite at span SIZE (500,000), as a multiple of one tiktoken pass",
     "scale": "time and peak memory of conversations of SIZE (10,000,000) tokens, a tenth and a hundredth",
     "steps": "the cost of one step with SIZE (1,000) scenarios in progress at once",
-    "gate": "how often the gate's statistics err, from SIZE (1,000) imagined comparisons for each figure",
+    "gate": "how often the gate's statistics err, from SIZE (500) imagined comparisons for each figure",
     "drill": "SIZE (200) runs killed at random points and gone on with: each must equal the undisturbed one",
     "startup": "what the unused plugin costs a pytest run with one test, from SIZE (30) pairs of runs",
 }

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from pytest_ltm._statistics import Pair
 
-SIZE = 1_000
+SIZE = 500
 """Imagined comparisons for each figure."""
 ALPHA = 0.05
 LOST = 0.2
 """The share of replies that infrastructure takes away."""
-DRAWS = 1_000
+DRAWS = 500
 """Fewer than a gate draws: how often it errs does not depend on it."""
 RULES = ("p:0.05", "holm:0.05", "p:0.025, holm:0.025", "mean:5% alone")
 DROPS = (

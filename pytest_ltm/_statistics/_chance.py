@@ -51,22 +51,18 @@ class Chance:
         return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
 
 
-def chance(
-    pairs: Sequence[Pair], kind: UnitKind, rng: random.Random, draws: int, *, imagined: Unit | None = None
-) -> Chance:
-    """Return what chance does to the mean difference of pairs in units of a kind, and of an imagined one more."""
-    units = with_one_more(units_of(pairs, kind), imagined)
-    few = () if kind == "conversation" else units_of(pairs, "conversation")
-    return Chance(
-        flipped=flips(units, rng, draws),
-        moderated=moderated(units, few) if len(few) > 1 else None,
-    )
+def chance(units: Sequence[Unit], few: Sequence[Unit], rng: random.Random, draws: int) -> Chance:
+    """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
+    return Chance(flipped=flips(units, rng, draws), moderated=moderated(units, few) if len(few) > 1 else None)
 
 
-def with_one_more(units: Sequence[Unit], imagined: Unit | None) -> tuple[Unit, ...]:
-    """Return the units and an imagined one, if any, with weights that make 1 again."""
-    if imagined is None:
-        return tuple(units)
+def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[Unit, ...]:
+    """Return the conversations, where smaller units stand in their place; else none."""
+    return () if kind == "conversation" else units_of(pairs, "conversation")
+
+
+def with_one_more(units: Sequence[Unit], imagined: Unit) -> tuple[Unit, ...]:
+    """Return the units and an imagined one, with weights that make 1 again."""
     everything = [*units, imagined]
     whole = fsum(unit.weight for unit in everything)
     return tuple(Unit(unit.gain / whole, unit.weight / whole) for unit in everything)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics._chance import chance
+from pytest_ltm._statistics._chance import chance, few_conversations
 from pytest_ltm._statistics._flips import DRAWS
 from pytest_ltm._statistics._intervals import LEVEL, Interval, holm
 from pytest_ltm._statistics._scatter import moderated, scatter, unseen
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ltm._statistics._pairs import Pair
+    from pytest_ltm._statistics._units import Unit
 
 ALPHA = 0.05
 """The chance of a false alarm that a gate takes, unless another is asked for."""
@@ -97,23 +98,23 @@ def compare(
     from the agent. `kind` chooses otherwise. `rng` defaults to a fixed seed, so that equal runs get equal answers.
     """
     chosen = kind or unit_kind(pairs, level)
-    count = len(units_of(pairs, chosen))
-    reason = _too_little(len(pairs), count, chosen, alpha)
-    found = None if reason else chance(pairs, chosen, rng or random.Random(0), draws)
+    units, few = units_of(pairs, chosen), few_conversations(pairs, chosen)
+    reason = _too_little(len(pairs), len(units), chosen, alpha)
+    found = None if reason else chance(units, few, rng or random.Random(0), draws)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
-        difference=_difference(pairs, differs=bool(better or worse)),
+        difference=_difference(units, differs=bool(better or worse)),
         interval=found.interval(level) if found and (better or worse) else None,
         p=found.p if found else None,
         p_drop=found.p_drop if found else None,
         p_gain=found.p_gain if found else None,
-        detectable=_detectable(pairs, chosen, alpha, power) if found else None,
+        detectable=_detectable(units, few, alpha, power) if found else None,
         pairs=len(pairs),
         better=better,
         worse=worse,
         kind=chosen,
-        units=count,
+        units=len(units),
         conversations=len({(pair.span_label, pair.trial) for pair in pairs}),
         level=level,
         alpha=alpha,
@@ -195,15 +196,13 @@ def minimum_detectable_effect(
 _NOISE = 1 - FULL_MARKS
 
 
-def _difference(pairs: Sequence[Pair], *, differs: bool) -> float | None:
-    if not pairs:
+def _difference(units: Sequence[Unit], *, differs: bool) -> float | None:
+    if not units:
         return None
-    return fsum(unit.gain for unit in units_of(pairs, "conversation")) if differs else 0.0
+    return fsum(unit.gain for unit in units) if differs else 0.0
 
 
-def _detectable(pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float) -> float | None:
-    units = units_of(pairs, kind)
-    few = () if kind == "conversation" else units_of(pairs, "conversation")
+def _detectable(units: Sequence[Unit], few: Sequence[Unit], alpha: float, power: float) -> float | None:
     found = [scatter(units), *([moderated(units, few)] if len(few) > 1 else [])]
     if all(each.error < _NOISE for each in found):
         found = [unseen(units, alpha)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
+from operator import truediv
 from typing import TYPE_CHECKING
 
 from pytest_ltm._statistics._intervals import Interval
@@ -30,32 +31,15 @@ _NOISE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The sums over the flipped units, one for each assignment of signs but the one found."""
+    """What all assignments of signs say, or a sample of them; the one found is one of them."""
 
-    sums: tuple[float, ...]
-    """Of their gains."""
+    assignments: int
+    p_drop: float
+    """How often exchangeable runs lose at least as much (one-sided)."""
+    p_gain: float
+    """How often exchangeable runs gain at least as much (one-sided)."""
     means: tuple[float, ...]
-    """Of their gains, as a mean: what the flipped units alone say of the difference. Sorted."""
-
-    @property
-    def assignments(self) -> int:
-        """How many there are, the one found included."""
-        return len(self.sums) + 1
-
-    @property
-    def p_drop(self) -> float:
-        """How often exchangeable runs lose at least as much (one-sided)."""
-        return (1 + sum(each >= -_NOISE for each in self.sums)) / self.assignments
-
-    @property
-    def p_gain(self) -> float:
-        """How often exchangeable runs gain at least as much (one-sided)."""
-        return (1 + sum(each <= _NOISE for each in self.sums)) / self.assignments
-
-    @property
-    def p(self) -> float:
-        """How often exchangeable runs differ at least as much, either way."""
-        return min(1.0, 2 * min(self.p_drop, self.p_gain))
+    """For each assignment but the one found what the flipped units alone say of the difference, sorted."""
 
     def interval(self, level: float) -> Interval | None:
         """Return the differences that the two-sided test at 1 - level would not reject; None if it rejects none.
@@ -68,37 +52,46 @@ class Flips:
 
 
 def flips(units: Sequence[Unit], rng: random.Random, draws: int = DRAWS) -> Flips:
-    """Return the sums of all assignments of signs, or of a sample: each draw and its opposite, and no flip.
+    """Return what all assignments of signs say, or a sample: each draw and its opposite, and no flip.
 
-    With a sample the test is still exact (Hemerik and Goeman, 2018): chance decides only which of the
-    assignments the one found is ranked among.
+    An assignment loses at least as much as was found if the units that it flips gained nothing together. With a
+    sample the test is still exact (Hemerik and Goeman, 2018): chance decides only which of the assignments the one
+    found is ranked among.
     """
-    chunks = [_subsets(units[i : i + _CHUNK]) for i in range(0, len(units), _CHUNK)]
-    everything = fsum(unit.gain for unit in units)
-    count = len(units)
-    whole = (1 << count) - 1
-    if count <= EXACT:
-        found = [_sum(chunks, mask) for mask in range(1, whole + 1)]
+    gains = [unit.gain for unit in units]
+    weights = [unit.weight for unit in units]
+    if len(units) <= EXACT:
+        flipped, heavy = _subsets(gains)[1:], _subsets(weights)[1:]
     else:
-        drawn = [_sum(chunks, mask) for mask in (rng.getrandbits(count) for _ in range(draws))]
-        drawn = [each for each in drawn if 0 < each[1] < 1 - _NOISE]
-        found = [*drawn, *((everything - gain, 1 - weight) for gain, weight in drawn), (everything, 1.0)]
-    return Flips(tuple(gain for gain, _ in found), tuple(sorted(gain / weight for gain, weight in found)))
+        masks = [rng.randbytes(draws) for _ in range(0, len(units), _CHUNK)]
+        flipped, heavy = _with_opposites(_drawn(gains, masks), _drawn(weights, masks))
+    assignments = len(flipped) + 1
+    return Flips(
+        assignments=assignments,
+        p_drop=(1 + sum(map((-_NOISE).__le__, flipped))) / assignments,
+        p_gain=(1 + sum(map(_NOISE.__ge__, flipped))) / assignments,
+        means=tuple(sorted(map(truediv, flipped, heavy))),
+    )
 
 
-def _sum(chunks: Sequence[Sequence[tuple[float, float]]], mask: int) -> tuple[float, float]:
-    gain = weight = 0.0
-    for chunk in chunks:
-        more, heavier = chunk[mask & (len(chunk) - 1)]
-        gain += more
-        weight += heavier
-        mask >>= _CHUNK
-    return gain, weight
+def _drawn(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
+    """Return for each draw the sum over the units that its bits choose, and last the sum over all."""
+    tables = [_subsets(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)]
+    columns = [[table[byte & (len(table) - 1)] for byte in mask] for table, mask in zip(tables, masks, strict=True)]
+    return [*map(sum, zip(*columns, strict=True)), fsum(values)]
 
 
-def _subsets(units: Sequence[Unit]) -> list[tuple[float, float]]:
-    """Return gain and weight of every subset; bit i of its place says whether unit i is in."""
-    sums = [(0.0, 0.0)]
-    for unit in units:
-        sums += [(gain + unit.gain, weight + unit.weight) for gain, weight in sums]
+def _with_opposites(gains: Sequence[float], weights: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the sums of all draws, of the units that each leaves out, and of all units; no draw is empty or all."""
+    gain, whole = gains[-1], weights[-1]
+    drawn = [each for each in zip(gains, weights, strict=True) if _NOISE < each[1] < whole - _NOISE]
+    found = [*drawn, *((gain - more, whole - heavy) for more, heavy in drawn), (gain, whole)]
+    return [more for more, _ in found], [heavy for _, heavy in found]
+
+
+def _subsets(values: Sequence[float]) -> list[float]:
+    """Return the sum of every subset; bit i of its place says whether value i is in."""
+    sums = [0.0]
+    for value in values:
+        sums += [each + value for each in sums]
     return sums

@@ -58,13 +58,16 @@ class Scatter:
 def scatter(units: Sequence[Unit]) -> Scatter:
     """Return the standard error of the mean over independent units, two at least.
 
-    sqrt(n / (n - 1) · sum of (gain - weight · mean)²) with n - 1 degrees of freedom: the cluster-robust error of a
-    mean (Liang and Zeger, 1986).
+    sqrt(n / (n - 1) · sum of (gain - weight · mean)²): the cluster-robust error of a mean (Liang and Zeger, 1986).
+    It has n - 1 degrees of freedom, fewer where a few units make most of it: 2n / (kurtosis - 1), from the variance
+    of a variance.
     """
     difference = fsum(unit.gain for unit in units)
-    squares = fsum((unit.gain - unit.weight * difference) ** 2 for unit in units)
-    count = len(units)
-    return Scatter(difference=difference, error=sqrt(squares * count / (count - 1)), degrees=count - 1)
+    squares = [(unit.gain - unit.weight * difference) ** 2 for unit in units]
+    count, whole = len(units), fsum(squares)
+    peaked = count * fsum(each**2 for each in squares) / whole**2 - 1 if whole > _NOISE**2 else 0.0
+    degrees = min(count - 1, max(1, round(2 * count / peaked))) if peaked > _NOISE else count - 1
+    return Scatter(difference=difference, error=sqrt(whole * count / (count - 1)), degrees=degrees)
 
 
 def moderated(cells: Sequence[Unit], conversations: Sequence[Unit]) -> Scatter:
@@ -75,9 +78,9 @@ def moderated(cells: Sequence[Unit], conversations: Sequence[Unit]) -> Scatter:
     (PRIOR · v + (T - 1) · V) / (PRIOR + T - 1), with PRIOR + T - 1 degrees (the moderated t of Smyth, 2004).
     `benchmark gate` shows what a prior of 1 gives: nearly the nominal level where whole conversations go wrong.
     """
-    within, between = scatter(cells), scatter(conversations)
-    degrees = PRIOR + between.degrees
-    variance = (PRIOR * within.error**2 + between.degrees * between.error**2) / degrees
+    within, between, few = scatter(cells), scatter(conversations), len(conversations) - 1
+    degrees = PRIOR + few
+    variance = (PRIOR * within.error**2 + few * between.error**2) / degrees
     return Scatter(difference=within.difference, error=sqrt(variance), degrees=degrees)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics._chance import chance
+from pytest_ltm._statistics._chance import chance, few_conversations, with_one_more
 from pytest_ltm._statistics._flips import DRAWS
 from pytest_ltm._statistics._intervals import LEVEL, Interval
 from pytest_ltm._statistics._pairs import ScoredRow, paired
 from pytest_ltm._statistics._totals import FULL_MARKS, accuracy
-from pytest_ltm._statistics._units import Unit, enough, members, unit_kind
+from pytest_ltm._statistics._units import Unit, enough, members, unit_kind, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,8 +136,11 @@ def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Rando
         return None
     weight = 1 / len(members(margins, "scenario"))
     owed = _mean_over_scenarios(margins, [pair.before for pair in margins])
-    worst = chance(margins, kind, rng, DRAWS, imagined=Unit(-weight * owed, weight)).interval(level)
-    best = chance(margins, kind, rng, DRAWS, imagined=Unit(weight * (1 - owed), weight)).interval(level)
+    units, few = units_of(margins, kind), few_conversations(margins, kind)
+    worst, best = (
+        chance(with_one_more(units, Unit(weight * gain, weight)), few, rng, DRAWS).interval(level)
+        for gain in (-owed, 1 - owed)
+    )
     return Interval(worst.low, best.high) if worst and best else None
 
 
