@@ -66,8 +66,10 @@ def raising(error: BaseException) -> Callable[[], Any]:
 def in_c() -> str:
     """Wait as code in C does that never looks at signals: longer than the limit."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
-    threading.Event().wait(0.15)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    try:
+        threading.Event().wait(0.15)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     return "too late"
 
 
