@@ -10,7 +10,7 @@ from pytest_ltm._errors import AgentError, told
 from pytest_ltm.agents._protocols import POWERS, Stateless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 def powers(agent: object) -> frozenset[str]:
@@ -23,6 +23,28 @@ def powers(agent: object) -> frozenset[str]:
         return frozenset(name for name, power in POWERS.items() if _keeps(agent, power))
     except Exception as error:
         raise AgentError(f"the powers of {type(agent).__name__} cannot be read: {told(error)}") from error
+
+
+def near_misses(agent: object, wanted: Iterable[str]) -> list[str]:
+    """Return a sentence for each wanted power that the agent seems to mean to have and has not."""
+    lacking = sorted(set(wanted) - powers(agent))
+    found = {name: _reasons(agent, POWERS[name]) for name in lacking}
+    return [f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in found.items() if reasons]
+
+
+def _reasons(agent: object, power: type) -> list[str]:
+    """Return what is wrong with the members that there are; nothing if there is none of them."""
+    if power is Stateless:
+        value = getattr(agent, "stateless", None)
+        return [] if value is None else [f"stateless is {value!r}, not True"]
+    methods = _methods(power)
+    there = [name for name, _ in methods if hasattr(agent, name)]
+    wrong = [
+        f"its {name}() cannot be called with {count or 'no'} argument{'s' * (count != 1)}"
+        for name, count in methods
+        if name in there and not takes(getattr(agent, name), count)
+    ]
+    return there and wrong + [f"it has no {name}()" for name, _ in methods if name not in there]
 
 
 def takes(function: object, arguments: int) -> bool:

@@ -15,6 +15,7 @@ from pytest_ltm._plan import body_rng
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
+from pytest_ltm.agents._powers import near_misses
 from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
@@ -206,12 +207,18 @@ class PlayedConversation:
         text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
         return result, text
 
+    def _near_misses(self) -> list[str]:
+        """Return what the agent lacks of the powers that scenarios asked for in vain, where it has part of them."""
+        wanted = {power for example in self.plan.examples for power in example.requires}
+        if self.conversation.gone or wanted <= self.conversation.channel.powers:
+            return []
+        return near_misses(self._opened.seat.agent, wanted)
+
     def _result(self, reason: str) -> ConversationResult:
         transcript, channel = self.conversation.channel.transcript, self.conversation.channel
         filler = sum(e.message_tokens + e.reply_tokens for e in transcript if e.kind == "filler")
         said = sum(e.reply_tokens for e in transcript if not e.told)
-        wanted = {power for example in self.plan.examples for power in example.requires}
-        notices = [*self.conversation.notices, *near_misses(self._agent, wanted)]
+        notices = [*self.conversation.notices, *self._near_misses()]
         if channel.silences:
             notices.append("the agent gave empty replies: valid, and worth what they are worth")
         ended: Any = "complete" if reason == "complete" else "interrupted"

@@ -13,6 +13,7 @@ import pytest
 from pytest_ltm._errors import AgentError
 from pytest_ltm.agents import POWERS, Echo, Silent
 from pytest_ltm.agents._adapt import powers, source
+from pytest_ltm.agents._powers import near_misses
 
 
 class Parrot:
@@ -398,3 +399,32 @@ def test_an_instance_with_slots_serves_one_conversation_too() -> None:
 
 def test_a_class_built_in_c_is_made_and_then_refused() -> None:
     assert "cannot reply" in refused(dict)
+
+
+# --- members that are nearly a power
+
+
+class Nearly(Parrot):
+    stateless = False
+
+    def save(self, path: str) -> None: ...
+
+    def accept(self, message: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("power", "says"),
+    [
+        ("Stateless", "the agent is not Stateless: stateless is False, not True"),
+        ("Checkpointable", "its save() cannot be called with no arguments, it has no load()"),
+        ("AcceptsHistory", "its accept() cannot be called with 2 arguments"),
+    ],
+)
+def test_a_power_that_is_nearly_kept_is_told_with_what_it_lacks(power: str, says: str) -> None:
+    [sentence] = near_misses(Nearly(), [power])
+    assert says in sentence
+
+
+def test_a_power_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> None:
+    assert near_misses(Nearly(), ["Resettable", "LimitsMessages", "TimeAware"]) == []
+    assert near_misses(Tidy(), ["Resettable"]) == []
