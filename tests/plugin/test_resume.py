@@ -1,0 +1,289 @@
+"""A run that was interrupted is gone on with, and comes out as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Project
+
+BOTS = """
+import os, pathlib
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+class Bot:
+    # Its replies depend on all that it has heard; `stop` says at which message it does what.
+
+    def __init__(self):
+        note("made")
+        self.heard = []
+
+    def reply(self, message):
+        note(message)
+        stop = HERE / "stop.txt"
+        if stop.exists():
+            number, what = stop.read_text().split()
+            if len(self.heard) + 1 == int(number):
+                {"exit": lambda: pytest.exit("stopped"), "raise": lambda: 1 / 0}[what]()
+        self.remember(message, reply := f"{len(self.heard)} {sum(map(len, self.heard))} {message[-20:]}")
+        return reply
+
+    def remember(self, message, reply):
+        self.heard.append(message + reply)
+
+def note(text):
+    with open(HERE / "heard.txt", "a", encoding="utf-8") as file:
+        file.write(repr(text) + "\\n")
+
+class Saved(Bot):
+    def save(self):
+        return "\\0".join(self.heard).encode()
+    def load(self, state):
+        self.heard = state.decode().split("\\0")
+
+class Told(Bot):
+    def accept(self, message, reply):
+        self.remember(message, reply)
+
+class Stateless(Bot):
+    stateless = True
+    def remember(self, message, reply):
+        pass
+"""
+SCENARIOS = """
+def test_cat(ltm):
+    ltm.say("My cat is called Kelvin.")
+    ltm.wait(span=0.5)
+    ltm.check("cat", "cat" in ltm.ask("What is my cat called?"))
+    ltm.check("false", False)
+
+def test_dog(ltm):
+    ltm.say("My dog is called Ohm.")
+    ltm.wait(span=0.9, time="1h")
+    assert "dog" in ltm.ask("What is my dog called?")
+
+def test_bird(ltm):
+    ltm.say("My bird is called Volt.")
+    ltm.watch(lambda since: None, replies=2)
+"""
+RUN = ("--ltm-suite=none", "--ltm-span=600", "--ltm-seed=5")
+
+
+@pytest.fixture
+def pets(project: Project) -> Project:
+    project.file(BOTS, "bots.py")
+    project.file(SCENARIOS)
+    return project
+
+
+def run_folder(project: Project) -> Path:
+    return project.path / ".ltm" / "runs" / (project.path / ".ltm" / "latest").read_text().strip()
+
+
+def left(project: Project) -> dict[str, str]:
+    """Return what must be equal, by file."""
+    names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
+    folder = run_folder(project)
+    return {str(p.relative_to(folder)): p.read_text("utf-8") for name in names for p in folder.glob(name)}
+
+
+def heard(project: Project) -> list[str]:
+    path = project.path / "heard.txt"
+    return path.read_text("utf-8").splitlines() if path.exists() else []
+
+
+def stop(project: Project, at: int, how: str = "exit") -> None:
+    (project.path / "stop.txt").write_text(f"{at} {how}")
+
+
+def go_on(project: Project) -> None:
+    (project.path / "stop.txt").unlink()
+    (project.path / "heard.txt").unlink()
+
+
+def undisturbed(project: Project, agent: str, *args: str) -> dict[str, str]:
+    project.pytest(f"--ltm-agent={agent}", *RUN, *args)
+    files = left(project)
+    shutil.rmtree(project.path / ".ltm")
+    (project.path / "heard.txt").unlink()
+    return files
+
+
+@pytest.mark.parametrize(("kind", "at"), [("Saved", 1), ("Saved", 4), ("Told", 3), ("Stateless", 1)])
+def test_a_resumed_run_equals_an_undisturbed_one(pets: Project, kind: str, at: int) -> None:
+    expected = undisturbed(pets, f"bots:{kind}")
+    stop(pets, at)
+    pets.pytest(f"--ltm-agent=bots:{kind}", *RUN)
+    first = heard(pets)
+    assert left(pets) != expected
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
+    assert left(pets) == expected
+    sent = [message for message in heard(pets) if message != "'made'"]
+    assert sent[0] == first[-1]  # the one that was on its way
+    assert not set(sent[1:]) & set(first)
+
+
+def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
+    stop(pets, 7)
+    result = pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    name = run_folder(pets).name
+    result.stdout.fnmatch_lines(["ended early: * of 3 examples are done, * tokens were said", f"go on with: *={name}"])
+
+
+def test_a_finished_run_is_only_reported(pets: Project) -> None:
+    first = pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    files, timings = left(pets), next(run_folder(pets).glob("*/timings.jsonl")).read_text()
+    (pets.path / "heard.txt").unlink()
+    again = pets.pytest("--ltm-resume=latest")
+    assert again.parseoutcomes() == first.parseoutcomes()
+    assert left(pets) == files
+    assert next(run_folder(pets).glob("*/timings.jsonl")).read_text() == timings
+    assert heard(pets) == []  # not even made
+
+
+def test_an_agent_that_cannot_be_put_back_is_refused_and_nothing_is_touched(pets: Project) -> None:
+    stop(pets, 3)
+    result = pets.pytest("--ltm-agent=bots:Bot", *RUN)
+    result.stdout.fnmatch_lines(["it cannot be resumed:", "*neither Checkpointable*nor AcceptsHistory*nor Stateless*"])
+    files = left(pets)
+    go_on(pets)
+    refused = pets.pytest("--ltm-resume=latest")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*cannot be resumed:", "*bots_Bot~600~0: the agent cannot be put back*"])
+    assert left(pets) == files
+    assert heard(pets) == []
+
+
+def test_an_agent_that_has_heard_nothing_may_begin_again(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Bot", "--ltm-trials=2", "-k", "cat or dog")
+    stop(pets, 1)
+    pets.pytest("--ltm-agent=bots:Bot", *RUN, "--ltm-trials=2", "-k", "cat or dog")
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest").assert_outcomes(failed=2, passed=2, deselected=2)
+    assert left(pets) == expected
+
+
+def test_options_selection_and_paths_are_those_of_then(pets: Project) -> None:
+    pets.file("def test_other(ltm):\n    ltm.say('a')\n    ltm.ask('b')\n", "other/test_other.py")
+    pets.file("raise RuntimeError\n", "test_broken.py")
+    args = (*RUN, "--ltm-trials=2", "-k", "not bird", "-m", "ltm", "test_it.py", "other")
+    expected = undisturbed(pets, "bots:Saved", *args)
+    stop(pets, 5)
+    pets.pytest("--ltm-agent=bots:Saved", *args)
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest")
+    assert left(pets) == expected
+
+
+def test_after_x_the_rest_is_played(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Saved")
+    pets.pytest("--ltm-agent=bots:Saved", *RUN, "-x").assert_outcomes(failed=1, skipped=1)
+    pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
+    assert left(pets) == expected
+
+
+def test_an_outage_of_the_agent_is_gone_on_from(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Saved")
+    pets.file(BOTS.replace("== int(number)", ">= int(number)"), "bots.py")
+    stop(pets, 4, "raise")
+    gone = pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    assert gone.ret == 75
+    assert "agent is gone" in next(iter(left(pets).values()))
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
+    assert left(pets) == expected
+    timings = next(run_folder(pets).glob("*/timings.jsonl")).read_text().splitlines()
+    cut = next(event["cut"] for event in map(json.loads, timings) if event["event"] == "resumed")
+    assert cut.count('"event":"fault"') == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--ltm-seed=6",), "seed was 5 and is 6."),
+        (("--ltm-agent=bots:Told",), "agents was *bots:Saved* and is *bots:Told*"),
+        (("--ltm-span=700",), "spans was *600* and is *700*"),
+        (("-k", "cat"), "bots_Saved~600~0: *dog/0 is only*"),
+    ],
+)
+def test_other_options_are_refused_and_listed(pets: Project, args: tuple[str, ...], says: str) -> None:
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    files = left(pets)
+    go_on(pets)
+    refused = pets.pytest("--ltm-resume=latest", *args)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines([f"*{says}"])
+    assert left(pets) == files
+    assert "bots_Saved at" not in refused.stdout.str()
+
+
+def test_the_same_options_may_be_repeated(pets: Project) -> None:
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest", "--ltm-agent=bots:Saved", *RUN).assert_outcomes(failed=1, passed=1, skipped=1)
+
+
+def test_a_scenario_that_was_edited_is_refused(pets: Project) -> None:
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    go_on(pets)
+    pets.file(SCENARIOS.replace("Kelvin", "Celsius"))
+    refused = pets.pytest("--ltm-resume=latest")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*cat/0 has another version: 'source:* recorded and 'source:* now*"])
+    assert heard(pets) in ([], ["'made'"])
+
+
+def test_another_configuration_of_the_agent_is_refused_before_it_is_asked(pets: Project) -> None:
+    configured = (
+        BOTS + "    def configuration(self):\n        return {'model': 'MODEL', 'api_key': 'never-to-be-seen'}\n"
+    )
+    configured = configured.replace("class Stateless(Bot):\n    stateless = True", "class Tuned(Saved):")
+    configured = configured.replace("    def remember(self, message, reply):\n        pass\n", "")
+    pets.file(configured.replace("MODEL", "small"), "bots.py")
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Tuned", *RUN)
+    go_on(pets)
+    pets.file(configured.replace("MODEL", "large"), "bots.py")
+    refused = pets.pytest("--ltm-resume=latest")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*configuration, model: was 'small' and is 'large'*"])
+    assert heard(pets) == ["'made'"]
+    assert "never-to-be-seen" not in refused.stderr.str() + "".join(left(pets).values())
+
+
+def test_a_run_that_is_not_there_is_named_with_those_that_are(pets: Project) -> None:
+    nothing = pets.pytest("--ltm-resume=latest")
+    assert nothing.ret == pytest.ExitCode.USAGE_ERROR
+    nothing.stderr.fnmatch_lines(["*--ltm-resume: there is no latest run in *"])
+    pets.pytest("--ltm-agent=echo", *RUN)
+    name = run_folder(pets).name
+    wrong = pets.pytest(f"--ltm-resume={name[:-1]}x")
+    wrong.stderr.fnmatch_lines([f"*there is no run *Did you mean '{name}'?*Runs: latest, {name}"])
+
+
+@pytest.mark.parametrize("by", ["id", "path"])
+def test_a_run_is_named_by_its_id_or_its_folder(pets: Project, by: str) -> None:
+    pets.pytest("--ltm-agent=echo", *RUN, *(["--ltm-dir=elsewhere"] if by == "path" else []))
+    said = run_folder(pets).name if by == "id" else str(next((pets.path / "elsewhere" / "runs").iterdir()))
+    assert pets.pytest(f"--ltm-resume={said}").ret == pytest.ExitCode.TESTS_FAILED
+    assert (pets.path / ".ltm").exists() == (by == "id")
+
+
+def test_a_run_is_gone_on_with_where_it_was_started(pets: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    pets.pytest("--ltm-agent=echo", *RUN, "--rootdir=.")
+    (pets.path / "sub").mkdir()
+    monkeypatch.chdir(pets.path / "sub")
+    refused = pets.pytest("--ltm-resume=latest", "--rootdir=..")
+    refused.stderr.fnmatch_lines(["*was started in *Start it there: cd *"])
