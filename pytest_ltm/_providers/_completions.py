@@ -14,6 +14,7 @@ from pytest_ltm._providers import _limiter
 from pytest_ltm._providers._known import ENDPOINTS
 from pytest_ltm._providers._limiter import Limiter, Turn
 from pytest_ltm._providers._refusals import not_taken, too_long
+from pytest_ltm._secrets import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,6 +67,7 @@ class Answer:
     """What the model said."""
 
     text: str
+    """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
     used: Used | None
     """None if the server does not say."""
 
@@ -259,7 +261,7 @@ def _answer(response: Any, model: Model) -> Answer:
         raise AgentFault(_SILENT[reason].format(model=model.name))
     if not isinstance(text, str):
         raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
-    return Answer(text, _used(getattr(response, "usage", None)))
+    return Answer(redacted(text), _used(getattr(response, "usage", None)))
 
 
 _SILENT = {

@@ -23,6 +23,7 @@ from pytest_ltm._providers._limiter import Limiter, Unshared
 from pytest_ltm._providers._places import Ticket
 from pytest_ltm._shared import Shared
 from pytest_ltm.agents._adapters import ADAPTERS
+from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -332,3 +333,25 @@ def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path
     agent.close()
     assert len(chat_server.requests) > 1
     assert set(places) == {1}
+
+
+@pytest.mark.skipif(not hasattr(signal, "getitimer"), reason="no timers to keep a limit with")
+def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, limits = [1000.0], []
+
+    def pause(seconds: float) -> None:
+        limits.append(signal.getitimer(signal.ITIMER_REAL)[0])
+        now.append(now.pop() + seconds)
+
+    monkeypatch.setattr(_limiter, "stopwatch", lambda: now[0])
+    monkeypatch.setattr(_limiter, "sleep", pause)
+    speaker = Speaker(ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(), timeout=50.0)
+    chat_server.next(refuses(429, retry_after=100))
+    with pytest.raises(AgentFault, match="answered 429: Slow down"):
+        speaker.ask("a")
+    assert speaker.ask("b").text == "Understood."
+    assert limits == [0.0]
+    assert now[0] >= 1100
+    speaker.close()
