@@ -14,6 +14,7 @@ from pytest_ltm._plan import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
 _SHORT = 80
 """Values whose JSON is longer are kept as a digest."""
@@ -147,19 +148,33 @@ def _difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequa
     sentences = [_setting_sentence(name, *values) for name, values in settings.items()]
     sentences += [f"only there: {_listed(removed)}"] * bool(removed)
     sentences += [f"only in this run: {_listed(added)}"] * bool(added)
-    sentences += _changed_sentences(changed, theirs, ours)
+    # another seed makes other definitions: that goes without saying
+    silent = {"definition"} if "seed" in settings else set()
+    sentences += _changed_sentences(changed, theirs, ours, silent)
     if not sentences:
         sentences = ["what differs cannot be told: one of the plans was not kept, or another version wrote it"]
     return Unequal(
         places=(now[0].place,),
         sentences=tuple(sentences),
-        options=tuple(f"{_OPTIONS[name]}={settings[name][0]}" for name in settings if name in _OPTIONS),
+        options=(
+            *(f"{_OPTIONS[name]}={settings[name][0]}" for name in settings if name in _OPTIONS),
+            *_count(theirs, ours),
+        ),
         added=_wholes(added, both),
         removed=_wholes(removed, both),
         changed=tuple(changed),
         same=0 if settings else len(both) - len(changed),
         of=len(ours),
     )
+
+
+def _count(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
+    """Return the option that gives every scenario as many examples as there, if all have the same number there."""
+    there = Counter(key.rpartition("/")[0] for key in theirs)
+    here = Counter(key.rpartition("/")[0] for key in ours)
+    differ = any(there[name] != here[name] for name in there.keys() & here.keys())
+    numbers = set(there.values())
+    return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
 
 
 def _settings(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> dict[str, tuple[object, object]]:
@@ -174,14 +189,17 @@ def _setting_sentence(name: str, there: object, here: object) -> str:
 
 
 def _changed_sentences(
-    changed: Iterable[str], theirs: Mapping[str, Mapping[str, object]], ours: Mapping[str, Mapping[str, object]]
+    changed: Iterable[str],
+    theirs: Mapping[str, Mapping[str, object]],
+    ours: Mapping[str, Mapping[str, object]],
+    silent: AbstractSet[str],
 ) -> list[str]:
     """Return a sentence for each thing that is another in some examples."""
     found: dict[str, list[str]] = {}
     for key in changed:
         for name in dict.fromkeys([*theirs[key], *ours[key]]):
             there, here = theirs[key].get(name), ours[key].get(name)
-            if there != here:
+            if there != here and name not in silent:
                 what = f"another {name.replace('_', ' ')}"
                 if name != "definition":
                     what += f" ({shown(there)} there, {shown(here)} here)"

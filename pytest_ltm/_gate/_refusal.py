@@ -44,7 +44,7 @@ def _cures(unequal: Unequal, before: str, ways: Ways) -> list[str]:
     deselected = [f"--deselect={ways.nodes[name]}" for name in unequal.added if name in ways.nodes]
     if ways.settings and deselected and not unequal.removed and not unequal.changed:
         cures.append(f"for the same plan: {' '.join(deselected)}")
-    if ways.settings and unequal.removed and not unequal.added:
+    if ways.settings and unequal.removed and not unequal.added and not unequal.options:
         cures.append("for the same plan: leave out what selects fewer scenarios (-k, -m, paths, --lf)")
     if unequal.same:
         cures.append(
