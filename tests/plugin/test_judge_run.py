@@ -6,9 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chat_server import fails, refuses, says
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chat_server import ChatServer
 
 JUDGES = """
 from pytest_ltm import Reply
@@ -249,3 +252,39 @@ def test_a_run_that_is_resumed_asks_about_nothing_twice(project: pytest.Pytester
     project.runpytest_subprocess("-p", "no:randomly", "--ltm-resume=latest").assert_outcomes(failed=1)
     assert asked(project) == ["statement 0", "statement 1"] * 2
     assert [row["judge_calls"] for row in rows(project)] == [4]
+
+
+def test_a_model_behind_http_judges_a_run_once_and_its_key_is_nowhere(
+    project: pytest.Pytester, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-planted-and-not-to-be-seen"
+    monkeypatch.setenv("JUDGE_API_KEY", key)
+    chat_server.key = key
+    chat_server.next(refuses(429, retry_after=0))
+    chat_server.default = says(f'{{"thoughts": "My key is {key}.", "grade": "yes"}}')
+    spec = f"--ltm-judge=openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY"
+    first = run(project, spec, "test_hobby.py", "-v", "--ltm-report=page.html")
+    first.assert_outcomes(passed=1)
+    assert len(chat_server.requests) == 3
+    [row] = rows(project)
+    assert row["judge_calls"] == 2
+    assert row["judge_tokens"] > 200
+    second = run(project, spec, "test_hobby.py")
+    second.assert_outcomes(passed=1)
+    assert len(chat_server.requests) == 3
+    second.stdout.fnmatch_lines(["judge: 2 calls, * tokens; 2 of them remembered from before"])
+    written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert not any(key.encode() in path.read_bytes() for path in written)
+    assert key not in first.stdout.str() + second.stdout.str()
+
+
+def test_a_model_that_is_gone_makes_the_run_unmeasurable(
+    project: pytest.Pytester, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_API_KEY", "sk-planted-and-not-to-be-seen")
+    chat_server.default = fails(500)
+    spec = f"--ltm-judge=openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY"
+    result = run(project, spec, "--ltm-retries=0", "test_hobby.py", "-rs")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 75
+    result.stdout.fnmatch_lines(["*unscored: the judge failed: *500*"])
