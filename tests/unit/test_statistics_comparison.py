@@ -1,0 +1,295 @@
+"""Two runs side by side: what is paired, what chance explains, and what cannot be told."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._benchmarks._worlds import WORLDS, Drop, pairs
+from pytest_ltm._statistics import (
+    Pair,
+    ScoredRow,
+    compare,
+    compare_groups,
+    compare_scenarios,
+    minimum_detectable_effect,
+    paired,
+    paired_bootstrap,
+    passes,
+    sign_flip,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ALIKE = WORLDS[1]
+
+
+def row(scenario: str, score: float | None, *, example: int = 0, trial: int = 0, mark: float = 1.0) -> ScoredRow:
+    return ScoredRow(
+        scenario=scenario, example=str(example), span_label="2k", trial=str(trial), score=score, pass_mark=mark
+    )
+
+
+def run(score: Callable[[int, int, int], float | None], scenarios: int = 11, trials: int = 1) -> list[ScoredRow]:
+    return [
+        row(f"s{s}", score(s, e, t), example=e, trial=t)
+        for s, e, t in product(range(scenarios), range(3), range(trials))
+    ]
+
+
+def both(
+    before: Callable[[int, int, int], float | None], after: Callable[[int, int, int], float | None],
+    scenarios: int = 11, trials: int = 1,
+) -> Sequence[Pair]:  # fmt: skip
+    return paired(run(before, scenarios, trials), run(after, scenarios, trials)).pairs
+
+
+def full(_s: int, _e: int, _t: int) -> float:
+    return 1.0
+
+
+def nothing(_s: int, _e: int, _t: int) -> float:
+    return 0.0
+
+
+def test_a_run_compared_with_itself_is_exactly_equal() -> None:
+    rows = run(lambda s, e, t: (s * 7 + e * 3 + t) % 10 / 10, trials=3)
+    found = compare(paired(rows, rows).pairs)
+
+    assert found.difference == 0.0
+    assert (found.p, found.p_drop, found.p_gain) == (1.0, 1.0, 1.0)
+    assert found.identical
+    assert found.can_tell
+    assert not found.dropped
+    assert found.interval is None
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3, 8, 10])
+def test_a_collapse_is_seen_with_any_number_of_trials(trials: int) -> None:
+    found = compare(both(full, nothing, trials=trials))
+
+    assert found.difference == pytest.approx(-1)
+    assert found.dropped
+    assert found.worse == found.pairs == 33 * trials
+
+
+def test_all_signs_alike_have_the_chance_of_heads_every_time() -> None:
+    found = compare(both(full, nothing))
+
+    assert found.p_drop == 1 / 2**11
+    assert found.p == 2 / 2**11
+    assert found.p_gain == 1.0
+
+
+def test_examples_of_a_scenario_in_one_conversation_are_one_unit() -> None:
+    found = compare(both(full, nothing, scenarios=5))
+
+    assert (found.kind, found.units, found.pairs) == ("scenario", 5, 15)
+    assert found.p_drop == 1 / 2**5
+
+
+def test_enough_conversations_are_the_units() -> None:
+    assert compare(both(full, nothing, trials=7)).kind == "scenario"
+    found = compare(both(full, nothing, trials=8))
+    assert (found.kind, found.units) == ("conversation", 8)
+
+
+def test_a_conversation_that_went_wrong_as_a_whole_is_not_taken_for_many_scenarios() -> None:
+    def once(_s: int, _e: int, t: int) -> float:
+        return 0.0 if t == 0 else 1.0
+
+    assert compare(both(full, once, trials=1)).dropped
+    assert not compare(both(full, once, trials=3)).dropped
+    assert not compare(both(full, once, trials=10)).dropped
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "trials", "reason"),
+    [
+        (0, 0, "no example has a score in both runs"),
+        (1, 1, "at least 5 scenarios (times conversations), here is 1"),
+        (2, 2, "at least 5 scenarios (times conversations), here are 4"),
+    ],
+)
+def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) -> None:
+    found = compare(both(full, nothing, scenarios=scenarios, trials=trials))
+
+    assert reason in found.reason
+    assert not found.can_tell
+    assert not found.dropped
+    assert (found.p, found.p_drop, found.interval, found.detectable) == (None, None, None, None)
+
+
+def test_one_scenario_can_be_told_from_enough_trials() -> None:
+    assert compare(both(full, nothing, scenarios=1, trials=5)).dropped
+
+
+def test_a_stricter_level_takes_more_units() -> None:
+    few = both(full, nothing, scenarios=5)
+
+    assert compare(few, alpha=0.05).can_tell
+    assert "at a level of 0.01" in compare(few, alpha=0.01).reason
+
+
+def test_every_scenario_weighs_the_same_however_many_of_its_examples_have_a_score() -> None:
+    before = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 1.0)]
+    after = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 0.0)]
+
+    assert compare(paired(before, after).pairs).difference == pytest.approx(-0.5)
+
+
+def test_rows_without_a_score_fall_out_in_pairs_and_are_counted() -> None:
+    before = [row("a", 1.0), row("b", None), row("c", 1.0), row("d", None), row("e", 1.0)]
+    after = [row("a", 0.5), row("b", 1.0), row("c", None), row("d", None), row("f", 0.0), row("g", 0.0)]
+    found = paired(before, after)
+
+    assert [(pair.scenario, pair.gain) for pair in found.pairs] == [("a", -0.5)]
+    assert (found.unscored_before, found.unscored_after, found.unscored_both) == (1, 1, 1)
+    assert (found.only_before, found.only_after, found.dropped) == (1, 2, 6)
+
+
+def test_two_agents_in_one_run_are_refused() -> None:
+    with pytest.raises(ValueError, match="compare one agent at a time"):
+        paired([row("a", 1.0), row("a", 0.0)], [row("a", 1.0)])
+
+
+def test_passes_are_judged_by_the_pass_mark_of_their_own_row() -> None:
+    found = passes([row("a", 0.6, mark=0.5), row("b", 1 / 3 + 2 / 3)], [row("a", 0.4, mark=0.5), row("b", 0.9)])
+
+    assert [(pair.before, pair.after) for pair in found.pairs] == [(1.0, 0.0), (1.0, 0.0)]
+
+
+def test_swapping_the_runs_swaps_only_the_signs() -> None:
+    forwards = pairs(ALIKE, 3, Drop(0.2), random.Random(1))
+    backwards = [
+        Pair(
+            scenario=pair.scenario, example=pair.example, span_label=pair.span_label, trial=pair.trial,
+            before=pair.after, after=pair.before,
+        )
+        for pair in forwards
+    ]  # fmt: skip
+    one, other = compare(forwards), compare(backwards)
+
+    assert one.interval is not None
+    assert other.interval is not None
+    assert one.difference == -(other.difference or 0)
+    assert (one.p_drop, one.p_gain) == pytest.approx((other.p_gain, other.p_drop))
+    assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
+
+
+@pytest.mark.parametrize("trials", [1, 3, 10])
+def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> None:
+    chance = random.Random(trials)
+    verdicts = set()
+    for _ in range(60):
+        found = compare(pairs(ALIKE, trials, Drop(chance.choice([0.0, 0.1, 0.3])), chance), rng=chance)
+        assert found.interval is not None
+        assert found.p is not None
+        outside = found.interval.low > 1e-9 or found.interval.high < -1e-9
+        # where both tests nearly agree, rounding may put the bound on 0 itself
+        assert outside == (found.p <= 0.05) or abs(found.p - 0.05) < 0.005
+        verdicts.add(outside)
+    assert verdicts == {True, False}
+
+
+def test_the_shorthands_say_what_the_comparison_says() -> None:
+    found = pairs(ALIKE, 3, Drop(0.2), random.Random(2))
+    whole = compare(found, rng=random.Random(5))
+
+    assert paired_bootstrap(found, rng=random.Random(5)) == whole.interval
+    assert sign_flip(found, rng=random.Random(5)) == whole.p
+    assert minimum_detectable_effect(found) == whole.detectable
+
+
+def test_more_trials_make_smaller_drops_detectable() -> None:
+    drops = [minimum_detectable_effect(pairs(ALIKE, trials, Drop(), random.Random(3))) for trials in (1, 5, 10, 20)]
+
+    assert None not in drops
+    assert drops == sorted(drops, reverse=True)  # type: ignore[type-var]
+
+
+def test_a_higher_power_and_a_stricter_level_ask_for_larger_drops() -> None:
+    found = pairs(ALIKE, 3, Drop(), random.Random(3))
+    usual, sure, strict = (
+        minimum_detectable_effect(found, level=level, power=power)
+        for level, power in ((0.05, 0.8), (0.05, 0.95), (0.01, 0.8))
+    )
+
+    assert usual is not None
+    assert sure is not None
+    assert strict is not None
+    assert usual < sure
+    assert usual < strict
+
+
+def test_pairs_that_all_tie_leave_drops_possible_that_were_not_seen() -> None:
+    few, many = compare(both(full, full)), compare(both(full, full, trials=5))
+
+    assert few.detectable is not None
+    assert many.detectable is not None
+    assert 0.2 < few.detectable < 0.6
+    assert 0.02 < many.detectable < few.detectable
+
+
+def test_scenarios_listed_one_by_one_are_corrected_for_each_other() -> None:
+    def one_lost(s: int, _e: int, _t: int) -> float:
+        return 0.0 if s == 0 else 1.0
+
+    found = compare_scenarios(both(full, one_lost, trials=10))
+
+    assert found["s0"].adjusted == pytest.approx(11 / 2**10)
+    assert [name for name, each in found.items() if each.dropped] == ["s0"]
+
+
+def test_one_of_many_scenarios_cannot_be_told_from_few_trials() -> None:
+    found = compare_scenarios(both(full, nothing, trials=5))
+
+    assert not any(each.can_tell or each.dropped for each in found.values())
+    assert "at least 8 scenarios (times conversations), here are 5" in found["s0"].reason
+    assert found["s0"].difference == -1
+
+
+def test_groups_that_cannot_be_told_still_count_as_one_of_them() -> None:
+    lost = both(full, nothing, scenarios=7)
+
+    assert compare_groups({"all": lost})["all"].adjusted == pytest.approx(1 / 2**7)
+    assert compare_groups({"all": lost, "none": ()})["all"].adjusted == pytest.approx(2 / 2**7)
+
+
+def test_the_order_of_the_pairs_changes_nothing() -> None:
+    found = pairs(ALIKE, 3, Drop(0.1), random.Random(4))
+    mixed = random.Random(0).sample(found, len(found))
+
+    one, other = compare(found), compare(mixed)
+
+    assert one.p == other.p
+    assert one.difference == pytest.approx(other.difference)
+    assert compare_scenarios(found).keys() == compare_scenarios(mixed).keys()
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
+    chance = random.Random(11)
+    alarms = sum(
+        compare(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped for _ in range(300)
+    )
+
+    assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.parametrize("trials", [1, 3, 5, 10])
+def test_identical_agents_hardly_ever_raise_an_alarm(trials: int) -> None:
+    chance = random.Random(12)
+    alarms = sum(compare(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(300))
+
+    assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.parametrize("bad", [0.0, 1.0, -0.1])
+def test_a_level_is_a_probability(bad: float) -> None:
+    with pytest.raises(ValueError, match="a level lies between 0 and 1"):
+        compare(both(full, full), alpha=bad)
