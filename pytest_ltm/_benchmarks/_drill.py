@@ -47,10 +47,10 @@ def measure(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
     began, kills, passed = stopwatch(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
-        undisturbed = {kind: _undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS}
+        whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS}
         for number in range(size * repeats):
             kind = KINDS[number % len(KINDS)]
-            kills += drill(Path(folder) / f"drill{number}", kind, undisturbed[kind], random.Random(number), WORDS)
+            kills += drill(Path(folder) / f"drill{number}", kind, whole[kind], random.Random(number), WORDS)
             passed += 1
             if passed % 10 == 0:
                 yield f"{passed} drills passed, {kills} kills, {stopwatch() - began:.0f} s"
@@ -78,7 +78,8 @@ def drill(folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: 
     return kills
 
 
-def _undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
+def undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
+    """Return what a run leaves that nobody kills."""
     status = _started(folder, kind, words, "")
     if status not in {0, 1}:
         raise LtmError(f"{folder}: the undisturbed run ended with status {status}: {_tail(folder)}")

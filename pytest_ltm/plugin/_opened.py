@@ -181,7 +181,8 @@ def _write_plan(folder: Path, plan: Plan) -> None:
     definitions = folder / "definitions"
     for example in plan.examples:
         if example.definition is not None:
-            (definitions / example.scenario).mkdir(parents=True, exist_ok=True)
-            _definition.write(definitions / example.scenario / f"{example.example}.def.json", example.definition)
+            path = definitions / example.scenario / f"{example.example}.def.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, _definition.dump(_definition.to_json(example.definition)).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
-        (definitions / "config.yml").write_text(f"memory_span: {plan.span}\n", encoding="utf-8")
+        write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())

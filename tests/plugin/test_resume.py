@@ -85,7 +85,8 @@ def pets(project: Project) -> Project:
 
 
 def run_folder(project: Project) -> Path:
-    return project.path / ".ltm" / "runs" / (project.path / ".ltm" / "latest").read_text().strip()
+    root: Path = project.path / ".ltm"
+    return root / "runs" / (root / "latest").read_text().strip()
 
 
 def left(project: Project) -> dict[str, str]:

@@ -1,0 +1,199 @@
+"""Going on after what ends a run the hard way: kill -9, a full disk, a second process, other words."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from filelock import FileLock
+
+from pytest_ltm._benchmarks._drill import drill, undisturbed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Project
+
+SAVED = """
+import pathlib, pytest
+HERE = pathlib.Path(__file__).parent
+
+class Saved:
+    def __init__(self):
+        self.heard = []
+    def reply(self, message):
+        with open(HERE / "heard.txt", "a") as file:
+            file.write(message[:40] + "\\n")
+        if (HERE / "stop.txt").exists() and len(self.heard) + 1 == int((HERE / "stop.txt").read_text()):
+            pytest.exit("stopped")
+        self.heard.append(message)
+        return f"{len(self.heard)} {message[-20:]}"
+    def save(self):
+        return repr(self.heard).encode()
+    def load(self, state):
+        self.heard = __import__("ast").literal_eval(state.decode())
+"""
+CAT = """
+def test_cat(ltm):
+    ltm.say("My cat is called Kelvin.")
+    ltm.wait(span=0.5)
+    ltm.check("cat", "cat" in ltm.ask("What is my cat called?"))
+"""
+RUN = ("--ltm-agent=bot:Saved", "--ltm-suite=none", "--ltm-span=400")
+
+
+@pytest.fixture
+def cat(project: Project) -> Project:
+    project.file(SAVED, "bot.py")
+    project.file(CAT)
+    return project
+
+
+def folder(project: Project) -> Path:
+    journal: Path = next((project.path / ".ltm" / "runs").glob("*/*/journal.jsonl"))
+    return journal.parent
+
+
+def interrupted(project: Project, at: int, *args: str) -> None:
+    (project.path / "stop.txt").write_text(str(at))
+    project.pytest(*RUN, *args)
+    (project.path / "stop.txt").unlink()
+
+
+# --- kill -9
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("kind", ["Saved", "Told"])
+def test_a_run_that_is_killed_again_and_again_equals_one_that_never_was(tmp_path: Path, kind: str) -> None:
+    words = ("--ltm-suite=none", "--ltm-span=400")
+    for name in ("undisturbed", "drill"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test_cat.py").write_text(CAT + CAT.replace("cat", "dog"))
+    expected = undisturbed(tmp_path / "undisturbed", kind, words)
+    assert drill(tmp_path / "drill", kind, expected, random.Random(kind), words) >= 1
+
+
+# --- what a body says
+
+
+def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(cat: Project) -> None:
+    cat.file(
+        "import pathlib\ndef test_cat(ltm):\n"
+        "    ltm.say(pathlib.Path(__file__).with_name('name.txt').read_text())\n"
+        "    ltm.wait(span=0.5)\n"
+        "    ltm.ask('What is my cat called?')\n"
+        "def test_dog(ltm):\n    ltm.say('a')\n    ltm.wait(span=0.9)\n    ltm.ask('b')\n"
+    )
+    (cat.path / "name.txt").write_text("My cat is called Kelvin.")
+    interrupted(cat, 4)
+    journal = (folder(cat) / "journal.jsonl").read_bytes()
+    (cat.path / "name.txt").write_text("My cat is called Celsius.")
+    (cat.path / "heard.txt").unlink()
+    result = cat.pytest("--ltm-resume=latest", "-rs")
+    result.assert_outcomes(skipped=2)
+    assert result.ret == 75
+    shown = " ".join(result.stdout.str().split())
+    assert "text: recorded 'My cat is called Kelvin.', now 'My cat is called Celsius.'" in shown
+    kept = json.loads(journal.splitlines()[-2])
+    assert journal.startswith(after := (folder(cat) / "journal.jsonl").read_bytes())
+    assert kept["event"] != "end"
+    assert after
+    assert not (cat.path / "heard.txt").exists()
+
+
+def test_filler_that_is_made_anew_gives_way_to_what_is_recorded(cat: Project) -> None:
+    cat.file(
+        "import pathlib\nfrom pytest_ltm._filler import FillerExchange\n"
+        "class Late:\n"
+        "    def make(self, tokens, most):\n"
+        "        name = pathlib.Path(__file__).with_name('name.txt').read_text()\n"
+        "        return FillerExchange(name * 20, 'ok')\n"
+        "    def configuration(self):\n        return 'late'\n",
+        "late.py",
+    )
+    cat.conftest(
+        "import pytest, late\n@pytest.hookimpl(optionalhook=True)\n"
+        "def pytest_ltm_make_filler(config, spec, rng, counter):\n    return late.Late()\n"
+    )
+    (cat.path / "name.txt").write_text("earlier ")
+    interrupted(cat, 4)
+    (cat.path / "name.txt").write_text("later ")
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+    said = [json.loads(line) for line in (folder(cat) / "journal.jsonl").read_text().splitlines()]
+    filler = [event["text"].split()[0] for event in said if event.get("kind") == "filler"]
+    assert filler[0] == "earlier"
+    assert filler[-1] == "later"
+
+
+# --- one writer
+
+
+def test_a_second_process_is_refused_and_told_who_the_first_is(cat: Project) -> None:
+    interrupted(cat, 3)
+    run = folder(cat).parent
+    with FileLock(str(run / ".lock"), is_singleton=False):
+        (run / ".owner.json").write_text('{"pid": 4711, "host": "elsewhere", "since": "today"}')
+        refused = cat.pytest("--ltm-resume=latest")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*is being written by process 4711 on 'elsewhere', since today*"])
+
+
+def test_a_lock_that_a_dead_process_left_is_none(cat: Project) -> None:
+    interrupted(cat, 3)
+    for place in (folder(cat), folder(cat).parent):
+        (place / ".lock").touch()
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "since": "today"}
+        (place / ".owner.json").write_text(json.dumps(me))
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+    assert not list(cat.path.glob(".ltm/runs/**/.owner.json"))
+
+
+# --- the disk
+
+FULL = """
+import os, pytest
+
+class Quota:
+    # Files may have so many bytes, as on a disk that is full; SIGXFSZ is ignored by Python.
+    def pytest_sessionstart(self):
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["QUOTA"]), resource.RLIM_INFINITY))
+
+def pytest_configure(config):
+    if os.environ.get("QUOTA"):
+        config.pluginmanager.register(Quota())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
+@pytest.mark.parametrize("quota", [3000, 3300])
+def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
+    cat: Project, monkeypatch: pytest.MonkeyPatch, quota: int
+) -> None:
+    cat.pytest(*RUN)
+    expected = {name: (folder(cat) / name).read_text() for name in ("journal.jsonl", "results.json")}
+    assert len(expected["journal.jsonl"]) > quota
+    whole = (cat.path / "heard.txt").read_text().splitlines()
+    shutil.rmtree(cat.path / ".ltm")
+    (cat.path / "heard.txt").unlink()
+    cat.conftest(FULL)
+    monkeypatch.setenv("QUOTA", str(quota))
+    full = cat.pytest(*RUN, subprocess=True)
+    shown = " ".join(full.stdout.str().split())
+    assert full.ret == pytest.ExitCode.INTERRUPTED, shown
+    assert "File too large. Nothing more is sent; what is on disk can be resumed" in shown
+    assert "INTERNALERROR" not in shown
+    before = (cat.path / "heard.txt").read_text().splitlines()
+    monkeypatch.delenv("QUOTA")
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+    assert {name: (folder(cat) / name).read_text() for name in expected} == expected
+    after = (cat.path / "heard.txt").read_text().splitlines()
+    assert len(after) <= len(whole) + 1
+    assert before == after[: len(before)]
