@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import ScenarioError
+from pytest_ltm._judge import Opinion
 from pytest_ltm._scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher, duration
 from pytest_ltm._score import Check, Score, Scoring, Unscored, combine
 
@@ -153,7 +154,8 @@ class Ltm:
     def check(self, label: str, ok: object) -> bool:
         """Note one part of the score: `label` says what should be true. Returns whether it is."""
         passed = bool(ok)
-        self.sheet.checks.append(Check(str(label), passed))
+        why = ok.reason if isinstance(ok, Opinion) and not passed else ""
+        self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else str(label), passed))
         return passed
 
     def measure(self, name: str, value: float) -> None:

@@ -28,7 +28,6 @@ class Judged:
     """Why it could not; else the judge's reply."""
     failed: bool = False
     """The judge failed, which says nothing about its judgement."""
-    votes: int = 0
 
     @property
     def wrong(self) -> bool:
@@ -62,7 +61,7 @@ def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> list
 def _judged(item: Labelled, decision: Decision | Unscored) -> Judged:
     if isinstance(decision, Unscored):
         return Judged(item, None, decision.reason, failed=decision.cause == "judge")
-    return Judged(item, decision.grade != item.inquiry.fail, decision.reply, votes=decision.votes)
+    return Judged(item, decision.grade != item.inquiry.fail, decision.reply)
 
 
 def wrong_of(rows: Sequence[Judged], kind: str) -> Rate:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pytest_ltm._judge import Inquiry, Judge
     from pytest_ltm.agents._retry import Failed, Retries
 
+LONGEST_REPLY = 200_000
+"""The characters that a judge's reply may have."""
+
 
 class JudgeCall:
     """Calls a judge, which may be `async`; close it at the end.
@@ -83,4 +86,6 @@ class JudgeCall:
 
 
 def _text(given: str) -> str:
+    if len(given) > LONGEST_REPLY:
+        raise JudgeError(f"the judge replied with {len(given):,} characters; {LONGEST_REPLY:,} are more than enough")
     return redacted(given.encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import JudgeError
-from pytest_ltm._judge import LtmJudge
+from pytest_ltm._judge import LtmJudge, parse_grade
+from pytest_ltm._score import Unscored
 from pytest_ltm.agents._protocols import Reply, Usage
 from pytest_ltm.judges._cache import content_key
 
@@ -100,7 +101,8 @@ class Desk:
             "judge", example=example, vote=inquiry.vote, remembered=kept is not None,
             seconds=round(self._timings.clock() - began, 6), **told,
         )  # fmt: skip
-        if self._cache is not None and key and kept is None:
+        readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
+        if self._cache is not None and key and kept is None and readable:  # a hiccup must not last
             about = {"prompt": f"{inquiry.prompt}/{inquiry.version}", "judge": self._configuration}
             self._cache.keep(key, {**about, **_fields(reply)})
         return reply

@@ -98,7 +98,7 @@ def test_what_a_scenario_asks_is_recorded_and_counted(project: pytest.Pytester) 
 def test_a_no_is_confirmed_and_fails_the_check_with_the_judges_reason(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-judge=judges:Never", "test_hobby.py")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*FAILED  is right*"])
+    result.stdout.fnmatch_lines(["*FAILED  is right (the judge: So it is.)*"])
     assert asked(project) == ["answer 0", "answer 1", "statement 0", "statement 1"]
 
 

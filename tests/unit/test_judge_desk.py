@@ -232,6 +232,19 @@ def test_a_judge_may_be_async() -> None:
     call.close()
 
 
+def test_a_reply_without_a_grade_is_not_remembered(tmp_path: Path) -> None:
+    class Fickle(Counting):
+        def assess(self, inquiry: Inquiry, /) -> Reply:  # noqa: ARG002
+            self.calls += 1
+            return Reply("Hm." if self.calls <= 3 else "GRADE: yes")
+
+    judge = Fickle()
+    with pytest.raises(JudgeError, match="gave no grade"):
+        Setting(tmp_path, judge, journal="1.jsonl").asks()
+    assert Setting(tmp_path, judge, journal="2.jsonl").asks()
+    assert judge.calls == 4
+
+
 def test_a_judge_that_does_not_come_back_or_says_no_text_has_failed() -> None:
     class Slow:
         def assess(self, inquiry: Inquiry, /) -> str:  # noqa: ARG002
@@ -244,5 +257,12 @@ def test_a_judge_that_does_not_come_back_or_says_no_text_has_failed() -> None:
 
     with pytest.raises(JudgeError, match=r"did not come back within 0\.05 s"):
         JudgeCall(Slow(), timeout=0.05)(inquiry())
+
+    class Flooding:
+        def assess(self, inquiry: Inquiry, /) -> str:  # noqa: ARG002
+            return "yes " * 100_000
+
+    with pytest.raises(JudgeError, match="replied with 400,000 characters"):
+        JudgeCall(Flooding(), timeout=None)(inquiry())
     with pytest.raises(JudgeError, match="replied with a NoneType"):
         JudgeCall(Mute(), timeout=None)(inquiry())
