@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pytest_ltm._statistics._units import Unit
 
 PRIOR = 1
-"""How many degrees of freedom the scatter of scenarios weighs beside that of a few conversations."""
+"""How many degrees of freedom the scatter of scenarios weighs beside that of two or three conversations."""
+_TOO_FEW = 3
+"""Up to so many conversations need a prior."""
 _NOISE = 1e-9
 
 
@@ -73,14 +75,15 @@ def scatter(units: Sequence[Unit]) -> Scatter:
 def moderated(cells: Sequence[Unit], conversations: Sequence[Unit]) -> Scatter:
     """Return the standard error from a few conversations, two at least, moderated by that from their scenarios.
 
-    What befalls a whole conversation shows only between conversations, and a few of them hardly tell; so their
+    What befalls a whole conversation shows only between conversations. Two or three of them hardly tell; so their
     variance V of T - 1 degrees of freedom is averaged with that of the cells, v, as a prior of `PRIOR` degrees:
-    (PRIOR · v + (T - 1) · V) / (PRIOR + T - 1), with PRIOR + T - 1 degrees (the moderated t of Smyth, 2004).
-    `benchmark gate` shows what a prior of 1 gives: nearly the nominal level where whole conversations go wrong.
+    (PRIOR · v + (T - 1) · V) / (PRIOR + T - 1), with PRIOR + T - 1 degrees (the moderated t of Smyth, 2004). From four
+    on V stands alone. `benchmark gate` shows that this nearly keeps the level where whole conversations go wrong.
     """
     within, between, few = scatter(cells), scatter(conversations), len(conversations) - 1
-    degrees = PRIOR + few
-    variance = (PRIOR * within.error**2 + few * between.error**2) / degrees
+    prior = PRIOR if len(conversations) <= _TOO_FEW else 0
+    degrees = prior + few
+    variance = (prior * within.error**2 + few * between.error**2) / degrees
     return Scatter(difference=within.difference, error=sqrt(variance), degrees=degrees)
 
 

@@ -186,7 +186,7 @@ def test_whatever_was_played_there_is_an_answer_or_a_reason(
 
 @given(before=RUNS, after=RUNS)
 @settings(max_examples=40, deadline=None)
-def test_swapping_the_runs_swaps_only_the_signs(before: dict[Any, float | None], after: dict[Any, float | None]) -> None:
+def test_swapping_the_runs_swaps_only_signs(before: dict[Any, float | None], after: dict[Any, float | None]) -> None:
     swapped = compare(paired(run(after), run(before)).pairs)
     found = compare(paired(run(before), run(after)).pairs)
 
