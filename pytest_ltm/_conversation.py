@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, LtmError, ScenarioError
+from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, LtmError, ScenarioError, text_of
 from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
 from pytest_ltm._pastime import Pastime
 from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
@@ -260,7 +260,7 @@ class Conversation:
             raise
         except BaseException as error:  # noqa: BLE001 - a watcher is the author's code: its error ends its example only
             lane.broken = error
-            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {error}")
+            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {text_of(error)}")
         self._agenda.listen(watching.counts - counted)
 
     def _advance(self) -> None:

@@ -121,12 +121,17 @@ def did_you_mean(wrong: str, known: object) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, whatever its `__str__` does."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        return "(its text cannot be read)"
+
+
 def told(error: BaseException) -> str:
     """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
-    try:
-        text = redacted(str(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
-        text = "(its text cannot be read)"
+    text = redacted(text_of(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     # Control characters of a foreign text must not drive the terminal that shows the error.

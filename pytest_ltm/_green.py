@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from pytest_ltm._errors import ScenarioError
+from pytest_ltm._errors import ScenarioError, text_of
 from pytest_ltm._handle import Sheet
 
 if TYPE_CHECKING:
@@ -112,5 +112,5 @@ class GreenBody:
 
 
 def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
+    text = text_of(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentFault, LtmInternalError
+from pytest_ltm._errors import AgentFault, LtmInternalError, text_of
 from pytest_ltm._result import Cause, Measure, NeedleRef, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import gap
@@ -85,7 +85,7 @@ def describe(error: BaseException | None) -> str:
     """Return an error of ours as its sentence, any other with its type."""
     if error is None:
         return "it ended without a verdict"
-    text = str(error)
+    text = text_of(error)
     return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
 
 

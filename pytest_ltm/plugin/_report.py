@@ -17,7 +17,7 @@ from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _judging, _options
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting._text import one_line, score_text
+from pytest_ltm.reporting._text import counted, one_line, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,8 @@ class Report:
             lines.append(f"ltm: run folder: {self._run.folder.shown()}")
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
+        if settings.dataset is not None:
+            lines.append(f"ltm: data: {settings.dataset.title}; {len(settings.dataset.notes)} oddities noted")
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):
@@ -175,7 +177,7 @@ class Report:
             run_id=self._run.folder.name,
             conversations=self._in_order(found),
             folder=self._run.folder.shown(),
-            notices=tuple(notices + self._left_out() + self._deaths()),
+            notices=tuple(notices + self._left_out() + self._deaths() + self._sent_again()),
         )
         return _amendments.apply(result, amendments)
 
@@ -194,6 +196,16 @@ class Report:
 
     def _deaths(self) -> list[str]:
         return list(getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()))
+
+    def _sent_again(self) -> list[str]:
+        found: list[str] = []
+        for path in sorted(self._run.folder.path.glob("*/timings.jsonl")):
+            repeated = [event["exchange"] for event in read(path) if event["event"] == "retry"]
+            if repeated:
+                agent, span, *_ = path.parent.name.split("~")
+                sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
+                found.append(f"{agent} at {span}: {sent} sent again after {tried}: see 'retry' in timings.jsonl")
+        return found
 
     def _left_out(self) -> list[str]:
         definitions = self._run.settings.definitions

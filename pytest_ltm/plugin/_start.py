@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pytest  # noqa: TC002
+import pytest
 
+from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _gate_options, _settings
 from pytest_ltm.plugin._gate import Gate
 from pytest_ltm.plugin._redaction import Redaction
@@ -20,6 +21,13 @@ def start(config: pytest.Config) -> None:
     """Parse and check the options, and register the plugins of an LTM run."""
     if config.option.help or getattr(config.option, "version", 0):
         return
+    try:
+        _register(config)
+    except pytest.UsageError as error:
+        raise pytest.UsageError(*(redacted(str(word)) for word in error.args)) from error
+
+
+def _register(config: pytest.Config) -> None:
     selection = Selection(config)
     settings = _settings.parse(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)

@@ -81,6 +81,7 @@ def test_a_passing_fault_costs_nobody_anything(project: Any) -> None:
     [retry] = [event for event in timings(project) if event["event"] == "retry"]
     assert (retry["exchange"], retry["attempt"]) == (2, 1)
     assert 0.5 <= retry["waited"] <= 1
+    result.stdout.fnmatch_lines(["note: *at 300: 1 message sent again after 1 failed attempt: see 'retry' in*"])
     assert "ConnectionRefusedError: refused" in retry["error"]
 
 
@@ -234,7 +235,13 @@ def test_no_secret_is_in_any_output(project: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "agent", ["http:https://me:swordfish-9@127.0.0.1:9/", "nobody:https://me:swordfish-9@host", "leaky:Absent"]
+    "agent",
+    [
+        "http:https://me:swordfish-9@127.0.0.1:9/",
+        "nobody:https://me:swordfish-9@host",
+        "x=echo:https://me:swordfish-9@host,x=full",
+        "leaky:Absent",
+    ],
 )
 def test_a_spec_with_credentials_is_shown_without_them(
     project: Any, monkeypatch: pytest.MonkeyPatch, agent: str
@@ -253,3 +260,31 @@ def test_two_passwords_have_one_fingerprint() -> None:
     one, two = ({"model": "m", "api_key": key} for key in ("one", "two"))
     assert agent_fingerprint("x", one) == agent_fingerprint("x", two)
     assert agent_fingerprint("x", one) != agent_fingerprint("x", {"model": "n", "api_key": "one"})
+
+
+def test_an_exception_that_cannot_be_printed_ends_its_own_scenario_only(project: Any) -> None:
+    project.file(
+        """
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+    __repr__ = __str__
+
+def test_a(ltm):
+    ltm.say("a")
+    raise Unspeakable
+
+def test_b(ltm):
+    ltm.say("b")
+    ltm.ask("c")
+
+def test_c(ltm):
+    def watcher(since):
+        raise Unspeakable
+    ltm.say("c")
+    ltm.watch(watcher)
+"""
+    )
+    result = project.ltm(agent="echo")
+    result.assert_outcomes(passed=1, errors=2)
+    assert "please report" not in result.stdout.str()

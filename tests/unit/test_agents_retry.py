@@ -55,9 +55,8 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
 
 
 def group(*errors: Exception) -> BaseException:
-    error = type("Group", (Exception,), {})("unhandled errors in a task group")
-    error.exceptions = errors
-    return error
+    kind: type[Exception] = type("Group", (Exception,), {"exceptions": errors})
+    return kind("unhandled errors in a task group")
 
 
 # --- what may pass
