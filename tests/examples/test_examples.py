@@ -17,6 +17,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "plain_function": [({"failed": 2}, "bicycle                0.50    0.50")],
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
+    "openai_agent": [],
     "ini_agents": [
         ({"passed": 1, "failed": 1}, "allergy             0.00    1.00"),
         ({"passed": 1}, "allergy             1.00"),
@@ -29,6 +30,11 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ),
     ],
     "custom_filler": [({"passed": 1}, "ferry                  1.00")],
+    "ci_gate": [
+        ({"passed": 9}, "baseline saved: ltm_baselines/main.json"),
+        ({"passed": 9}, "gate: held (2 rules, each for one agent at one memory span)"),
+        ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
+    ],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
     "http_agent": [],
