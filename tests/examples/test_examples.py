@@ -35,6 +35,11 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 9}, "gate: held (2 rules, each for one agent at one memory span)"),
         ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
     ],
+    "ci_gate": [
+        ({"passed": 9}, "baseline saved: ltm_baselines/main.json"),
+        ({"passed": 9}, "gate: held (2 rules, each for one agent at one memory span)"),
+        ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
+    ],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
     "http_agent": [],

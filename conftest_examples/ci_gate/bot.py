@@ -1,0 +1,20 @@
+class Bot:
+    """Remembers everything that it is told."""
+
+    notes_kept = None
+
+    def __init__(self):
+        self.notes = []
+
+    def reply(self, message):
+        if not message.endswith("?"):
+            self.notes.append(message)
+            return "Noted."
+        kept = self.notes if self.notes_kept is None else self.notes[-self.notes_kept :]
+        return " ".join(kept)
+
+
+class Cheaper(Bot):
+    """The same after somebody has saved memory: it keeps the last five messages."""
+
+    notes_kept = 5
