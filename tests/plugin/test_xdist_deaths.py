@@ -1,0 +1,200 @@
+"""A worker dies: its conversation goes on where it was, or each item is told why not; nothing twice, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
+    from conftest import Project
+
+pytest.importorskip("xdist")
+
+UNMEASURABLE = 75
+BOTS = """
+import json
+import os
+import signal
+from pathlib import Path
+from ticks import tick
+
+DIED = Path(__file__).with_name("died")
+
+def reply(message):
+    tick(message)
+    if message.startswith("die once") and not DIED.exists():
+        DIED.touch()
+        os.kill(os.getpid(), signal.SIGKILL) if hasattr(signal, "SIGKILL") else os._exit(9)
+    if message.startswith("die always"):
+        os._exit(3)
+    return f"re: {message}"
+
+class Bot:
+    stateless = True
+    def reply(self, message): return reply(message)
+
+class Forgets:
+    def reply(self, message): return reply(message)
+
+class Remembers:
+    def __init__(self): self.heard = []
+    def reply(self, message):
+        self.heard.append(message)
+        return f"{len(self.heard)}: {reply(message)}"
+    def save(self): return json.dumps(self.heard).encode()
+    def load(self, state): self.heard = json.loads(state)
+"""
+SUITE = """
+import os
+from pathlib import Path
+
+def talk(ltm, name, word=""):
+    ltm.say(f"{name} one")
+    ltm.wait(span=0.3)
+    ltm.say(f"{word}{name} two")
+    ltm.wait(span=0.6)
+    assert ltm.ask(f"{name} three?")
+
+def test_a(ltm): talk(ltm, "A")
+
+def test_b(ltm):
+    ltm.say("B one")
+    assert ltm.ask("B two?")
+
+def test_c(ltm): talk(ltm, "C", "DIE")
+
+def test_d(ltm): talk(ltm, "D")
+"""
+
+
+def play(project: Project, word: str, *options: str, agent: str = "x=bots:Bot", span: str = "300") -> RunResult:
+    project.file(BOTS, "bots.py")
+    project.file(SUITE.replace("DIE", word))
+    return project.ltm("--junitxml=junit.xml", "-v", *options, agent=agent, span=span)
+
+
+def rows(project: Project) -> dict[str, tuple[str, str]]:
+    """Return kind and message of each test case, none of which may be there twice."""
+    found = {}
+    for case in ET.parse(project.path / "junit.xml").iter("testcase"):
+        said = [child for child in case if child.tag in {"failure", "error", "skipped"}]
+        name = str(case.get("name"))
+        assert name not in found
+        found[name] = (said[0].tag, str(said[0].get("message"))) if said else ("passed", "")
+    return found
+
+
+def files(project: Project) -> dict[str, bytes]:
+    """Return journals and results of the only run, and take the run away."""
+    (folder,) = (project.path / ".ltm" / "runs").iterdir()
+    found = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.name in {"journal.jsonl", "results.json"}
+    }
+    folder.rename(project.path / folder.name)
+    return found
+
+
+def results(project: Project, folder: str) -> dict[str, Any]:
+    (path,) = (project.path / ".ltm" / "runs").glob(f"*/{folder}/results.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("bot", ["Bot", "Remembers"])
+def test_the_result_is_that_of_an_undisturbed_run(project: Project, bot: str) -> None:
+    agents = f"x=bots:{bot},echo"
+    (project.path / "died").touch()
+    play(project, "die once ", "-n1", agent=agents)
+    asked, calm = project.ticks, (rows(project), files(project))
+    (project.path / "ticks.txt").unlink()
+    (project.path / "died").unlink()
+
+    result = play(project, "die once ", "-n1", agent=agents)
+
+    assert (rows(project), files(project)) == calm
+    assert sorted(project.ticks) == sorted([*asked, "die once C two"])
+    assert len(calm[0]) == 8
+    result.assert_outcomes(passed=8)
+    result.stdout.re_match_lines([r"ltm: x-300-0: worker gw0 died at message #\d+ of c/0; the conversation goes on .*"])
+
+
+def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(project: Project) -> None:
+    result = play(project, "die always ", "-n2", agent="x=bots:Bot,echo")
+
+    assert result.ret == UNMEASURABLE
+    found = rows(project)
+    assert {name for name, row in found.items() if row[0] == "passed"} == {
+        "test_b[x-300-0-0]", *(f"test_{one}[echo-300-0-0]" for one in "abcd"),
+    }  # fmt: skip
+    assert found["test_c[x-300-0-0]"][0] == "error"
+    assert re.search(r"worker gw\d died at message #\d+ of c/0, .* 2 workers died at this place", result.stdout.str())
+    assert found["test_a[x-300-0-0]"][0] == found["test_d[x-300-0-0]"][0] == "skipped"
+    assert "not reached: worker gw" in found["test_a[x-300-0-0]"][1]
+    assert project.ticks.count("die always C two") == 2
+    said = results(project, "x~300~0")
+    assert [(row["scenario"], row["outcome"], row["cause"]) for row in said["scenarios"]] == [
+        ("a", "skipped", "not reached"), ("b", "passed", ""), ("c", "error", "agent"), ("d", "skipped", "not reached"),
+    ]  # fmt: skip
+    assert said["plan_fingerprint"].startswith("sha256:")
+    assert said["exchanges"] > 0
+
+
+def test_the_number_of_tries_is_an_option(project: Project) -> None:
+    result = play(project, "die always ", "-n1", "--ltm-worker-tries=1")
+
+    assert (result.ret, project.ticks.count("die always C two")) == (UNMEASURABLE, 1)
+
+
+def test_an_agent_that_cannot_be_put_back_is_not_asked_again(project: Project) -> None:
+    result = play(project, "die once ", "-n1", agent="x=bots:Forgets")
+
+    assert result.ret == UNMEASURABLE
+    assert {name: row[0] for name, row in rows(project).items()} == {
+        "test_a[x-300-0-0]": "skipped", "test_b[x-300-0-0]": "passed", "test_c[x-300-0-0]": "error",
+        "test_d[x-300-0-0]": "skipped",
+    }  # fmt: skip
+    assert project.ticks.count("A one") == project.ticks.count("die once C two") == 1
+    assert "the agent cannot be put back to where it was" in rows(project)["test_a[x-300-0-0]"][1]
+
+
+def test_a_test_that_ends_the_process_is_blamed_itself(project: Project) -> None:
+    project.file(
+        "import os\ndef test_a(ltm):\n    ltm.say('one')\n    ltm.wait(span=0.9)\n    ltm.ask('two?')\n"
+        "def test_b(ltm):\n    ltm.say('b')\n    os._exit(1)\n"
+    )
+
+    result = project.ltm("-n1", "--junitxml=junit.xml")
+
+    assert result.ret == UNMEASURABLE
+    found = rows(project)
+    assert [found[f"test_{one}[echo-300-0-0]"][0] for one in "ab"] == ["skipped", "error"]
+
+
+def test_without_any_worker_left_what_was_not_played_is_told(project: Project) -> None:
+    result = play(project, "die once ", "-n1", "--max-worker-restart=0", span="300,400")
+
+    assert result.ret == UNMEASURABLE
+    found = rows(project)
+    assert len(found) == 8
+    assert {row[0] for row in found.values()} == {"passed", "skipped"}
+    assert "no worker was left to play it" in found["test_a[x-300-0-0]"][1]
+
+
+def test_x_after_a_death_counts_each_failure_once(project: Project) -> None:
+    project.file(BOTS, "bots.py")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('A')\n    ltm.ask('A?')\n    assert False\n"
+        "def test_b(ltm):\n    ltm.say('B')\n    ltm.ask('die once')\n    assert False\n"
+        "def test_c(ltm):\n    ltm.say('C')\n    ltm.ask('C?')\n"
+    )
+
+    result = project.ltm("-n1", "--maxfail=3", agent="x=bots:Bot")
+
+    result.assert_outcomes(failed=2, passed=1)
