@@ -35,6 +35,12 @@ class ByLength:
         """Add the reply to the newest exchange."""
         self._sizes[-1] += self._count(reply)
 
+    def drop(self) -> None:
+        """Forget the newest message, which got no reply."""
+        self._lengths.pop()
+        self._sizes.pop()
+        self.restore([self._lengths, self._sizes])
+
     def sees(self, position: int) -> bool:
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:

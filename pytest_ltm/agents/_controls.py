@@ -66,35 +66,58 @@ class Cost:
 
 
 class Shown:
-    """Gives an agent, for each message anew, the exchanges that a memory keeps, and has it reply. Configured."""
+    """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply. Configured."""
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
         self._memory, self._model, self._name = memory, model, name
         self._exchanges: list[tuple[str, str]] = []
+        self._agent = self._made()
 
     async def reply(self, message: str) -> str | Reply:
-        """Return the model's reply."""
-        agent: Any = self._model.make()
-        if "AcceptsHistory" not in powers(agent):
-            raise AgentError(
-                f"agent {self._name!r}: {self._model.spec!r} has no accept(message, reply), so it can be shown nothing"
-            )
+        """Return the model's reply; a message without one is forgotten."""
         self._memory.arrive(message)
         try:
-            for position, exchange in enumerate(self._exchanges):
-                if self._memory.sees(position):
-                    await _settled(agent.accept(*exchange))
-            given: str | Reply = await _settled(agent.reply(message))
-        finally:
-            await _closed(agent)
+            given = await self._shown(message)
+        except BaseException:
+            self._memory.drop()
+            raise
         text = given.text if isinstance(given, Reply) else given
         self._exchanges.append((message, text))
         self._memory.leave(text)
         return given
 
+    async def _shown(self, message: str) -> str | Reply:
+        agent = await self._blank()
+        for position, exchange in enumerate(self._exchanges):
+            if self._memory.sees(position):
+                await _settled(agent.accept(*exchange))
+        given: str | Reply = await _settled(agent.reply(message))
+        return given
+
     def configuration(self) -> Mapping[str, Any]:
-        """Return the memory and the model."""
-        return {"memory": self._name}
+        """Return the memory and what the model tells of itself."""
+        return {"memory": self._name, "model": self._model.configuration(self._agent)}
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
+        if close is not None:
+            await _settled(close())
+
+    async def _blank(self) -> Any:
+        """Return an agent that knows nothing: the same one reset, or another."""
+        if "Resettable" in powers(self._agent):
+            await _settled(self._agent.reset())
+        else:
+            await self.aclose()
+            self._agent = self._made()
+        return self._agent
+
+    def _made(self) -> Any:
+        agent = self._model.make()
+        if "AcceptsHistory" not in powers(agent):
+            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
+        return agent
 
 
 def make_cost(argument: str) -> AgentSource:
@@ -137,9 +160,3 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
 
 async def _settled(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
-
-
-async def _closed(agent: Any) -> None:
-    close = getattr(agent, "aclose", None) or getattr(agent, "close", None)
-    if close is not None:
-        await _settled(close())

@@ -134,9 +134,40 @@ def test_any_agent_that_accepts_history_is_shown_the_kept_messages_only() -> Non
 
 
 def test_a_model_without_history_cannot_be_shown_anything() -> None:
-    agent = make_length_bias("8k:echo", find).make()
     with pytest.raises(AgentError, match="'echo' has no accept"):
-        asked(agent, "a")
+        make_length_bias("8k:echo", find).make()
+
+
+def test_a_message_that_got_no_reply_is_forgotten() -> None:
+    class Failing(Model):
+        async def reply(self, message: str) -> Reply:
+            if message == "fail":
+                raise ConnectionError
+            return await super().reply(message)
+
+    agent = make_length_bias("8k:some.model", lambda spec: source(Failing, spec=spec)).make()
+    asked(agent, "a")
+    with pytest.raises(ConnectionError):
+        asked(agent, "fail")
+    asked(agent, "b")
+    assert asked(agent, "c").text == "a>a b>a>a b c"
+
+
+def test_one_agent_that_can_be_reset_is_shown_each_message_anew() -> None:
+    made: list[Model] = []
+
+    class Reset(Model):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+        def reset(self) -> None:
+            self.shown.clear()
+
+    agent = make_length_bias("8k:some.model", lambda spec: source(Reset, spec=spec)).make()
+    asked(agent, "a")
+    assert asked(agent, "b").text == "a>a b"
+    assert len(made) == 1
 
 
 def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
