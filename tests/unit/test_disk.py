@@ -1,0 +1,112 @@
+"""Whole lines, whole files, one writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_ltm._checkpoints import Checkpoints
+from pytest_ltm._disk import Appender, write_whole
+from pytest_ltm._errors import DiskFault
+from pytest_ltm._locks import FolderLock, InUse
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from pytest_ltm._disk import Appender, write_whole
+from pytest_ltm._errors import DiskFault
+resource.setrlimit(resource.RLIMIT_FSIZE, (15, resource.RLIM_INFINITY))
+folder = Path(sys.argv[1])
+file = Appender(folder / "lines", new=True)
+file.append(b"0123456789")
+for act in (lambda: file.append(b"0123456789"), lambda: write_whole(folder / "whole", b"0" * 20)):
+    try:
+        act()
+    except DiskFault as fault:
+        print(fault)
+file.append(b"0123")
+file.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
+def test_a_line_is_added_whole_or_not_at_all_and_a_file_stays_as_it_was(tmp_path: Path) -> None:
+    write_whole(tmp_path / "whole", b"old")
+    told = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path)], capture_output=True, text=True, check=True
+    ).stdout
+    assert [line.partition(":")[0].split("/")[-1] for line in told.splitlines()] == ["lines", "whole"]
+    assert told.count("File too large. Nothing more is sent") == 2
+    assert (tmp_path / "lines").read_bytes() == b"01234567890123"
+    assert (tmp_path / "whole").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lines", "whole"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_device_is_a_disk_fault() -> None:
+    file = Appender(Path("/dev/full"), new=False)
+    with pytest.raises(DiskFault, match="cannot write /dev/full: No space left on device"):
+        file.append(b"x")
+
+
+def test_what_cannot_be_opened_or_replaced_is_a_disk_fault(tmp_path: Path) -> None:
+    with pytest.raises(DiskFault, match="No such file or directory"):
+        Appender(tmp_path / "none" / "lines", new=False)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    with pytest.raises(DiskFault, match="folder"):
+        write_whole(tmp_path / "folder", b"x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder"]
+
+
+def test_two_states_are_kept_and_found_again(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path / "checkpoints")
+    for number in (3, 4, 10):
+        kept.keep(number, f"state {number}".encode())
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["10.bin", "4.bin"]
+    (tmp_path / "checkpoints" / "notes.txt").touch()
+    again = Checkpoints(tmp_path / "checkpoints")
+    assert [again.has(number) for number in (3, 4, 10)] == [False, True, True]
+    assert again.state(4) == b"state 4"
+
+
+def test_without_a_folder_states_are_held_in_memory() -> None:
+    kept = Checkpoints(None)
+    for number in range(4):
+        kept.keep(number, bytes([number]))
+    assert [kept.has(number) for number in range(4)] == [False, False, True, True]
+    assert kept.state(3) == b"\x03"
+
+
+def test_a_folder_has_one_writer_who_is_named_to_others(tmp_path: Path) -> None:
+    first, second = FolderLock(tmp_path), FolderLock(tmp_path)
+    first.acquire()
+    with pytest.raises(InUse, match=f"process {os.getpid()} on "):
+        second.acquire()
+    first.release()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+@pytest.mark.parametrize("owner", ["[]", "{}", '{"pid": "x", "host": 1, "since": 2}', "[" * 100_000, "\udc80"])
+def test_whoever_cannot_be_named_is_another_process(tmp_path: Path, owner: str) -> None:
+    first = FolderLock(tmp_path)
+    first.acquire()
+    (tmp_path / ".owner.json").write_bytes(owner.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InUse, match="another process"):
+        FolderLock(tmp_path).acquire()
+    first.release()
+
+
+def test_the_owner_says_who_and_since_when(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    lock.acquire()
+    assert json.loads((tmp_path / ".owner.json").read_bytes())["pid"] == os.getpid()
+    lock.release()
+    assert not (tmp_path / ".owner.json").exists()
