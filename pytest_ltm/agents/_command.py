@@ -174,7 +174,8 @@ class CommandAgent:
         self._kill()
         tail = [] if process is None else process.tail()
         said = f". Its stderr ends with {_cut(' / '.join(tail))}" if tail else ""
-        kept = f" ({self._stderr})" if tail and self._stderr is not None else ""
+        # By name: the journals of equal runs are equal, wherever they are.
+        kept = f" (all of it is in {STDERR})" if tail and self._stderr is not None else ""
         return AgentFault(f"{self._called()} {what}{said}{kept}", fatal=not self._can_be_put_back())
 
     def _kill(self) -> None:

@@ -62,10 +62,13 @@ class Person:
 
 
 @contextmanager
-def sitting(folder: pytest.Pytester, *words: str) -> Iterator[tuple[Person, subprocess.Popen[bytes]]]:
+def sitting(
+    folder: pytest.Pytester, *words: str, resumed: str = ""
+) -> Iterator[tuple[Person, subprocess.Popen[bytes]]]:
     """Start pytest with the person's terminal as its own."""
     mine, theirs = pty.openpty()
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ltm-agent=human", "--ltm-span=500", *words]
+    run = [f"--ltm-resume={resumed}"] if resumed else ["--ltm-agent=human", "--ltm-span=500"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *run, *words]
     environment = {**os.environ, "TERM": "dumb", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
     environment.pop("PYTEST_ADDOPTS", None)
     process = subprocess.Popen(
@@ -114,6 +117,22 @@ def test_a_pause_stops_the_run_like_ctrl_c(pytester: pytest.Pytester, how: str) 
         person.until("KeyboardInterrupt")
         person.until("no tests ran|passed|failed|error")
         assert process.wait() == pytest.ExitCode.INTERRUPTED
+
+
+def test_a_paused_test_goes_on_with_a_reminder(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_train=SCENARIO)
+    with sitting(pytester, "-s", "test_train.py") as (person, process):
+        person.type("Fine.", "", "It is platform 14.", "")
+        person.until("which platform")
+        person.type(":pause")
+        process.wait()
+    latest = (pytester.path / ".ltm" / "latest").read_text().strip()
+    with sitting(pytester, "-s", resumed=os.path.basename(latest)) as (person, process):  # noqa: PTH119 - a text
+        told = person.until("which platform")
+        assert "before you paused" in told
+        person.type("14", "", "one", "two", "")
+        person.until("1 passed")
+        assert process.wait() == 0
 
 
 def test_without_s_the_keyboard_is_pytests(pytester: pytest.Pytester) -> None:
