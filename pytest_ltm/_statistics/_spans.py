@@ -85,17 +85,15 @@ def effective_span(
         raise ValueError(f"a share of the isolated score is above 0 and at most 1, not {share!r}")
     curve = degradation(rows, share=share, level=level, rng=rng)
     reason = _no_span(curve)
-    known = not reason
+    if reason:
+        return EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
     return EffectiveSpan(
-        span=_kept_up_to(curve, [point.score >= share * point.isolated - _NOISE for point in curve]) if known else None,
-        low=_kept_up_to(curve, [point.margin is not None and point.margin.low >= 0 for point in curve])
-        if known
-        else None,
-        high=_lost_beyond(curve) if known else None,
+        span=_kept_up_to(curve, [point.score >= share * point.isolated - _NOISE for point in curve]),
+        low=_kept_up_to(curve, [point.margin is not None and point.margin.low >= 0 for point in curve]),
+        high=_lost_beyond(curve),
         share=share,
         level=level,
         curve=curve,
-        reason=reason,
     )
 
 
