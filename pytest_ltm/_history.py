@@ -23,3 +23,5 @@ class PastExchange:
     """and as the reply to it."""
     asked: str
     """What any other agent is sent; it replies to that, and the reply earns nothing."""
+    holds: tuple[str, ...] = ()
+    """Ids of the turns in it, where it has several: questions may name these, too."""

@@ -166,7 +166,7 @@ class Lane:
         for text in about:
             if text not in by_text:
                 raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, by_text)}")
-        return tuple(by_text[text] for text in about)
+        return tuple(dict.fromkeys(by_text[text] for text in about))
 
     @property
     def said(self) -> tuple[int, ...]:

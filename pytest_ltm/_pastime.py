@@ -48,7 +48,7 @@ class Pastime:
                 exchange = self._channel.ask("", "history", past.asked)
         except AgentFault as fault:
             raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
-        self.told[past.id] = exchange.number
+        self.told.update(dict.fromkeys((past.id, *past.holds), exchange.number))
         return exchange
 
     def _made(self, tokens: int) -> FillerExchange:

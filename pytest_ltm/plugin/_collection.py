@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm.plugin import _dataset
 from pytest_ltm.plugin._items import (
     LTM_ITEM,
     PLACE,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 def places(settings: Settings, name: str, marks: Marks) -> list[Place]:
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
+    if settings.dataset is not None:
+        return _dataset.places(settings, settings.dataset, name)
     return [
         Place(agent.label, span, trial, f"{label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents

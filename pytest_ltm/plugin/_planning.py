@@ -11,6 +11,7 @@ from pytest_ltm._plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._scenario import Definition
 from pytest_ltm.plugin import _judging
 from pytest_ltm.plugin._collection import version_of
+from pytest_ltm.plugin._dataset import told_in
 from pytest_ltm.plugin._items import PARAMETERS, LtmItem, fixture_names
 from pytest_ltm.plugin._spans import span_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._filler import Filler
     from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm.datasets._suites import ToldConversation
     from pytest_ltm.plugin._settings import Settings
 
 OPENING = (
@@ -45,6 +47,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
     """Return the plan, and by example what kept its definition from being generated."""
     place = known[0].place
     span = settings.spans[place.span]
+    told = told_in(settings, place)
     unready: dict[str, Exception] = {}
     examples = []
     patching = {one.scenario for one in known if "monkeypatch" in fixture_names(one.item)}
@@ -54,7 +57,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
             definition = _definition(one, settings)
         except Exception as error:  # noqa: BLE001 - the generator is its author's: its error ends its example only
             unready[one.key] = error
-        examples.append(_example(one, definition, patching))
+        examples.append(_example(one, definition, patching, together=told is not None))
     judge, votes = _judging.planned(known[0].item.config, settings)
     plan = Plan(
         examples=tuple(examples),
@@ -67,12 +70,21 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
         judge=judge,
         judge_votes=votes,
         time=settings.time,
-        opening=OPENING if span is not None else "",
+        opening=_opening(told, isolated=span is None),
+        history=None if told is None else told.described,
     )
     return plan, unready
 
 
-def _example(known: LtmItem, definition: Definition | None, patching: AbstractSet[str]) -> PlannedExample:
+def _opening(told: ToldConversation | None, *, isolated: bool) -> str:
+    if told is not None:
+        return told.opening
+    return "" if isolated else OPENING
+
+
+def _example(
+    known: LtmItem, definition: Definition | None, patching: AbstractSet[str], *, together: bool
+) -> PlannedExample:
     marks = known.marks
     # What one patches the other would see, and the first to end would undo it for both.
     rivals = patching - {known.scenario} if known.scenario in patching else set()
@@ -88,11 +100,14 @@ def _example(known: LtmItem, definition: Definition | None, patching: AbstractSe
         incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])),
         requires=tuple(marks.requires),
         reset=marks.reset,
+        together=together,
     )
 
 
 def _definition(known: LtmItem, settings: Settings) -> Definition | None:
     folder, scenario, place = settings.definitions, known.scenario, known.place
+    if settings.dataset is not None:
+        return settings.dataset.definition(scenario, place.thread, place.example)
     if folder is not None and place.example in folder.examples.get(scenario, ()):
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from pytest_ltm._channel import Channel
 from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import LtmInternalError
@@ -15,10 +13,12 @@ from pytest_ltm._plan import body_rng
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
+from pytest_ltm._transcript import retrieved_last
 from pytest_ltm.agents._powers import near_misses
 from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin import _time
 from pytest_ltm.plugin._body import SKIPS, ItemBody
+from pytest_ltm.plugin._dataset import begins, told_in
 from pytest_ltm.plugin._judging import desk_for
 from pytest_ltm.plugin._opened import Supply, open_folder
 from pytest_ltm.plugin._planning import filler_for, plan_for
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
+
+    import pytest
 
     from pytest_ltm._filler import Filler
     from pytest_ltm._lane import Ending, Lane
@@ -63,7 +65,9 @@ class PlayedConversation:
             one.key: ItemBody(one, setup_state, pool, ended=self._example_ended, next_up=next_up) for one in known
         }
         self._counter = counter(settings.tokenizer)
-        self._clock = _time.clock_for(settings.time, self._jumped)
+        told = told_in(settings, self.place)
+        self._history = () if told is None else told.history
+        self._clock = _time.clock_for(settings.time, self._jumped, begins(told))
         self._closed = False
         filler = filler_for(self.config, settings, self.place.trial, self._counter)
         self.plan, unready = plan_for(known, settings, filler)
@@ -91,7 +95,9 @@ class PlayedConversation:
         )
         supply.retried = channel.retried
         bodies = [self.bodies[example.key] for example in self.plan.examples]
-        conversation = Conversation(self.plan, bodies, channel=channel, filler=filler, counter=self._counter)
+        conversation = Conversation(
+            self.plan, bodies, channel=channel, filler=filler, counter=self._counter, history=self._history
+        )
         for body in bodies:
             body.conversation, body.seat = conversation, opened.seat
         if opened.gone:
@@ -109,6 +115,7 @@ class PlayedConversation:
             definition=example.definition,
             scoring=self._settings.scoring,
             judge=None if self._desk is None else self._desk.handle(example.key),
+            retrieved=lambda: retrieved_last(self.conversation.channel.transcript, example.key),
         )
         body.sheet = body.handle.sheet
 

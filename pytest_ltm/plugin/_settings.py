@@ -14,8 +14,10 @@ from pytest_ltm._score import SCORINGS
 from pytest_ltm._secrets import redacted
 from pytest_ltm._tokens import counter
 from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.datasets._suites import NAMES
 from pytest_ltm.plugin import _judging, _options, _time
 from pytest_ltm.plugin._agents import agents
+from pytest_ltm.plugin._dataset import SPANS, dataset_of
 from pytest_ltm.plugin._shards import Shard, shard
 from pytest_ltm.plugin._spans import spans
 from pytest_ltm.plugin._values import base, choice, named, whole
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._score import Scoring
+    from pytest_ltm.datasets._suites import DatasetSuite
     from pytest_ltm.plugin._agents import AgentChoice
 
 
@@ -48,6 +51,8 @@ class Settings:
     ltm_dir: Path
     retries: int = 4
     """How often a message is sent again after a passing fault of the agent."""
+    dataset: DatasetSuite | None = None
+    """The data set that is played; its entries are the suite."""
     report: Path | None = None
     """The file that `--ltm-report` names."""
     worker_tries: int = 2
@@ -79,12 +84,14 @@ class Settings:
 def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     """Return the settings; `has_paths`: the command line names test files or folders."""
     definitions = named("--ltm-definitions", lambda: _definitions(config))
+    seed = whole(config, "ltm_seed", least=None) or 0
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed)
     tokenizer = named("--ltm-tokenizer", lambda: counter(_options.text(config, "ltm_tokenizer")).name)
     return Settings(
         agents=named("--ltm-agent", lambda: agents(config)),
-        spans=spans(config, definitions),
-        suite=named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
-        seed=whole(config, "ltm_seed", least=None) or 0,
+        spans=SPANS if dataset else spans(config, definitions),
+        suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
+        seed=seed,
         examples=whole(config, "ltm_examples", least=1),
         trials=whole(config, "ltm_trials", least=1) or 1,
         definitions=definitions,
@@ -95,6 +102,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         reply_timeout=_timeout(config),
         retries=whole(config, "ltm_retries", least=0) or 0,
         ltm_dir=_ltm_dir(config),
+        dataset=dataset,
         report=_report(config),
         worker_tries=whole(config, "ltm_worker_tries", least=1) or 2,
         shard=shard(config),
@@ -115,7 +123,7 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     path = base(config, "ltm_suite") / name
     if path.is_file():
         return _suite.load(path, known)
-    suites = [*_suite.built_in_names(), "none"]
+    suites = [*_suite.built_in_names(), *NAMES, "none"]
     raise pytest.UsageError(
         f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
         "or name a *.ltm-suite.yml file"

@@ -25,11 +25,11 @@ def check(mode: str) -> None:
         )
 
 
-def clock_for(mode: str, jumped: Callable[[datetime, datetime], object]) -> Clock:
+def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: datetime) -> Clock:
     """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
     if mode == "sleep":
         return WallClock()
-    return SignallingClock(jumped) if mode == "signal" else SimulatedClock()
+    return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
 
 
 def around_agent(mode: str, clock: Clock) -> AbstractContextManager[object]:

@@ -1,1 +1,7 @@
 """LoCoMo: "Evaluating Very Long-Term Conversational Memory of LLM Agents" (Maharana et al., 2024)."""
+
+from __future__ import annotations
+
+from pytest_ltm.datasets.locomo._answer import LocomoAnswer
+
+__all__ = ["LocomoAnswer"]

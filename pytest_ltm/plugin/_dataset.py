@@ -1,0 +1,75 @@
+"""Data sets in a run: which one the options name, and what is told in each of its conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._clock import START
+from pytest_ltm.datasets._suites import NAMES, SPAN, SPAN_TOKENS, DatasetSuite, open_dataset
+from pytest_ltm.plugin import _options
+from pytest_ltm.plugin._items import Place
+from pytest_ltm.plugin._values import base, named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from pytest_ltm.datasets._suites import ToldConversation
+    from pytest_ltm.plugin._settings import Settings
+
+SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
+"""The only span of a data set."""
+
+
+def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int) -> DatasetSuite | None:
+    """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
+    name = _options.given(config, "ltm_suite")
+    path = _options.given(config, "ltm_data")
+    if name not in NAMES:
+        if config.getoption("ltm_data") is not None:
+            raise pytest.UsageError(f"--ltm-data: goes with a data set. Add --ltm-suite={NAMES[0]} or {NAMES[1]}")
+        return None
+    _check(config, name, has_paths=has_paths)
+    where = None if path is None else base(config, "ltm_data") / path
+    return named("--ltm-data", lambda: open_dataset(name, where, _options_of(config, name), seed=seed))
+
+
+def _check(config: pytest.Config, name: str, *, has_paths: bool) -> None:
+    if has_paths:
+        raise pytest.UsageError(f"--ltm-suite={name}: a data set runs alone. Leave out the paths")
+    for dest in ("ltm_span", "ltm_isolated", "ltm_definitions"):
+        if config.getoption(dest):
+            flag = "--" + dest.replace("_", "-")
+            raise pytest.UsageError(f"{flag}: the histories of {name} have their own lengths. Leave it out")
+    if _options.text(config, "ltm_time") == "sleep":
+        raise pytest.UsageError(f"--ltm-time=sleep: the dates of {name} lie months apart. Use jump or signal")
+
+
+def _options_of(config: pytest.Config, name: str) -> dict[str, str]:
+    """Return what the options of a data set say, by name without its name in front; without what is not given."""
+    front = f"ltm_{name}_"
+    given = {option.dest: _options.given(config, option.dest) for option in _options.OPTIONS}
+    return {dest.removeprefix(front): text for dest, text in given.items() if dest.startswith(front) and text}
+
+
+def places(settings: Settings, dataset: DatasetSuite, entry: str) -> list[Place]:
+    """Return every place of a kind of question, in the order agent, trial, thread, example."""
+    found = dataset.places(entry)
+    return [
+        Place(agent.label, SPAN, trial, thread, example)
+        for agent in settings.agents
+        for trial in range(settings.trials)
+        for thread, example in found
+    ]
+
+
+def told_in(settings: Settings, place: Place) -> ToldConversation | None:
+    """Return what is told in a conversation, None where there is no data set."""
+    return None if settings.dataset is None else settings.dataset.told(place.thread)
+
+
+def begins(told: ToldConversation | None) -> datetime:
+    """Return when a conversation's time begins."""
+    return told.history[0].at if told is not None and told.history else START
