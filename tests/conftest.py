@@ -28,7 +28,7 @@ if importlib.util.find_spec("hypothesis"):
 
 @pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    """An OpenAI-compatible server on loopback, and no way to any other; see chat_server.py."""
+    """An OpenAI-compatible server on loopback, and no way to any other; see servers/chat_server.py."""
     from chat_server import serving  # noqa: PLC0415 - most tests do without
 
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_BASE_URL"):
