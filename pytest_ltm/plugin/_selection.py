@@ -83,7 +83,8 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
-    words = ["pytest", f"--ltm-agent={spec}", f"--ltm-span={place.span}"]
+    words = ["pytest", f"--ltm-agent={spec}"]
+    words += [] if settings.dataset else [f"--ltm-span={place.span}"]
     for option in _options.OPTIONS:
         given = config.getoption(option.dest)
         if given is not None and option.dest not in _ELSEWHERE:
