@@ -132,10 +132,10 @@ class Gate:
     def _unfit(self, result: RunResult, status: int) -> str:
         """Return why the run is no baseline for others; "" if it is."""
         gone = sum(row.infrastructure for row in result.scenarios)
-        if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
-            return "the run did not come to its end"
         if gone:
             return f"{gone} of {len(result.scenarios)} examples were lost through agent, judge or budget"
+        if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
+            return "the run did not come to its end"
         if not any(row.scored for row in result.scenarios):
             return "nothing has a score"
         return "" if self.verdict is None or self.verdict.state == "held" else verdict_line(self.verdict)
