@@ -147,4 +147,5 @@ def test_delayed_recall(ltm: Ltm) -> None:
     """Answers ten questions about ten facts, each later than the one before."""
     answers = ltm.play(ltm.definition)
     questions = tuple(question.text for question in ltm.definition.questions)
-    ltm.score(RecallsFacts(tuple(ltm.definition.expected), questions, scoring=ltm.scoring)(answers))
+    evaluator = RecallsFacts(tuple(ltm.definition.expected), questions, scoring=ltm.scoring, judge=ltm.judge)
+    ltm.score(evaluator(answers))

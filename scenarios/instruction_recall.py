@@ -153,4 +153,5 @@ def test_instruction_recall(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition)
     questions = tuple(question.text for question in ltm.definition.questions)
     steps = tuple(ltm.definition.parameters.get("instructions", ()))
-    ltm.score(RecallsSteps(tuple(ltm.definition.expected), questions, steps, scoring=ltm.scoring)(answers))
+    evaluator = RecallsSteps(tuple(ltm.definition.expected), questions, steps, ltm.scoring, ltm.judge)
+    ltm.score(evaluator(answers))

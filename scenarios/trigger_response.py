@@ -118,4 +118,4 @@ def test_trigger_response(ltm: Ltm) -> None:
     """Says the sentence at each mention of the thing, long after it was asked to."""
     answers = ltm.play(ltm.definition)
     expected = ltm.definition.expected
-    ltm.score(SaysAtEachTrigger(expected[0], len(expected), ltm.scoring)(answers))
+    ltm.score(SaysAtEachTrigger(expected[0], len(expected), ltm.scoring, ltm.judge)(answers))

@@ -76,6 +76,13 @@ PROMPTS: Mapping[str, Prompt] = {
             quoted=("order", "answer"),
         ),
         Prompt(
+            "trigger-response",
+            1,
+            f"An agent was asked to say this sentence whenever something is mentioned:\n{{sentence}}\n\n{_QUOTED} Once "
+            "that was mentioned, it replied:\n\n{answer}\n\nDoes the reply say that sentence, with at most slips of "
+            "spelling, a word written another way or a small word changed? Only speaking about it is not enough.",
+        ),
+        Prompt(
             "prospective-memory",
             1,
             f"An agent was asked to add this line to one of its replies:\n{{quote}}\n\n{_QUOTED} That reply:\n\n"

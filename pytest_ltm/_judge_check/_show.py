@@ -65,6 +65,7 @@ def prompts(found: Sequence[Prompt]) -> Iterator[str]:
             "quote",
             "reference",
             "said",
+            "sentence",
         )
         parts = {name: f"({name})" for name in names if f"{{{name}}}" in prompt.text}
         yield f"=== {prompt.id}"

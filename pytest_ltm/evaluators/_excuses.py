@@ -16,6 +16,12 @@ _EXAMPLE = phrases(
 )  # fmt: skip
 
 
+def declines(answer: str) -> bool:
+    """Tell whether an answer says nothing, or that it cannot know."""
+    text = " ".join(words(answer))
+    return not text or _KNOWS_NOT.search(text) is not None
+
+
 def only_offers_example(answer: str) -> bool:
     """Tell whether an answer says that it does not know, and then shows an example or a suggestion."""
     text = " ".join(words(answer))

@@ -107,7 +107,7 @@ def _later_replies(row: Row) -> list[str]:
     return replies
 
 
-def _trigger(row: Row, scoring: Scoring) -> Score:
+def _trigger(row: Row, scoring: Scoring) -> Score | Unscored:
     from pytest_ltm.evaluators._trigger import SaysAtEachTrigger  # noqa: PLC0415
 
     expected = list(map(str, _expected(row)))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ltm.evaluators._excuses import only_offers_example
+from pytest_ltm.evaluators._excuses import declines, only_offers_example
 from pytest_ltm.evaluators._words import NUMBERS, STOP_WORDS, TENS, stem, words
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class Recollection:
         """Tell whether an answer says enough; a number that is needed must be there."""
         numbers = {key for key in self.needed if key.isdecimal()}
         return numbers <= told and self.share(told) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+
+
+def unsure(answer: str, one: Recollection) -> bool:
+    """Tell whether an answer may say in other words what it does not say in those expected."""
+    return not declines(answer) and not one.in_full(frozenset(keys(answer)))
 
 
 def recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:

@@ -6,13 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._score import Check, Score, Scoring
+from pytest_ltm.evaluators._judged import Part, share
 from pytest_ltm.evaluators._rouge import rouge_l
 from pytest_ltm.evaluators._rules import check_scoring
-from pytest_ltm.evaluators._words import bare, joined, plain, snippet, words
+from pytest_ltm.evaluators._words import bare, content_stems, joined, plain, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pytest_ltm._judge import Judge
+    from pytest_ltm._score import Score, Scoring, Unscored
 
 _SENTENCE_END = re.compile(r"[.!?\n]+")
 _CONTRACTIONS = re.compile(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
@@ -20,6 +23,8 @@ _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will"
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93
 _WORTH_COMPARING = 0.7
+_NEARLY = 0.6
+"""The share of the sentence's own words that an answer must have before a judge is asked about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +33,47 @@ class SaysAtEachTrigger:
 
     `current`: the sentence's words in a row, contractions written out, or some sentences of the answer nearly equal
     to it (ROUGE-L with stemming). `v3.5` and `paper`: in the answer, lower case and without punctuation, or
-    ROUGE-L of the whole answer above 0.75; else those rules ask a model and the current rule stands in.
+    ROUGE-L of the whole answer above 0.75; else those rules ask a model and the current rule stands in. A judge, if
+    there is one, is asked about answers with most of the sentence's words.
     """
 
     sentence: str
     activations: int = 3
     scoring: Scoring = "current"
+    judge: Judge | None = None
 
     def __post_init__(self) -> None:
         check_scoring(self.scoring)
 
-    def __call__(self, answers: Sequence[str], /) -> Score:
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
         asked = [*answers, *[""] * (self.activations - len(answers))]
-        verdicts = [self._said(answer) for answer in asked]
-        checks = tuple(Check(f"says it at activation {n}", said) for n, (said, _) in enumerate(verdicts, start=1))
-        said = sum(check.ok for check in checks)
-        reason = f"{said} of {len(checks)} activations answered with {self.sentence!r}"
+        published = [self._as_published(answer) for answer in asked]
+        parts = [
+            self._part(f"says it at activation {n}", answer, said=said)
+            for n, (answer, said) in enumerate(zip(asked, published, strict=True), start=1)
+        ]
+        reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         rule = "trigger-response/1" if self.scoring == "current" else f"trigger-response/{self.scoring}"
-        if any(stood_in for _, stood_in in verdicts):
+        if self.scoring != "current" and not all(published):
             rule += "+trigger-response/1"
-            reason += f" (the rule of {self.scoring} asks a model; the current rule stands in)"
-        missed = next((answer for answer, check in zip(asked, checks, strict=True) if not check.ok), "")
-        return Score(said / max(len(checks), 1), reason, checks=checks, rule=rule, evidence=snippet(missed))
+            stands_in = f" (the rule of {self.scoring} asks a model; the current rule stands in)"
+            reason += stands_in * (self.judge is None)
+        return share(parts, self.judge, rule=rule, reason=reason)
 
-    def _said(self, answer: str) -> tuple[bool, bool]:
-        """Return whether an answer says the sentence, and whether the current rule stood in."""
-        if self.scoring != "current":
-            literal = bare(self.sentence) in bare(answer)
-            if literal or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE:
-                return True, False
-            return says(self.sentence, answer), True
-        return says(self.sentence, answer), False
+    def _as_published(self, answer: str) -> bool:
+        """Return whether the published rules are sure that an answer says the sentence."""
+        if self.scoring == "current":
+            return False
+        return bare(self.sentence) in bare(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+
+    def _part(self, label: str, answer: str, *, said: bool) -> Part:
+        said = said or says(self.sentence, answer)
+        wanted = content_stems(self.sentence)
+        nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
+        if said or not nearly:
+            return Part(label, answer, said)
+        return Part(label, answer, said, "trigger-response", (("sentence", self.sentence),))
 
 
 def says(sentence: str, answer: str) -> bool:

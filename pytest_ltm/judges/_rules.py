@@ -74,7 +74,7 @@ def _content(text: str) -> frozenset[str]:
     return content_of(str(NUMBERS[word]) if word in _DIGITS else word for word in words(text))
 
 
-_DIGITS = frozenset(NUMBERS) - {"a", "an", "single", "couple", "pair", "dozen"}
+_DIGITS = frozenset(NUMBERS) - {"a", "an", "one", "single", "couple", "pair", "dozen"}
 
 
 def _count(text: str) -> int:

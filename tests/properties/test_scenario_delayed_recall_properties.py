@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios.delayed_recall import KINDS, delayed_recall
 
 from pytest_ltm._scenario import Say
+from pytest_ltm._score import Score
 from pytest_ltm.evaluators import RecallsFacts
 
 SEEDS = st.integers(0, 2**63)
 COMMON = {"what", "whic", "does", "many", "ther", "they", "that", "most", "ever"}
 REPLIES = st.lists(st.text() | st.from_regex(r"[\w ,.]{0,80}"), max_size=12)
+
+
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
 
 
 def beginnings(text: str) -> set[str]:
@@ -47,11 +53,11 @@ def test_each_expected_answer_stands_in_one_line_that_fits_the_question(seed: in
 def test_no_answer_breaks_the_rule(seed: int, replies: list[str]) -> None:
     definition = delayed_recall(random.Random(seed), {})
     questions = tuple(ask.text for ask in definition.questions)
-    assert 0 <= RecallsFacts(tuple(definition.expected), questions)(replies).value <= 1
+    assert 0 <= scored(RecallsFacts(tuple(definition.expected), questions)(replies)).value <= 1
 
 
 @given(seed=SEEDS)
 def test_an_echo_earns_nothing(seed: int) -> None:
     definition = delayed_recall(random.Random(seed), {"facts": len(KINDS)})
     questions = tuple(ask.text for ask in definition.questions)
-    assert RecallsFacts(tuple(definition.expected), questions)(questions).value == 0
+    assert scored(RecallsFacts(tuple(definition.expected), questions)(questions)).value == 0

@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios.instruction_recall import KINDS, instruction_recall
 
 from pytest_ltm._scenario import Definition, Say
+from pytest_ltm._score import Score
 from pytest_ltm.evaluators import RecallsSteps
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"steps": st.integers(3, len(KINDS)), "questions": st.integers(1, 12)})
 IRREGULAR = {"fed": "feed", "put": "put", "lit": "light", "wound": "wind"}
+
+
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
 
 
 def beginnings(text: str) -> set[str]:
@@ -57,5 +63,5 @@ def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(
     definition = instruction_recall(random.Random(seed), shape)
     questions = tuple(ask.text for ask in definition.questions)
     rule = RecallsSteps(tuple(definition.expected), questions, tuple(definition.parameters["instructions"]))
-    assert 0 <= rule(replies).value <= 1
-    assert rule(questions).value == 0
+    assert 0 <= scored(rule(replies)).value <= 1
+    assert scored(rule(questions)).value == 0

@@ -11,7 +11,7 @@ from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WA
 from pytest_ltm._errors import JudgeError
 from pytest_ltm._judge import FakeJudge, Inquiry, LtmJudge
 from pytest_ltm._score import Score, Unscored
-from pytest_ltm.evaluators import PlaysGuest, QuoteAtReply
+from pytest_ltm.evaluators import PlaysGuest, QuoteAtReply, RecallsFacts, RecallsSteps, SaysAtEachTrigger
 
 
 @dataclass
@@ -169,3 +169,56 @@ def test_a_judge_that_cannot_tell_about_a_quote_leaves_it_unscored() -> None:
     verdict = QuoteAtReply(QUOTE, 2, judge=FakeJudge(otherwise="Hm.")).verdict(["Fine.", reply])
     assert isinstance(verdict, Unscored)
     assert verdict.rule == "prospective-memory/1+judge/prospective-memory/1"
+
+
+FACTS = ("The weavers are paid in salt.", "The bridge is closed on market days.", "Nobody there eats plums.")
+QUESTIONS = ("What are the weavers paid in?", "When is the bridge closed?", "What does nobody there eat?")
+
+
+def test_a_fact_in_other_words_is_a_case_for_a_judge_and_one_in_its_words_or_an_excuse_is_not() -> None:
+    judge = Waiting({"answer": "yes"})
+    answers = ["Salt.", "Whenever stalls are put up.", "I do not remember."]
+    assert value(RecallsFacts(FACTS, QUESTIONS)(answers)) == pytest.approx(1 / 3)
+    verdict = RecallsFacts(FACTS, QUESTIONS, judge=judge)(answers)
+    assert value(verdict) == pytest.approx(2 / 3)
+    [asked] = judge.asked
+    found = [asked.parts[name] for name in ("question", "reference", "answer")]
+    assert found == [QUESTIONS[1], FACTS[1], answers[1]]
+    assert verdict.rule == "delayed-recall/1+judge/answer/1"
+
+
+def test_a_step_in_other_words_is_a_case_for_a_judge_and_a_number_never() -> None:
+    judge = Waiting({"answer": "yes"})
+    expected = ("Pull the silk cord twice.", "4")
+    questions = ("What comes first?", "What is the number of the step with the bell?")
+    answers = ["You draw at the string made of fine thread.", "It is step 5."]
+    verdict = RecallsSteps(expected, questions, judge=judge)(answers)
+    assert value(verdict) == 0.5
+    assert [asked.parts["reference"] for asked in judge.asked] == [expected[0]]
+
+
+def test_a_sentence_with_a_slip_at_one_activation_is_a_case_for_a_judge() -> None:
+    sentence = "The kettle is on, mind the steam"
+    answers = [sentence, "The kettle stands on the stove, so mind all the steam.", "Pardon?"]
+    assert value(SaysAtEachTrigger(sentence)(answers)) == pytest.approx(1 / 3)
+    judge = Waiting({"trigger-response": "yes"})
+    verdict = SaysAtEachTrigger(sentence, judge=judge)(answers)
+    assert value(verdict) == pytest.approx(2 / 3)
+    assert [asked.parts["answer"] for asked in judge.asked] == [answers[1]]
+    assert verdict.rule == "trigger-response/1+judge/trigger-response/1"
+
+
+def test_a_part_that_nobody_can_judge_leaves_the_whole_unscored() -> None:
+    verdict = RecallsFacts(FACTS, QUESTIONS, judge=FakeJudge(otherwise="Hm."))(["Salt.", "On Sundays.", "Plums."])
+    assert isinstance(verdict, Unscored)
+    assert (verdict.rule, verdict.evidence) == ("delayed-recall/1+judge/answer/1", "On Sundays.")
+
+
+def test_where_published_rules_ask_a_model_the_judge_is_that_model() -> None:
+    judge = Waiting({"answer": "yes", "trigger-response": "yes"})
+    for verdict in (
+        RecallsFacts(FACTS[:1], QUESTIONS[:1], "v3.5", judge=judge)(["What keeps food from rotting."]),
+        SaysAtEachTrigger("The kettle is on", 1, "v3.5", judge)(["A kettle has been put on the fire again."]),
+    ):
+        assert value(verdict) == 1
+        assert "stands in" not in verdict.reason

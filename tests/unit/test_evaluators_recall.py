@@ -42,6 +42,11 @@ EXCUSES = (
 )
 
 
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
+
+
 def joke(n: int, **options: object) -> RecallsJoke:
     return RecallsJoke(JOKES[n], tuple(other for i, other in enumerate(JOKES) if i != n), **options)  # type: ignore[arg-type]
 
@@ -111,14 +116,14 @@ def test_a_trigger_sentence_is_recognised_literally_or_nearly_so(answer: str, sa
 
 
 def test_each_activation_is_a_third_and_a_missing_answer_counts_as_silence() -> None:
-    verdict = SaysAtEachTrigger(SENTENCE)([SENTENCE, "no"])
+    verdict = scored(SaysAtEachTrigger(SENTENCE)([SENTENCE, "no"]))
     assert value(verdict) == pytest.approx(1 / 3)
     assert [check.ok for check in verdict.checks] == [True, False, False]
 
 
 def test_the_published_trigger_rule_compares_the_whole_answer() -> None:
     rule = SaysAtEachTrigger(SENTENCE, 1, "v3.5")
-    assert rule(["Kettle is on, mind the steams"]).value == 1
+    assert scored(rule(["Kettle is on, mind the steams"])).value == 1
     assert rule([f"Well now: {SENTENCE}."]).rule == "trigger-response/v3.5"
     assert "stands in" in rule(["Something else"]).reason
 

@@ -10,6 +10,7 @@ from pytest_ltm.scenarios import delayed_recall
 from scenario_runs import ABSENT, DATA, generated, published, scores
 
 from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import RecallsFacts
@@ -17,6 +18,11 @@ from pytest_ltm.evaluators._recollection import keys
 
 BODY = delayed_recall.test_delayed_recall
 FULL = make_reader("full")
+
+
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
 
 
 def evaluator(definition: Definition, **options: Any) -> RecallsFacts:
@@ -34,7 +40,7 @@ def test_full_recalls_every_kind_of_fact(seed: int) -> None:
     definition = generated(delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS))[0]
     reader = FULL()
     replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
-    assert evaluator(definition)(replies[1:]).value == 1
+    assert scored(evaluator(definition)(replies[1:])).value == 1
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
@@ -52,7 +58,7 @@ def test_repeating_all_facts_each_time_earns_nothing() -> None:
     for definition in generated(delayed_recall.delayed_recall, 30):
         facts = definition.steps[0]
         assert isinstance(facts, Say)
-        assert evaluator(definition)([facts.text] * 10).value == 0
+        assert scored(evaluator(definition)([facts.text] * 10)).value == 0
 
 
 @pytest.mark.parametrize(
@@ -72,24 +78,22 @@ def test_repeating_all_facts_each_time_earns_nothing() -> None:
     ],
 )
 def test_an_answer_needs_the_words_of_the_fact(expected: str, answer: str, *, right: bool) -> None:
-    assert RecallsFacts((expected,), ("What is it?",))([answer]).value == float(right)
+    assert scored(RecallsFacts((expected,), ("What is it?",))([answer])).value == float(right)
 
 
 def test_words_of_the_question_earn_nothing() -> None:
-    assert (
-        RecallsFacts(("The capital of Orm is Vel.",), ("What is the capital of Orm?",))(["The capital of Orm"]).value
-        == 0
-    )
+    rule = RecallsFacts(("The capital of Orm is Vel.",), ("What is the capital of Orm?",))
+    assert scored(rule(["The capital of Orm"])).value == 0
 
 
 def test_missing_answers_count_as_wrong_and_more_do_not_help() -> None:
-    score = RecallsFacts(("honey", "wool"), ())(["honey"])
+    score = scored(RecallsFacts(("honey", "wool"), ())(["honey"]))
     assert (score.value, [check.ok for check in score.checks]) == (0.5, [True, False])
-    assert RecallsFacts(("honey",), ())(["no", "honey"]).value == 0
+    assert scored(RecallsFacts(("honey",), ())(["no", "honey"])).value == 0
 
 
 def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
-    score = RecallsFacts(("honey",), (), scoring="v3.5")(["Honey."])
+    score = scored(RecallsFacts(("honey",), (), scoring="v3.5")(["Honey."]))
     assert score.value == 1
     assert score.rule == "delayed-recall/v3.5+delayed-recall/1"
     assert "the current rule stands in" in score.reason
@@ -130,7 +134,7 @@ def test_full_recalls_most_facts_of_the_published_definitions() -> None:
     for definition in published("Delayed Recall", "delayed_recall"):
         reader = FULL()
         replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
-        values.append(evaluator(definition)(replies[1:]).value)
+        values.append(scored(evaluator(definition)(replies[1:])).value)
     assert len(values) == 6
     assert min(values) >= 0.9
 
@@ -144,7 +148,7 @@ def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: s
             if row["dataset"] != folder:
                 continue
             expected = tuple(row["expected_responses"])
-            checks = RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)]).checks
+            checks = scored(RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)])).checks
             said = [reason.lower() for reason in map(str, row["reasoning"])]
             right = ["incorrect" not in text and "does not" not in text for text in said]
             agree += [check.ok == ok for check, ok in zip(checks, right, strict=True)]

@@ -8,6 +8,7 @@ from pytest_ltm.scenarios import instruction_recall
 from scenario_runs import ABSENT, DATA, generated, published, scores
 
 from pytest_ltm._scenario import Definition, Say, Wait
+from pytest_ltm._score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import RecallsSteps
@@ -15,6 +16,11 @@ from pytest_ltm.evaluators import RecallsSteps
 BODY = instruction_recall.test_instruction_recall
 FULL = make_reader("full")
 STEPS = ("Turn the crank three times.", "Pull the silk cord.", "Light the wick with a torch.", "Open the rear valve.")
+
+
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
 
 
 def evaluator(definition: Definition, **options: Any) -> RecallsSteps:
@@ -39,7 +45,7 @@ def test_full_answers_all_questions(span: int | None, seed: int) -> None:
 @pytest.mark.parametrize("steps", [3, 24])
 def test_full_knows_every_kind_of_step_and_question(seed: int, steps: int) -> None:
     definition = generated(instruction_recall.instruction_recall, 1, seed, steps=steps, questions=20)[0]
-    assert evaluator(definition)(replies(definition)).value == 1
+    assert scored(evaluator(definition)(replies(definition))).value == 1
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
@@ -57,7 +63,7 @@ def test_reading_out_all_steps_each_time_earns_nothing() -> None:
     for definition in generated(instruction_recall.instruction_recall, 30, questions=10):
         manual = definition.steps[0]
         assert isinstance(manual, Say)
-        assert evaluator(definition)([manual.text] * 10).value == 0
+        assert scored(evaluator(definition)([manual.text] * 10)).value == 0
 
 
 @pytest.mark.parametrize(
@@ -78,15 +84,15 @@ def test_reading_out_all_steps_each_time_earns_nothing() -> None:
 def test_an_answer_needs_the_step_its_detail_or_its_number(
     expected: str, question: str, answer: str, *, right: bool
 ) -> None:
-    assert RecallsSteps((expected,), (question,), STEPS)([answer]).value == float(right)
+    assert scored(RecallsSteps((expected,), (question,), STEPS)([answer])).value == float(right)
 
 
 def test_missing_answers_count_as_wrong() -> None:
-    assert RecallsSteps(("Pull the silk cord.", "torch"), (), STEPS)(["Pull the silk cord."]).value == 0.5
+    assert scored(RecallsSteps(("Pull the silk cord.", "torch"), (), STEPS)(["Pull the silk cord."])).value == 0.5
 
 
 def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
-    score = RecallsSteps(("torch",), (), STEPS, scoring="paper")(["A torch."])
+    score = scored(RecallsSteps(("torch",), (), STEPS, scoring="paper")(["A torch."]))
     assert (score.value, score.rule) == (1.0, "instruction-recall/paper+instruction-recall/1")
 
 
@@ -100,6 +106,8 @@ def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
 def test_full_answers_most_questions_of_the_published_definitions() -> None:
-    values = [evaluator(one)(replies(one)).value for one in published("Instruction Recall", "instruction_recall")]
+    values = [
+        scored(evaluator(one)(replies(one))).value for one in published("Instruction Recall", "instruction_recall")
+    ]
     assert len(values) == 6
     assert min(values) >= 0.8

@@ -7,6 +7,7 @@ import pytest
 from pytest_ltm.scenarios import trigger_response
 from scenario_runs import ABSENT, DATA, generated, published, scores
 
+from pytest_ltm._score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import SaysAtEachTrigger
@@ -16,6 +17,11 @@ from pytest_ltm.testing import ScriptedAgent
 BODY = trigger_response.test_trigger_response
 FULL = make_reader("full")
 GENERATE = trigger_response.trigger_response
+
+
+def scored(verdict: object) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
 
 
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
@@ -53,7 +59,7 @@ def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(thing: str)
     sentence, _ = trigger_response.TRIGGERS[thing]
     others = [said for other, (said, _) in trigger_response.TRIGGERS.items() if other != thing]
     everything = [mention for _, mentions in trigger_response.TRIGGERS.values() for mention in mentions]
-    assert [text for text in (*others, *everything) if SaysAtEachTrigger(sentence, 1)([text]).value] == []
+    assert [text for text in (*others, *everything) if scored(SaysAtEachTrigger(sentence, 1)([text])).value] == []
 
 
 def test_no_thing_comes_up_in_another_scenario() -> None:
