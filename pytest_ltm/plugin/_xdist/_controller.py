@@ -94,6 +94,7 @@ class Controller:
             "collected": self._collected,
             "begun": self._begun,
             "row": self._row,
+            "results": self._results,
             "over": self._over,
             "progress": self._progress,
         }
@@ -113,6 +114,12 @@ class Controller:
 
     def _row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
         self._ledger.ended(unit, nodeid, row)
+
+    def _results(self, node: Any, folder: str, text: str) -> None:
+        """Keep what a worker on another machine sends: the report reads this machine's run folder."""
+        path = self._run.folder.path / folder
+        path.mkdir(exist_ok=True)
+        (path / "results.json").write_text(text, encoding="utf-8")
 
     def _over(self, node: Any, unit: str) -> None:
         self._run.progress.gone(unit)

@@ -60,7 +60,7 @@ def obey(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
 
 
 def until_down(dsession: Any, seconds: float) -> None:
-    """Let all workers end, and wait so long for them at most; what else they say is not heard any more."""
+    """Let all workers end, and wait so long for them at most; of what else they say only results are heard."""
     for node in dsession._active_nodes:
         node.shutdown()
     end = stopwatch() + seconds
@@ -69,5 +69,7 @@ def until_down(dsession: Any, seconds: float) -> None:
             name, values = dsession.queue.get(timeout=left)
         except Empty:
             return
+        if name == EVENT and values["kind"] == "results":
+            getattr(dsession, f"worker_{EVENT}")(**values)
         if name in {"workerfinished", "errordown"}:
             dsession._active_nodes.discard(values["node"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._result import to_json
+from pytest_ltm._run_file import FILE as RUN_FILE
 from pytest_ltm.plugin._expected import conversations, expected_tokens
 from pytest_ltm.plugin._internals import last_teardown, worker_interactor
 from pytest_ltm.plugin._items import LTM_ITEM
@@ -48,8 +49,12 @@ class Worker:
         self._steps: deque[Step] = deque()
         self._filter = Filter()
         self._items: dict[str, pytest.Item] = {}
-        self._here = run.folder.path.is_dir()
-        """The controller's run folder is on this machine."""
+        self._here = (run.folder.path / RUN_FILE).is_file()
+        """The controller's run folder is on this machine; else the results are sent."""
+        self._unsent: list[str] = []
+        """Names of conversations' folders, where results must be sent."""
+        if run.plays and not self._here:
+            run.folder.path.mkdir(parents=True, exist_ok=True)
         run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
 
     @pytest.hookimpl(tryfirst=True)
@@ -113,8 +118,9 @@ class Worker:
     def _announce(self, step: Step) -> None:
         """Tell what is about to be played, so that it can be accounted for whatever happens to this process."""
         every = self._session.items if self._session is not None else []
-        items = [every[index] for index in step.indices]
-        self._tell("begun", unit=step.unit, here=self._here, briefs=[list(_brief(item)) for item in items])
+        briefs = [_brief(every[index]) for index in step.indices]
+        self._unsent += [] if self._here else dict.fromkeys(brief.folder for brief in briefs)
+        self._tell("begun", unit=step.unit, here=self._here, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:
         if name == "logstart" and self._steps:
@@ -125,7 +131,19 @@ class Worker:
         if name == "runtest_protocol_complete" and values["item_index"] == self._interactor.item_index:
             step = self._steps.popleft()
             if step.last:
+                self._send_results()
                 self._tell("over", unit=step.unit)
+
+    def pytest_sessionfinish(self) -> None:
+        """Send what there is of a conversation that was stopped."""
+        self._send_results()
+
+    def _send_results(self) -> None:
+        for name in self._unsent:
+            path = self._run.folder.path / name / "results.json"
+            if path.is_file():
+                self._tell("results", folder=name, text=path.read_text(encoding="utf-8"))
+        self._unsent.clear()
 
     def _tell_row(self, nodeid: str) -> None:
         body = self._items[nodeid].stash.get(LANE, None)
