@@ -74,9 +74,8 @@ def find_run(ltm_dir: Path, said: str, base: Path) -> Path:
     runs = ltm_dir / "runs"
     if said == LATEST:
         said = _latest(ltm_dir)
-    direct = base / said
-    if (direct / FILE).is_file():
-        return direct.resolve()
+    elif (base / said / FILE).is_file():
+        return (base / said).resolve()
     if said in _names(runs):
         return (runs / said).resolve()
     known = sorted(_names(runs), reverse=True)

@@ -11,15 +11,17 @@ from pytest_ltm._cli import main
 
 SHOWN = {
     "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",
+    "resume": r"asked of the disk each time: \d+ microseconds\n.*bytes of journal, \d\.\d\d a token\nreported again: .*",
     "scale": r"slopes of the last tenfold \(1 is linear\): -?\d+\.\d\d, -?\d+\.\d\d",
     "steps": r"in memory: 3 scenarios x 50 steps in .* µs a step\nthrough pytest: .* µs a step",
     "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
 }
-SIZES = {"conversation": "2000", "scale": "100000", "steps": "3", "startup": "2"}
+SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3", "startup": "2"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
 def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert name in NAMES
     assert main(["benchmark", name, "--size", SIZES[name]]) == 0
     assert re.search(SHOWN[name], capsys.readouterr().out)
 

@@ -21,7 +21,8 @@ NAMES = {
     "scale": "time and peak memory of conversations of SIZE (10,000,000) tokens, a tenth and a hundredth",
     "steps": "the cost of one step with SIZE (1,000) scenarios in progress at once",
     "gate": "how often the gate's statistics err, from SIZE (500) imagined comparisons for each figure",
-    "drill": "SIZE (200) runs killed at random points and gone on with: each must equal the undisturbed one",
+    "crash": "SIZE (200) runs killed at random points and gone on with: each must equal the undisturbed one",
+    "resume": "what writing an exchange costs, and going on with a conversation of SIZE (1,000,000) tokens",
     "startup": "what the unused plugin costs a pytest run with one test, from SIZE (30) pairs of runs",
 }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from pytest_ltm._benchmarks._drill import drill, undisturbed
+from pytest_ltm._benchmarks._crash import drill, undisturbed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""`drill`: runs that are killed at random points and gone on with until they are done must equal those that never were.
+"""`crash`: runs that are killed at random points and gone on with until they are done must equal those that never were.
 
 Each drill plays the standard suite with three examples, 33 in one conversation, with an agent whose every reply depends
 on everything that it heard. The process kills itself (SIGKILL) some milliseconds after a random message has come in.
@@ -31,7 +31,7 @@ KILLS = 3
 """So many times each run is killed on average."""
 LATEST = 20.0
 """Milliseconds that may pass from a message to the kill."""
-AGENTS = Path(__file__).with_name("_drilled.py")
+AGENTS = Path(__file__).with_name("_crash_agents.py")
 
 
 class Run(NamedTuple):
@@ -47,7 +47,7 @@ def measure(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
     began, kills, passed = stopwatch(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
-        whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS}
+        whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]}
         for number in range(size * repeats):
             kind = KINDS[number % len(KINDS)]
             kills += drill(Path(folder) / f"drill{number}", kind, whole[kind], random.Random(number), WORDS)

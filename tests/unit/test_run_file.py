@@ -1,0 +1,74 @@
+"""`run.json`, and which run is meant."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._run_file import RunFile, find_run, read_run_file, write_run_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUN = RunFile(
+    run="r1", options={"ltm_agent": ["full"], "ltm": True, "ltm_span": "2k"}, paths=("tests",), folder=".",
+    settings={"seed": 0}, versions={"pytest": "9"},
+)  # fmt: skip
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write_run_file(tmp_path, RUN)
+    assert read_run_file(tmp_path) == RUN
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": "another"}, "not the file of a run that this version can go on with"),
+        ({"paths": "tests"}, "paths is 'tests', not a list"),
+        ({"paths": [1]}, "options and paths are texts"),
+        ({"options": {"ltm_span": {"a": 1}}}, "options and paths are texts"),
+        ({"options": {"ltm_span": False}}, "options and paths are texts"),
+        ({"folder": None}, "folder is None, not a str"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    write_run_file(tmp_path, RUN)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(ConfigurationError, match=says):
+        read_run_file(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, "null"])
+def test_what_is_no_run_file_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"run\.json"):
+        read_run_file(tmp_path)
+
+
+def test_a_run_is_found_by_latest_by_its_id_and_by_its_folder(tmp_path: Path) -> None:
+    for name in ("r1", "r2"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        write_run_file(tmp_path / "runs" / name, RUN)
+    (tmp_path / "latest").write_text("r2\n")
+    found = {said: find_run(tmp_path, said, tmp_path).name for said in ("latest", "r1", "runs/r1")}
+    assert found == {"latest": "r2", "r1": "r1", "runs/r1": "r1"}
+
+
+def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="there are no runs in"):
+        find_run(tmp_path, "r1", tmp_path)
+    with pytest.raises(ConfigurationError, match="there is no latest run"):
+        find_run(tmp_path, "latest", tmp_path)
+    for number in range(7):
+        (tmp_path / "runs" / f"run-{number}").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match=r"Did you mean 'run-1'\? Runs: latest, run-6, .* \.\.\."):
+        find_run(tmp_path, "run_1", tmp_path)
+    write_run_file(tmp_path, RUN)
+    (tmp_path / "latest").write_text("../latest/..\n")
+    with pytest.raises(ConfigurationError, match=r"there is no run '\.\./latest/\.\.'"):
+        find_run(tmp_path, "latest", tmp_path)
