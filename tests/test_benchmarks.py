@@ -11,7 +11,7 @@ from pytest_ltm._cli import main
 
 SHOWN = {
     "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",
-    "resume": r"asked of the disk each time: \d+ microseconds\n.*bytes of journal, \d\.\d\d a token\nreported again: .*",
+    "resume": r"asked of the disk each time: \d+ microseconds\n.*bytes of journal, [\d.]+ a token\nreported",
     "scale": r"slopes of the last tenfold \(1 is linear\): -?\d+\.\d\d, -?\d+\.\d\d",
     "steps": r"in memory: 3 scenarios x 50 steps in .* µs a step\nthrough pytest: .* µs a step",
     "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
