@@ -63,6 +63,13 @@ class LongMemEvalFile:
         except DefinitionError as error:
             raise DatasetError(str(error)) from error
 
+    def digest(self, question_id: str) -> str:
+        """Return the SHA-256 of one record as it stands in the file."""
+        entry = self._by_id[question_id]
+        with self.path.open("rb") as file:
+            file.seek(entry.start)
+            return hashlib.sha256(file.read(entry.end - entry.start)).hexdigest()
+
     def records(self) -> Iterator[Record]:
         """Yield all records, one after the other."""
         return (self.record(entry.id) for entry in self.entries)
