@@ -51,10 +51,8 @@ class Controller:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
         """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
-        from xdist.workermanage import parse_tx_spec_config  # noqa: PLC0415 - only where xdist is
-
         self.scheduling = ConversationScheduling(
-            len(parse_tx_spec_config(config)),
+            len(self._dsession.nodemanager.specs),
             unit_of=self.conversation_of,
             expected=self._expected,
             send=self._hand_out,
@@ -162,7 +160,7 @@ class Controller:
                 self.recovery.give_up(unit, "no worker was left to play it")
 
     def _stop(self, why: str) -> None:
-        if self._stopped:
+        if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):
