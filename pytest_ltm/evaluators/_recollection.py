@@ -52,8 +52,12 @@ class Recollection:
 
 
 def unsure(answer: str, one: Recollection) -> bool:
-    """Tell whether an answer may say in other words what it does not say in those expected."""
-    return not declines(answer) and not one.in_full(frozenset(keys(answer)))
+    """Tell whether an answer may say in other words what it does not say in those expected.
+
+    Who declines, or only repeats the question, does not.
+    """
+    told = frozenset(keys(answer))
+    return not declines(answer) and not one.in_full(told) and not told <= frozenset(keys(one.question))
 
 
 def recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:

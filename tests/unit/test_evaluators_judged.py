@@ -177,7 +177,7 @@ QUESTIONS = ("What are the weavers paid in?", "When is the bridge closed?", "Wha
 
 def test_a_fact_in_other_words_is_a_case_for_a_judge_and_one_in_its_words_or_an_excuse_is_not() -> None:
     judge = Waiting({"answer": "yes"})
-    answers = ["Salt.", "Whenever stalls are put up.", "I do not remember."]
+    answers = ["Salt.", "Whenever stalls are put up.", "What does nobody eat there?"]
     assert value(RecallsFacts(FACTS, QUESTIONS)(answers)) == pytest.approx(1 / 3)
     verdict = RecallsFacts(FACTS, QUESTIONS, judge=judge)(answers)
     assert value(verdict) == pytest.approx(2 / 3)
