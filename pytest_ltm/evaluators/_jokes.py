@@ -18,7 +18,7 @@ _TALK = content_stems(
     "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
-_STOPS = frozenset(map(stem, STOP_WORDS))
+_IDLE = frozenset(map(stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _POINTS = phrases(
     "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
@@ -127,7 +127,7 @@ def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str
 def _says_something(answer: str) -> bool:
     """Whether a sentence that is no excuse says more than that there was a joke: it may be one in other words."""
     return any(
-        {word for word in content_stems(sentence) - _TALK - _STOPS if not word.isdigit()}
+        {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
         and not _DECLINES.search(" ".join(words(sentence)))
         for sentence in _SENTENCE.findall(answer)
     )

@@ -54,7 +54,10 @@ def test_a_paraphrase_that_shares_no_word_is_a_case_for_a_judge(n: int, paraphra
     assert all(one in asked.text for one in JOKES)
 
 
-@pytest.mark.parametrize("answer", [*EXCUSES, "I can't recall it.", "Sorry, no."])
+ECHO = "Please tell me the joke that you were told 2 hours and 5 minutes ago."
+
+
+@pytest.mark.parametrize("answer", [*EXCUSES, "I can't recall it.", "Sorry, no.", ECHO])
 def test_excuses_need_no_judge(answer: str) -> None:
     judge = Waiting({"jokes": "yes"})
     assert value(joke(0, judge=judge)([answer])) == 0
