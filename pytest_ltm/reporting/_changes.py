@@ -23,7 +23,7 @@ _NOISE = 1e-9
 
 
 def change_lines(found: Changes, width: int) -> list[str]:
-    """Return what the terminal says, no line wider than `width`: a table, and how small a drop could be seen."""
+    """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     lines = wrap(f"Compared with {_who(found)}; p: how often equal agents lose as much by chance.", width)
     lines += ["", _line("", _HEAD, label)]

@@ -23,19 +23,27 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was tested isolated and at a memory span."""
-    return [f"{one_line(agent)}: {_sentence(found)}" for agent, found in spans_of(run).items()]
+    return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
 
 
-def _sentence(found: EffectiveSpan) -> str:
+def span_sentence(found: EffectiveSpan) -> str:
+    """Return how far an agent remembers, how sure that is, and what it keeps at each span."""
     if found.span is None:
         return f"effective memory span unknown: {found.reason}"
     curve = ", ".join(f"{_kept(point)} at {one_line(point.label)}" for point in found.curve)
-    head = f"effective memory span {_tokens(found.span)}{' or more' if found.at_least else ''}"
+    head = f"effective memory span {short_span(found)}"
     sure = ""
     if found.low is not None and found.high is not None:
         most = "more than was measured" if found.high == found.curve[-1].span else _tokens(found.high)
         sure = f" ({found.level:.0%} interval: {_tokens(found.low)} to {most})"
     return f"{head} tokens{sure}: up to there it keeps {found.share:.0%} of its isolated score; {curve}"
+
+
+def short_span(found: EffectiveSpan) -> str:
+    """Return `4k`, `32k or more`, `unknown`."""
+    if found.span is None:
+        return "unknown"
+    return f"{_tokens(found.span)}{' or more' if found.at_least else ''}"
 
 
 def _kept(point: SpanPoint) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm._statistics import FULL_MARKS, effective_span
+from pytest_ltm.reporting._spans import short_span, span_sentence
 from pytest_ltm.reporting._text import amount, counted, score_text
 from pytest_ltm.reporting.html._difference import difference
 
@@ -33,7 +34,7 @@ def headline(found: Material) -> list[Answer]:
     """Return who is best at the largest span, what it forgets, whether its lead is real, the cost, and what to mind."""
     place = largest(found)
     ranked = rank(found.at(place))
-    answers = [_best(ranked, place), _forgets(ranked, place), _real(ranked, place), _cost(found)]
+    answers = [_best(ranked, place), _forgets(ranked, place), _real(ranked, place), _far(found), _cost(found)]
     return [answer for answer in [*answers, _mind(found.rows)] if answer is not None]
 
 
@@ -150,6 +151,20 @@ def probability(p: float) -> str:
     if p < 0.001:  # noqa: PLR2004 - a tenth of a percent
         return "less than 0.1%"
     return f"{100 * p:.1f}%" if p < 0.1 else f"{100 * p:.0f}%"  # noqa: PLR2004 - where a decimal matters
+
+
+def _far(found: Material) -> Answer | None:
+    """Return the effective memory span of each agent that was tested isolated and at a memory span."""
+    spans: dict[str, list[Series]] = {}
+    for series in found.series:
+        spans.setdefault(series.agent, []).append(series)
+    tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
+    known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
+    if not known:
+        return None
+    short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
+    text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
+    return Answer(question="How far do they remember?", short=short, text=text)
 
 
 def _cost(found: Material) -> Answer:

@@ -1,0 +1,120 @@
+"""What must hold of every gate, whatever was played."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from gate_sides import WAYS, held, side
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ltm._gate._baseline import dump, load
+from pytest_ltm._gate._changes import changes
+from pytest_ltm._gate._rules import against, under
+from pytest_ltm._gate._verdict import judge
+from pytest_ltm.reporting._changes import changes_json
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable
+
+    from pytest_ltm._gate._side import Side
+
+Value = TypeVar("Value")
+SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])
+RULES = [against(rule) for rule in ("mean:0", "total:0", "pass_rate:0", "p:0.2", "unscored:0", "tokens:0")]
+RULES += [under(rule) for rule in ("0.5", "worst:0.2", "pass_rate:0.5")]
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> tuple[Side, Side]:
+    """Two sides of one plan with one to three trials at one or two spans."""
+    names = draw(st.lists(st.sampled_from(["a", "b.c", "d_e", "x-y"]), min_size=1, max_size=4, unique=True))
+    counts = {name: draw(st.integers(1, 3)) for name in names}
+    places = [
+        (span, str(trial))
+        for span in ("2k", "32k")[: draw(st.integers(1, 2))]
+        for trial in range(draw(st.integers(1, 3)))
+    ]
+
+    def one() -> Side:
+        scores = {
+            place: {name: tuple(draw(SCORES | st.none()) for _ in range(count)) for name, count in counts.items()}
+            for place in places
+        }
+        return side(*(held(scores[place], span=place[0], trial=place[1]) for place in places))
+
+    return one(), one()
+
+
+@given(sides())
+@settings(max_examples=40)
+def test_a_run_compared_with_itself_has_not_moved(both: tuple[Side, Side]) -> None:
+    before, _ = both
+    for change in changes(before, before, WAYS).changes:
+        assert not change.paired.pairs or change.identical
+        assert all(level.difference == 0 for level in change.levels.values())
+    moved = judge(before.result, RULES[:3], changes(before, before, WAYS))
+    assert not moved.breaches
+
+
+@given(sides())
+@settings(max_examples=40)
+def test_a_baseline_says_what_the_run_said(both: tuple[Side, Side]) -> None:
+    before, after = both
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "b.json"
+        path.write_text(dump(before, "0"))
+        kept = load(path, before.name)
+    assert dump(kept, "0") == dump(before, "0")
+    assert changes_json(changes(kept, after, WAYS)) == changes_json(changes(before, after, WAYS))
+
+
+@given(sides(), st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_the_order_of_rows_and_conversations_changes_nothing(both: tuple[Side, Side], rng: random.Random) -> None:
+    before, after = both
+    told = judge(after.result, RULES, changes(before, after, WAYS))
+    shuffled = judge(_mixed(after, rng).result, RULES, changes(_mixed(before, rng), _mixed(after, rng), WAYS))
+    assert shuffled.state == told.state
+    assert sorted(map(str, shuffled.findings)) == sorted(map(str, told.findings))
+
+
+def _mixed(one: Side, rng: random.Random) -> Side:
+    held_ = [replace(each, scenarios=tuple(_shuffled(each.scenarios, rng))) for each in one.result.conversations]
+    result = replace(one.result, conversations=tuple(_shuffled(held_, rng)))
+    return replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
+
+
+def _shuffled(values: Iterable[Value], rng: random.Random) -> list[Value]:
+    found = list(values)
+    return rng.sample(found, len(found))
+
+
+@given(sides(), st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_lost_replies_make_a_run_unmeasurable_and_never_red(both: tuple[Side, Side], rng: random.Random) -> None:
+    before, after = both
+    lossy, lost = _lossy(after, rng)
+    verdict = judge(lossy.result, RULES, changes(before, lossy, WAYS))
+    if lost:
+        assert verdict.state == "unmeasurable"
+    else:
+        assert verdict.state == judge(after.result, RULES, changes(before, after, WAYS)).state
+
+
+def _lossy(one: Side, rng: random.Random) -> tuple[Side, int]:
+    """Return the side after a fifth of its replies was lost at random, and how many examples that cost."""
+    lost = 0
+    conversations = []
+    for each in one.result.conversations:
+        rows = []
+        for row in each.scenarios:
+            gone = rng.random() < 0.2
+            lost += gone
+            rows.append(replace(row, score=None, outcome="error", cause="agent") if gone else row)
+        conversations.append(replace(each, scenarios=tuple(rows)))
+    return replace(one, result=replace(one.result, conversations=tuple(conversations))), lost

@@ -1,0 +1,142 @@
+"""What a gate, a comparison and effective spans look like in Markdown, annotations, tables and pages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import run_folders
+import sample_runs
+from gate_sides import FULL, WAYS, WORSE, held, side
+
+from pytest_ltm._gate._changes import changes
+from pytest_ltm._gate._rules import against, under
+from pytest_ltm._gate._verdict import Finding, Verdict, judge
+from pytest_ltm._result import RunResult
+from pytest_ltm.reporting._changes import change_lines
+from pytest_ltm.reporting._gate import github_annotations, verdict_lines
+from pytest_ltm.reporting._markdown import comparison_markdown, run_markdown, text
+from pytest_ltm.reporting._spans import span_sentences, spans_json
+from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm.reporting.html import build_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPANS = ("isolated", "2k", "32k")
+
+
+def forgetful() -> RunResult:
+    """Remembers all at 2k, and loses one scenario of three at 32k."""
+    return side(held(FULL, span="isolated"), held(FULL), held(WORSE, span="32k")).result
+
+
+def breach(sentence: str, rule: str = "mean:5%") -> Verdict:
+    finding = Finding(rule=rule, agent="bot", span_label="2k", state="breached", sentence=sentence, moved=True)
+    return Verdict(findings=(finding,))
+
+
+@pytest.mark.parametrize("hostile", run_folders.HOSTILE.values(), ids=list(run_folders.HOSTILE))
+def test_nothing_in_a_sentence_ends_or_begins_an_annotation(hostile: str) -> None:
+    [line] = github_annotations(breach(f"100% {hostile}\n::error::forged\r\n::stop-commands::x", rule=f"a,b:{hostile}"))
+    assert line.startswith("::error title=long-term memory%3A a%2Cb%3A")
+    assert "\n" not in line
+    assert "\r" not in line
+    title, message = line.removeprefix("::error title=").split("::", 1)
+    assert ":" not in title
+    assert message.startswith("bot at 2k: 100%25 ")
+
+
+def test_what_cannot_be_measured_is_a_warning_of_one_line() -> None:
+    [line] = github_annotations(Verdict(findings=(), lost="3 of 9 examples were lost"))
+    assert line.startswith("::warning title=")
+    assert "could not be measured: 3 of 9 examples were lost" in line
+
+
+def test_a_gate_that_held_annotates_nothing() -> None:
+    assert github_annotations(Verdict(findings=())) == []
+
+
+@pytest.mark.parametrize("hostile", run_folders.HOSTILE.values(), ids=list(run_folders.HOSTILE))
+def test_nothing_in_a_name_is_markup_in_markdown(hostile: str) -> None:
+    shown = text(hostile)
+    assert "<" not in shown
+    assert "\n" not in shown
+    assert re.search(r"(?<!\\)[|`*_\[\]~$]", shown) is None
+
+
+def test_a_scenario_with_bars_in_its_name_stays_one_cell() -> None:
+    before, after = side(held({"a|b": (1.0,), "c": (1.0,)})), side(held({"a|b": (0.0,), "c": (1.0,)}))
+    page = comparison_markdown(after.result, changes(before, after, WAYS), None)
+    [row] = [line for line in page.splitlines() if "a\\|b" in line]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 7
+
+
+def test_the_summary_leads_with_the_verdict_then_totals_then_what_moved() -> None:
+    before, after = side(held(FULL), name="baseline 'main'"), side(held(WORSE))
+    rules = [against("mean:5%"), under("0.9")]
+    found = changes(before, after, WAYS)
+    page = run_markdown(after.result, verdict=judge(after.result, rules, found), changes=found, rules=rules)
+    parts = [
+        "## Long-term memory: regressed", "**gate: regressed: mybot at 2k, 2 rules broken**", "What must hold",
+        "| mybot at 2k | 1.50 of 3 | 0.50 | 33% (", "### What moved against baseline 'main' (agent mybot)",
+        "| colours | 1.00 | 0.00 | -1.00 |", "mybot at 2k: whether it dropped",
+        "Mean score of each scenario",
+    ]  # fmt: skip
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_a_run_without_a_gate_has_a_summary_too() -> None:
+    page = run_markdown(sample_runs.gaps())
+    assert page.startswith("## Long-term memory: no gate\n")
+    assert "no reply within 300 s" in page
+
+
+def test_a_summary_of_nothing_says_so() -> None:
+    assert "No conversation was held." in run_markdown(RunResult(run_id="r", conversations=()))
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_comparison_and_verdict_fit_into_the_terminal(width: int) -> None:
+    long = {f"a_rather_long_name_of_a_scenario_{i}": (1.0, 0.5) for i in range(12)}
+    low = dict.fromkeys(long, (0.0, 0.25))
+    before, after = side(held(long, agent="x" * 30)), side(held(low, agent="y" * 30))
+    found = changes(before, after, WAYS)
+    lines = [*change_lines(found, width), *verdict_lines(judge(after.result, [against("mean:1%")], found), width)]
+    assert max(map(len, lines)) <= max(width, 62)
+    assert "  … and 4 more scenarios moved" in lines
+
+
+def test_scenarios_that_did_not_move_are_not_listed() -> None:
+    lines = change_lines(changes(side(held(FULL)), side(held(WORSE)), WAYS), 80)
+    assert [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in FULL] == [
+        "colours",
+        "jokes",
+    ]
+
+
+def test_how_far_an_agent_remembers_is_told_with_what_it_keeps() -> None:
+    [sentence] = span_sentences(forgetful())
+    assert sentence.startswith("mybot: effective memory span 2k tokens")
+    assert sentence.endswith("it keeps 85% of its isolated score; 100% at 2k, 57% at 32k")
+    assert any(
+        "effective memory span 2k" in line for line in summary_lines(forgetful(), width=200, verbosity=0, color=False)
+    )
+    [found] = spans_json(forgetful())
+    assert (found["span"], [point["span_label"] for point in found["curve"]]) == (2_000, ["2k", "32k"])
+
+
+def test_one_span_or_none_has_no_effective_span() -> None:
+    assert span_sentences(side(held(FULL), held(FULL, span="32k")).result) == []
+
+
+def test_the_report_file_tells_how_far_they_remember(tmp_path: Path) -> None:
+    conversations = [replace(one, agent_spec="bot") for one in forgetful().conversations]
+    folder = run_folders.write_run(tmp_path / "run", *conversations, journals=False)
+    build_report([folder], tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "How far do they remember?" in page
+    assert "it keeps 85% of its isolated score; 100% at 2k, 57% at 32k." in page
