@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = {
-    "asyncio", "faker", "greenlet", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score", "tiktoken", "yaml",
+    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score",
+    "tiktoken", "yaml",
 }  # fmt: skip
 WATCH = """\
 import json, os, sys, threading
