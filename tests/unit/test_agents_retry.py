@@ -297,6 +297,14 @@ def test_ctrl_c_ends_a_wait() -> None:
     assert agent.heard == ["a"]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
+def test_what_must_pass_is_not_tried_again(error: BaseException) -> None:
+    agent = Flaky(error)
+    with pytest.raises(type(error)):
+        Line(agent).ask()
+    assert agent.heard == ["a"]
+
+
 def test_an_async_agent_is_asked_again() -> None:
     class Async:
         stateless = True

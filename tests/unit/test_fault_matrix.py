@@ -212,6 +212,41 @@ def test_where_nobody_knows_what_was_heard_only_who_remembers_nothing_is_asked_a
     check("again" if kind is FaultyStateless else "error", place, agent, *play(agent))
 
 
+class FaultySaved(Faulty):
+    """Remembers each message before it meets its fault, and can be put back."""
+
+    def __init__(self, at: str, fault: Callable[[], Any]) -> None:
+        super().__init__(at, fault)
+        self.memory: list[str] = []
+
+    def reply(self, message: str) -> Any:
+        self.memory.append(message)
+        return super().reply(message)
+
+    def save(self) -> bytes:
+        return json.dumps(self.memory).encode()
+
+    def load(self, state: bytes) -> None:
+        self.memory = json.loads(state)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", [*UNSURE, "refused", "429"])
+def test_who_can_be_put_back_is_asked_again_and_remembers_the_message_once(name: str, place: str) -> None:
+    agent = FaultySaved(PLACES[place], UNSURE[name] if name in UNSURE else SIMPLE[name][1])
+    played, journal = play(agent)
+    check("again", place, agent, played, journal)
+    assert agent.memory == [exchange.message for exchange in played.transcript]
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "watcher"])
+def test_a_message_whose_fault_stayed_is_forgotten_by_who_can_be_put_back(place: str) -> None:
+    agent = FaultySaved(PLACES[place], SIMPLE["exception"][1])
+    played, journal = play(agent)
+    check("error", place, agent, played, journal)
+    assert agent.memory == [exchange.message for exchange in played.transcript]
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
     "name", ["exception", "sys.exit", "None", "refused", "429 with retry-after", "foreign base exception"]
