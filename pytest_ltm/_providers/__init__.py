@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ltm._providers._completions import Answer, Completions, ContextOverflow, Refused, Used
+from pytest_ltm._providers._answers import Answer, Used
+from pytest_ltm._providers._completions import Completions, ContextOverflow, Refused
 from pytest_ltm._providers._limiter import share
 from pytest_ltm._providers._model import PARAMETERS, Model, model
 

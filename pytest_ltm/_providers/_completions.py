@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
-from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_ltm._errors import AgentError, AgentFault, TransientFault, told
 from pytest_ltm._providers import _limiter
+from pytest_ltm._providers._answers import Answer, answer_of
 from pytest_ltm._providers._known import ENDPOINTS
 from pytest_ltm._providers._limiter import Limiter, Turn
 from pytest_ltm._providers._refusals import not_taken, too_long
-from pytest_ltm._secrets import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,25 +52,6 @@ class Refused(AgentFault):
         self.status_code, self.code, self.response = error.status_code, error.code, error.response
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
-    """Tokens as the provider counts and bills them; `cached` are among `input`."""
-
-    input: int
-    output: int
-    cached: int
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the model said."""
-
-    text: str
-    """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
-    used: Used | None
-    """None if the server does not say."""
-
-
 class Completions:
     """One model, asked one request at a time; close it at the end.
 
@@ -82,13 +62,10 @@ class Completions:
 
     def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
         self.model = model
-        self._client = _client(model, timeout or _limiter.reply_timeout())
-        self._limiter = Limiter(
-            f"{model.base_url} {model.name} {model.key_env}".strip(),
-            value=_limiter.value_of(f"{model.base_url} {model.name} {model.key_env}".strip()),
-            rng=rng or random.Random(),
-            lease=timeout or _limiter.reply_timeout(),
-        )
+        longest = timeout or _limiter.reply_timeout()
+        endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
+        self._client = _client(model, longest)
+        self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
         self._parameters = _parameters(model)
         self._turn: Turn | None = None
         self._renamed = False
@@ -113,13 +90,9 @@ class Completions:
         TransientFault for an answer that did not arrive whole, AgentFault for one that is none.
         """
         with self.turn() as turn:
-            answer = _answer(self._request(messages, more, turn), self.model)
+            answer = answer_of(self._request(messages, more, turn), self.model)
             turn.succeeded()
             return answer
-
-    def adjusted(self) -> dict[str, Any]:
-        """Return the parameters that go with each request, as far as the model is known to take them."""
-        return dict(self._parameters)
 
     def close(self) -> None:
         """Close the connections."""
@@ -244,54 +217,3 @@ def _retry_after(error: openai.APIStatusError) -> float | None:
         except (KeyError, ValueError):
             continue
     return None
-
-
-def _answer(response: Any, model: Model) -> Answer:
-    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
-    choices = getattr(response, "choices", None)
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = getattr(choice, "message", None)
-    if message is None:
-        raise _no_answer(response, model)
-    text = getattr(message, "content", None)
-    if text is None:
-        text = getattr(message, "refusal", None)
-    reason = getattr(choice, "finish_reason", None)
-    if not text and reason in {"length", "content_filter"}:
-        raise AgentFault(_SILENT[reason].format(model=model.name))
-    if not isinstance(text, str):
-        raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
-    return Answer(redacted(text), _used(getattr(response, "usage", None)))
-
-
-_SILENT = {
-    "length": "model {model!r} used up its response limit before it said anything. Give it more: max_tokens=NUMBER",
-    "content_filter": "the provider's content filter kept back the answer of model {model!r}",
-}
-
-
-def _no_answer(response: Any, model: Model) -> AgentFault:
-    error = getattr(response, "error", None)
-    if isinstance(error, dict):  # some gateways pass on errors as answers
-        text = f"{model.base_url} answered with an error: {str(error.get('message', error))[:300]}"
-        transient = error.get("code") in {408, 409, 425, 429, 500, 502, 503, 504, 529}
-        return TransientFault(text) if transient else AgentFault(text)
-    fields = sorted({*getattr(response, "model_fields_set", ()), *(getattr(response, "model_extra", None) or ())})
-    what = f"with the fields {', '.join(fields)}" if fields else "with something else"
-    return AgentFault(
-        f"{model.base_url} answered {what}, not with choices as a chat completion has them. "
-        f"Is it the address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1?"
-    )
-
-
-def _used(usage: Any) -> Used | None:
-    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    if asked is None or answered is None:
-        return None
-    cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-    return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
-
-
-def _count(holder: Any, name: str) -> int | None:
-    value = getattr(holder, name, None)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -38,13 +38,13 @@ def _human(argument: str, parameters: Field) -> AgentSource:
 
 
 def _openai(argument: str, parameters: Field) -> AgentSource:
-    from pytest_ltm.agents._openai import make_openai  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.agents._openai_specs import make_openai  # noqa: PLC0415 - other agents do without
 
     return make_openai(argument, parameters)
 
 
 def _timed(argument: str, parameters: Field) -> AgentSource:
-    from pytest_ltm.agents._openai import make_timed  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.agents._openai_specs import make_timed  # noqa: PLC0415 - other agents do without
 
     return make_timed(argument, parameters)
 

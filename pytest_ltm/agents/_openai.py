@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._clock import describe
 from pytest_ltm._errors import AgentError, AgentFault
-from pytest_ltm._providers import Completions, ContextOverflow, Model, Used, model
+from pytest_ltm._providers import Completions, ContextOverflow, Model, Used
 from pytest_ltm._tokens import counter
-from pytest_ltm.agents._adapt import AgentSource, source
 from pytest_ltm.agents._history import History
 from pytest_ltm.agents._protocols import Reply, Usage
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
-
-    from pytest_ltm._fields import Field
 
 __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
@@ -33,8 +30,7 @@ SHARE = 0.75
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
 _ROOM = 1000
-_ENCODING = "o200k_base"
-_OWN = ("system", "context", "tokenizer")
+ENCODING = "o200k_base"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +40,7 @@ class Shown:
     system: str | None = None
     context: int | None = None
     """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
-    tokenizer: str = _ENCODING
+    tokenizer: str = ENCODING
     """For the estimate of sizes, which the endpoint's own counts correct."""
 
 
@@ -236,50 +232,6 @@ class TimedOpenAiChat(OpenAiChat):
 
         before = kept["before"]
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
-
-
-def make_openai(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `openai:MODEL[@URL|@NAME][?parameter=value&...]`; AgentError with a cure."""
-    return _source(OpenAiChat, "openai:", argument, parameters)
-
-
-def make_timed(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `ts:openai:...`; AgentError with a cure."""
-    kind, _, inner = argument.partition(":")
-    if kind != "openai":
-        raise AgentError(f"agent 'ts:{argument}': 'ts' stands before a chat model only: ts:openai:MODEL")
-    return _source(TimedOpenAiChat, "ts:openai:", inner, parameters)
-
-
-def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field) -> AgentSource:
-    try:
-        chosen, own = model(argument, parameters, also=_OWN)
-        shown = _shown(own)
-    except AgentError as error:
-        name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
-        raise AgentError(f"agent '{kind}{name}': {error}") from error
-    _check(chosen)
-    return source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
-
-
-def _check(chosen: Model) -> None:
-    """Raise the AgentError of a missing client or key before the run instead of in it."""
-    from importlib.util import find_spec  # noqa: PLC0415 - needed here only
-
-    if find_spec("openai") is None:
-        raise AgentError(
-            f"agent 'openai:{chosen.name}' needs the 'openai' client, which is not installed: "
-            f"pip install 'pytest-ltm[openai]'"
-        )
-    chosen.key()
-
-
-def _shown(fields: Mapping[str, Field]) -> Shown:
-    said = {name: field for name, field in fields.items() if field.value is not None}
-    context = said["context"].tokens() if "context" in said else None
-    tokenizer = said["tokenizer"].text() if "tokenizer" in said else _ENCODING
-    counter(tokenizer)  # an unknown one is told now
-    return Shown(system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer)
 
 
 def _sendable(text: str) -> str:

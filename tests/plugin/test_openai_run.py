@@ -13,8 +13,8 @@ from chat_server import ChatServer, fails, garbled, refuses, resets, says, trunc
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# pytester forgets what a run in this process imports; the client takes a second.
-for _name in ("openai", "openai.resources.chat", "filelock", "tenacity", "pytest_ltm._providers"):
+# pytester forgets what a run in this process imports.
+for _name in ("filelock", "tenacity", "pytest_ltm._providers"):
     importlib.import_module(_name)
 
 HARD = """\

@@ -12,21 +12,24 @@ server speaks real HTTP and knows the project only where it is to read like the 
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import json
-import re
 import socket
 import struct
 import threading
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+# pytester forgets what a run in this process imports, and the client keeps tables of the classes of its parts.
+for _name in ("openai.resources.chat.completions", "httpx", "httpcore", "httpx2", "httpcore2"):
+    with suppress(ImportError):
+        importlib.import_module(_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,9 @@ class ChatServer:
 
     def reads(self, policy: str, argument: str = "") -> None:
         """Answer from now on as the embedded reader of this memory policy, having read the request's messages."""
-        self.default = _Reading(policy, argument)
+        from chat_reading import Reading  # noqa: PLC0415 - only this mode knows the project
+
+        self.default = Reading(policy, argument)
 
     def close(self) -> None:
         self._stopping.set()
@@ -306,66 +311,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Be quiet."""
-
-
-class _Reading:
-    """The embedded reader as a stateless server: it has read what the request holds, and nothing else.
-
-    A request that goes on from an answered one is read on from there; exchanges in between were told.
-    """
-
-    def __init__(self, policy: str, argument: str) -> None:
-        from pytest_ltm.agents._reader import make_reader  # noqa: PLC0415 - only this mode knows the project
-
-        self._make = make_reader(policy, argument)
-        self._known: dict[str, tuple[Any, _Times]] = {}
-        self._lock = threading.Lock()
-
-    def __call__(self, asked: Asked) -> str:
-        said = [(message["role"], message["content"]) for message in asked.messages if message["role"] != "system"]
-        with self._lock:
-            (reader, times), start = self._read_on(_hashes(said))
-            for at in range(start, len(said) - 1, 2):
-                reader.accept(times.plain(said[at][1], reader), said[at + 1][1])
-            reply = str(reader.reply(times.plain(said[-1][1], reader)))
-            self._known[_hashes([*said, ("assistant", reply)])[-1]] = reader, times
-        return reply
-
-    def _read_on(self, hashes: list[str]) -> tuple[tuple[Any, _Times], int]:
-        for length in range(len(hashes) - 1, 0, -2):
-            if hashes[length - 1] in self._known:
-                return self._known.pop(hashes[length - 1]), length
-        return (self._make(), _Times()), 0
-
-
-def _hashes(said: list[tuple[str, str]]) -> list[str]:
-    """Return for each message a fingerprint of the conversation up to it."""
-    digest, found = hashlib.sha256(), []
-    for role, text in said:
-        digest.update(f"{role}\0{text}\0".encode())
-        found.append(digest.hexdigest())
-    return found
-
-
-class _Times:
-    """Takes the notes of time off messages, as a model would read them."""
-
-    _NOTE = re.compile(
-        r"\[(?:(?P<begin>\d{4}-[^\]]*)|(?:(?P<days>\d+) days?, )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)) ?.*?\] "
-    )
-
-    def __init__(self) -> None:
-        self._now: datetime | None = None
-
-    def plain(self, text: str, reader: Any) -> str:
-        note = self._NOTE.match(text)
-        if note is None:
-            return text
-        if note["begin"]:
-            self._now = datetime.fromisoformat(note["begin"])
-        else:
-            days, hours, minutes, seconds = (int(note[name] or 0) for name in ("days", "h", "m", "s"))
-            passed = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-            self._now = (self._now or datetime(2024, 1, 1, tzinfo=timezone.utc)) + passed
-        reader.tell_time(self._now)
-        return text[note.end() :]

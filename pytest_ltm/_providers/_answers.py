@@ -1,0 +1,85 @@
+"""What a chat completion says, or what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._errors import AgentFault, TransientFault
+from pytest_ltm._secrets import redacted
+
+if TYPE_CHECKING:
+    from pytest_ltm._providers._model import Model
+
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens as the provider counts and bills them; `cached` are among `input`."""
+
+    input: int
+    output: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said."""
+
+    text: str
+    """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
+    used: Used | None
+    """None if the server does not say."""
+
+
+def answer_of(response: Any, model: Model) -> Answer:
+    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
+    choices = getattr(response, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if message is None:
+        raise _no_answer(response, model)
+    text = getattr(message, "content", None)
+    if text is None:
+        text = getattr(message, "refusal", None)
+    reason = getattr(choice, "finish_reason", None)
+    if not text and reason in {"length", "content_filter"}:
+        raise AgentFault(_SILENT[reason].format(model=model.name))
+    if not isinstance(text, str):
+        raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
+    return Answer(redacted(text), _used(getattr(response, "usage", None)))
+
+
+_SILENT = {
+    "length": "model {model!r} used up its response limit before it said anything. Give it more: max_tokens=NUMBER",
+    "content_filter": "the provider's content filter kept back the answer of model {model!r}",
+}
+
+
+def _no_answer(response: Any, model: Model) -> AgentFault:
+    error = getattr(response, "error", None)
+    if isinstance(error, dict):  # some gateways pass on errors as answers
+        text = f"{model.base_url} answered with an error: {str(error.get('message', error))[:300]}"
+        transient = error.get("code") in {408, 409, 425, 429, 500, 502, 503, 504, 529}
+        return TransientFault(text) if transient else AgentFault(text)
+    fields = sorted({*getattr(response, "model_fields_set", ()), *(getattr(response, "model_extra", None) or ())})
+    what = f"with the fields {', '.join(fields)}" if fields else "with something else"
+    return AgentFault(
+        f"{model.base_url} answered {what}, not with choices as a chat completion has them. "
+        f"Is it the address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1?"
+    )
+
+
+def _used(usage: Any) -> Used | None:
+    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if asked is None or answered is None:
+        return None
+    cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
+
+
+def _count(holder: Any, name: str) -> int | None:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
