@@ -88,7 +88,7 @@ def desk_for(
 
     def retried(failed: Failed) -> None:
         error = redacted(told(failed.error))
-        timings.write("retry", of="judge", attempt=failed.attempt, wait=round(failed.wait, 3), error=error)
+        timings.write("judge_retry", attempt=failed.attempt, wait=round(failed.wait, 3), error=error)
 
     return Desk(
         JudgeCall(
