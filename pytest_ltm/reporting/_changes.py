@@ -110,7 +110,7 @@ def listed(change: Change) -> list[str]:
 def sentences(found: Changes) -> list[str]:
     """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
     said = [_identity(change) for change in found.changes if change.identical]
-    said += [sentence for change in found.changes for sentence in _detectable(change)]
+    said += [sentence for change in found.changes for sentence in [*_passes(change), *_detectable(change)]]
     said += _of_scenarios(found)
     said += [sentence for change in found.changes for sentence in _left_out(change)]
     if found.uncompared:
@@ -130,6 +130,20 @@ def _of_scenarios(found: Changes) -> list[str]:
 
 def _identity(change: Change) -> str:
     return f"{change.label}: every one of {counted(len(change.paired.pairs), 'example')} has exactly the score it had."
+
+
+def _passes(change: Change) -> list[str]:
+    if not (change.lost_passes or change.won_passes):
+        return []
+    lost = (
+        f"{counted(change.lost_passes, 'example')} that passed before {'does' if change.lost_passes == 1 else 'do'} not"
+    )
+    how = f"McNemar's exact p {_equals(change.mcnemar)}, examples taken for independent"
+    return [f"{change.label}: {lost} now, {change.won_passes:,} the other way round ({how})."]
+
+
+def _equals(p: float) -> str:
+    return "< 0.001" if p < _TINY else f"= {p:.3f}"
 
 
 def _detectable(change: Change) -> list[str]:
