@@ -81,6 +81,7 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
         "--ltm-agent",
         "--ltm",
         "--ltm-isolated",
+        "--ltm-resume",
         "--ltm-save",
     }
 
