@@ -41,17 +41,18 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 _CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
 _PATTERNS = [
-    (marks, re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE)) for marks, form in _FORMS
+    (mark, re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE))
+    for marks, form in _FORMS
+    for mark in marks
 ]
-"""Signs, in lower case, of which a text must hold one; then what is looked for."""
+"""A sign, in lower case, that a text must hold; then what is looked for (compiled once: re keeps it)."""
 
 
 def without_credentials(text: str) -> str:
     """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
     lower = text.lower()
-    for marks, pattern in _PATTERNS:
-        if any(mark in lower for mark in marks):
-            text = pattern.sub(_hide, text)
+    for pattern in dict.fromkeys([pattern for mark, pattern in _PATTERNS if mark in lower]):
+        text = pattern.sub(_hide, text)
     return text
 
 
