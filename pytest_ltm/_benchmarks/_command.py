@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAMES = {
     "conversation": "a run of the built-in suite at span SIZE (500,000), as a multiple of one tiktoken pass",
     "drills": "whether SIZE (100) runs whose workers are killed at any moment end like the undisturbed one",
+    "many": "SIZE (20) agents at five spans in three trials on two workers: time, memory, the controller's cost",
+    "workers": "four agents of SIZE (50) milliseconds at once against one alone; agents that compute, on two workers",
     "scale": "time and peak memory of conversations of SIZE (10,000,000) tokens, a tenth and a hundredth",
     "steps": "the cost of one step with SIZE (1,000) scenarios in progress at once",
     "gate": "how often the gate's statistics err, from SIZE (500) imagined comparisons for each figure",

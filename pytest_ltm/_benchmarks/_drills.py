@@ -176,7 +176,7 @@ def _forget(folder: Path) -> None:
 def _difference(calm: Drill, disturbed: Drill) -> str:
     names = sorted({*calm.files, *disturbed.files})
     differing = [name for name in names if calm.files.get(name) != disturbed.files.get(name)]
-    told = [line for line in disturbed.output.splitlines() if line.startswith("ltm: ") and "worker" in line]
+    told = [line for line in disturbed.output.splitlines() if ("ltm: " in line and "worker" in line) or "Error" in line]
     return (
         f"{disturbed.kills} kills; outcomes {disturbed.outcomes!r} for {calm.outcomes!r}; "
         f"{disturbed.asked - calm.asked} messages sent again; differing files: {', '.join(differing) or 'none'}; "

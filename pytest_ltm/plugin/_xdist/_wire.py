@@ -1,9 +1,9 @@
 """What controller and workers tell each other beyond xdist: one event `ltm` up, two commands down.
 
 Relied on, pytest-xdist 3.5 to 3.8: WorkerController.process_from_remote/notify_inproc/sendcommand/workerinput;
-DSession finds `worker_<event>` among its own attributes; WorkerInteractor.handle_command/sendevent/item_index; all
-values are what execnet can carry (built-in types). An event that xdist does not know would end the worker, so ours are
-taken out before xdist sees them.
+DSession finds `worker_<event>` among its own attributes, and has nodemanager.specs, queue and _active_nodes;
+WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry (built-in types). An event
+that xdist does not know would end the worker, so ours are taken out before xdist sees them.
 """
 
 from __future__ import annotations
