@@ -19,12 +19,34 @@ import struct
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from chat_answers import (
+    DIALECTS,
+    Answer,
+    Says,
+    error,
+    fails,
+    garbled,
+    made,
+    overflows,
+    refuses,
+    resets,
+    says,
+    slow,
+    truncated,
+    wrong_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+__all__ = [
+    "DIALECTS", "Answer", "Asked", "ChatServer", "Says", "fails", "garbled", "overflows", "refuses", "resets", "says",
+    "serving", "slow", "truncated", "wrong_schema",
+]  # fmt: skip
 
 # pytester forgets what a run in this process imports, and the client keeps tables of the classes of its parts.
 for _name in ("openai.resources.chat.completions", "httpx", "httpcore", "httpx2", "httpcore2"):
@@ -51,85 +73,6 @@ class Asked:
     def last(self) -> str:
         """The text of the newest message."""
         return str(self.messages[-1]["content"])
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """An answer of HTTP: `text` as a chat completion with usage, or `body` as it is."""
-
-    text: str | None = None
-    status: int = 200
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    cached: int | None = None
-    usage: bool = True
-    finish_reason: str = "stop"
-    after: float = 0.0
-    """Seconds before it begins."""
-    cut: bool = False
-    """Only half of the body arrives."""
-    reset: bool = False
-    """The connection is reset instead."""
-
-
-Answer: TypeAlias = "str | Says"
-
-
-def says(text: str, *, cached: int | None = None, usage: bool = True, finish_reason: str = "stop") -> Says:
-    return Says(text, cached=cached, usage=usage, finish_reason=finish_reason)
-
-
-def refuses(
-    status: int = 429, *, retry_after: float | None = None, message: str = "Slow down.", code: str = ""
-) -> Says:
-    headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
-    return Says(status=status, headers=headers, body=_error(message, code=code or "rate_limit_exceeded"))
-
-
-def fails(status: int = 500, message: str = "Something broke.") -> Says:
-    return Says(status=status, body=_error(message, code="server_error"))
-
-
-def slow(seconds: float, answer: Answer = "Sorry to be late.") -> Says:
-    return replace(_made(answer), after=seconds)
-
-
-def truncated(text: str = "Only half of this arrives.") -> Says:
-    return Says(text, cut=True)
-
-
-def garbled(body: str = '{"choices": [{"mess') -> Says:
-    """A whole body that is no JSON, though it says so."""
-    return Says(body=body, headers={"Content-Type": "application/json"})
-
-
-def wrong_schema(body: Any) -> Says:
-    return Says(body=body)
-
-
-def resets() -> Says:
-    return Says(reset=True)
-
-
-def overflows(limit: int, asked: int = 0, *, dialect: str = "openai") -> Says:
-    """The refusal of a prompt that is too long, as different servers say it."""
-    told = DIALECTS[dialect].format(limit=limit, asked=asked or limit + 1)
-    return Says(status=400, body=_error(told, code="context_length_exceeded" if dialect == "openai" else ""))
-
-
-DIALECTS = {
-    "openai": "This model's maximum context length is {limit} tokens. "
-    "However, your messages resulted in {asked} tokens.",
-    "vllm": "This model's maximum context length is {limit} tokens. However, you requested {asked} tokens "
-    "({asked} in the messages, 0 in the completion).",
-    "anthropic": "prompt is too long: {asked} tokens > {limit} maximum",
-    "google": "The input token count ({asked}) exceeds the maximum number of tokens allowed ({limit}).",
-    "llama.cpp": "the request exceeds the available context size ({limit} tokens), try increasing it",
-    "mistral": "Prompt contains {asked} tokens, too large for model with {limit} maximum context length",
-    "tgi": "`inputs` tokens + `max_new_tokens` must be <= {limit}. "
-    "Given: {asked} `inputs` tokens and 0 `max_new_tokens`",
-    "silent": "Please reduce the length of the messages.",
-}
 
 
 class ChatServer:
@@ -202,21 +145,21 @@ class ChatServer:
             if refusal is not None:
                 return asked, refusal
             if self._queue:
-                return asked, _made(self._queue.popleft())
+                return asked, made(self._queue.popleft())
             given = self.default
-        return asked, _made(given(asked) if callable(given) else given)
+        return asked, made(given(asked) if callable(given) else given)
 
     def wait(self, seconds: float) -> None:
         self._stopping.wait(seconds)
 
     def _refusal(self, asked: Asked) -> Says | None:
         if self.key is not None and asked.headers.get("authorization") != f"Bearer {self.key}":
-            return Says(status=401, body=_error("Incorrect API key provided.", code="invalid_api_key"))
+            return Says(status=401, body=error("Incorrect API key provided.", code="invalid_api_key"))
         if not asked.path.endswith("/chat/completions"):
             return Says(status=404, body={"detail": "Not Found"})
         for name in sorted(self.not_taken & asked.body.keys()):
             text = f"Unsupported parameter: '{name}' is not supported with this model."
-            return Says(status=400, body=_error(text, code="unsupported_parameter", param=name))
+            return Says(status=400, body=error(text, code="unsupported_parameter", param=name))
         if self.context is not None and asked.prompt_tokens > self.context:
             return overflows(self.context, asked.prompt_tokens, dialect=self.dialect)
         return None
@@ -257,14 +200,6 @@ def serving() -> Iterator[ChatServer]:
         server.close()
 
 
-def _made(answer: Answer) -> Says:
-    return Says(answer) if isinstance(answer, str) else answer
-
-
-def _error(message: str, *, code: str = "", param: str | None = None) -> Any:
-    return {"error": {"message": message, "type": "invalid_request_error", "code": code or None, "param": param}}
-
-
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     chat: ChatServer
@@ -284,8 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
         with chat.under_way():
             try:
                 asked, answer = chat.answer(self.path, headers, body)
-            except Exception as error:  # noqa: BLE001 - a mistake in a test is seen in the client's error
-                self._send(Says(status=418), _error(f"the test server failed: {error!r}"))
+            except Exception as mistake:  # noqa: BLE001 - a mistake in a test is seen in the client's error
+                self._send(Says(status=418), error(f"the test server failed: {mistake!r}"))
                 return
             chat.wait(answer.after)
             self._send(answer, chat.completion(asked, answer) if answer.body is None else answer.body)

@@ -1,0 +1,96 @@
+"""What the chat server can be told to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """An answer of HTTP: `text` as a chat completion with usage, or `body` as it is."""
+
+    text: str | None = None
+    status: int = 200
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cached: int | None = None
+    usage: bool = True
+    finish_reason: str = "stop"
+    after: float = 0.0
+    """Seconds before it begins."""
+    cut: bool = False
+    """Only half of the body arrives."""
+    reset: bool = False
+    """The connection is reset instead."""
+
+
+Answer: TypeAlias = "str | Says"
+
+
+def says(text: str, *, cached: int | None = None, usage: bool = True, finish_reason: str = "stop") -> Says:
+    return Says(text, cached=cached, usage=usage, finish_reason=finish_reason)
+
+
+def refuses(
+    status: int = 429, *, retry_after: float | None = None, message: str = "Slow down.", code: str = ""
+) -> Says:
+    headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
+    return Says(status=status, headers=headers, body=error(message, code=code or "rate_limit_exceeded"))
+
+
+def fails(status: int = 500, message: str = "Something broke.") -> Says:
+    return Says(status=status, body=error(message, code="server_error"))
+
+
+def slow(seconds: float, answer: Answer = "Sorry to be late.") -> Says:
+    return replace(made(answer), after=seconds)
+
+
+def truncated(text: str = "Only half of this arrives.") -> Says:
+    return Says(text, cut=True)
+
+
+def garbled(body: str = '{"choices": [{"mess') -> Says:
+    """A whole body that is no JSON, though it says so."""
+    return Says(body=body, headers={"Content-Type": "application/json"})
+
+
+def wrong_schema(body: Any) -> Says:
+    return Says(body=body)
+
+
+def resets() -> Says:
+    return Says(reset=True)
+
+
+def overflows(limit: int, asked: int = 0, *, dialect: str = "openai") -> Says:
+    """The refusal of a prompt that is too long, as different servers say it."""
+    told = DIALECTS[dialect].format(limit=limit, asked=asked or limit + 1)
+    return Says(status=400, body=error(told, code="context_length_exceeded" if dialect == "openai" else ""))
+
+
+DIALECTS = {
+    "openai": "This model's maximum context length is {limit} tokens. "
+    "However, your messages resulted in {asked} tokens.",
+    "vllm": "This model's maximum context length is {limit} tokens. However, you requested {asked} tokens "
+    "({asked} in the messages, 0 in the completion).",
+    "anthropic": "prompt is too long: {asked} tokens > {limit} maximum",
+    "google": "The input token count ({asked}) exceeds the maximum number of tokens allowed ({limit}).",
+    "llama.cpp": "the request exceeds the available context size ({limit} tokens), try increasing it",
+    "mistral": "Prompt contains {asked} tokens, too large for model with {limit} maximum context length",
+    "tgi": "`inputs` tokens + `max_new_tokens` must be <= {limit}. "
+    "Given: {asked} `inputs` tokens and 0 `max_new_tokens`",
+    "silent": "Please reduce the length of the messages.",
+}
+
+
+def made(answer: Answer) -> Says:
+    return Says(answer) if isinstance(answer, str) else answer
+
+
+def error(message: str, *, code: str = "", param: str | None = None) -> Any:
+    return {"error": {"message": message, "type": "invalid_request_error", "code": code or None, "param": param}}
