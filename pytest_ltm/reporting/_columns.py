@@ -77,6 +77,10 @@ class Column:
     overruns: int
     cost_usd: float | None
     """Of the conversations that tell it; None if none does."""
+    judge_calls: int
+    """What the judge was asked, apart from all that is the agent's."""
+    judge_tokens: int
+    judge_cost_usd: float | None
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
@@ -119,6 +123,7 @@ def _column(held: Sequence[ConversationResult]) -> Column:
     trials = len({row.trial.partition(".")[0] for row in rows})
     tries = trials if trials > 1 else 0
     costs = [each.cost_usd for each in held if each.cost_usd is not None]
+    judged = [row.judge_cost_usd for row in rows if row.judge_cost_usd is not None]
     return Column(
         agent=held[0].agent,
         span_label=held[0].span_label,
@@ -138,6 +143,9 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         simulated_seconds=sum(each.simulated_seconds for each in held),
         overruns=sum(row.overrun for row in rows),
         cost_usd=sum(costs) if costs else None,
+        judge_calls=sum(row.judge_calls for row in rows),
+        judge_tokens=sum(row.judge_tokens for row in rows),
+        judge_cost_usd=sum(judged) if judged else None,
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),
         pass_rate=pass_rate(rows),

@@ -50,6 +50,8 @@ METRICS = {
     "filler_share": "share of the tokens that belongs to no scenario, 0 to 1",
     "simulated_seconds": "time that passed in the conversations, added up",
     "cost_usd": "what the agent's provider charges, as far as the agent tells; null where it does not",
+    "judge": "what the judge was asked, apart from the agent's tokens and cost: calls, tokens and dollars as its "
+    "provider told them when the calls were made, perhaps in an earlier run; null where nobody asked it",
     "wall_seconds": "time that the run really took",
     "unscored": "examples without a score: in no mean, in no total",
     "amended": "verdicts corrected by hand and counted as corrected; each example keeps the one of the rules",
@@ -195,12 +197,19 @@ def _column(column: Column) -> dict[str, Any]:
         "exchanges": column.exchanges,
         "simulated_seconds": column.simulated_seconds,
         "cost_usd": column.cost_usd,
+        "judge": _judge(column),
         "conversations": column.conversations,
         "scenarios": {
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
             for name, cell in column.cells.items()
         },
     }
+
+
+def _judge(column: Column) -> dict[str, Any] | None:
+    if not column.judge_calls:
+        return None
+    return {"calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd}
 
 
 def _rate(column: Column) -> dict[str, Any] | None:

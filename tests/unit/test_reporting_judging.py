@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import importlib.resources
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+import sample_runs
+
+from pytest_ltm.reporting._judging import judge_lines
+from pytest_ltm.reporting._summary import summary_json
+
+if TYPE_CHECKING:
+    from pytest_ltm._result import RunResult
+
+
+def judged(*asked: tuple[int, int, float | None]) -> RunResult:
+    """Return a run whose examples asked the judge so often, for so many tokens and dollars."""
+    one = sample_runs.one().conversations[0]
+    rows = [
+        replace(row, judge_calls=calls, judge_tokens=tokens, judge_cost_usd=cost)
+        for row, (calls, tokens, cost) in zip(one.scenarios, [*asked, *[(0, 0, None)] * 3], strict=False)
+    ]
+    return sample_runs.run(replace(one, scenarios=tuple(rows), cost_usd=5.0))
+
+
+@pytest.mark.parametrize(
+    ("asked", "remembered", "line"),
+    [
+        ([(2, 0, None)], [], "judge: 2 calls"),
+        ([(1, 900, 0.0125), (3, 2_100, None)], [], "judge: 4 calls, 3,000 tokens, $0.0125"),
+        ([(4, 10, 2.5)], [None], "judge: 4 calls, 10 tokens, $2.50; 1 of them remembered from before"),
+        (
+            [(4, 10, 2.5)],
+            [0.5, 0.75],
+            "judge: 4 calls, 10 tokens, $2.50; 2 of them remembered from before, which spared $1.25",
+        ),
+    ],
+)
+def test_one_line_tells_what_the_judge_took_and_what_was_spared(
+    asked: list[tuple[int, int, float | None]], remembered: list[float | None], line: str
+) -> None:
+    assert judge_lines(judged(*asked), remembered) == [line]
+
+
+def test_nothing_is_said_of_a_judge_that_nobody_asked() -> None:
+    assert judge_lines(judged(), []) == []
+
+
+def test_the_summary_keeps_the_judge_apart_from_the_agent() -> None:
+    whole = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
+    for run, expected in (
+        (judged((2, 900, 0.5), (1, 100, None)), {"calls": 3, "tokens": 1_000, "cost_usd": 0.5}),
+        (judged(), None),
+    ):
+        found = summary_json(run, pytest_ltm_version="1", seed=0, plan={}, wall_seconds=None)
+        assert found["results"][0]["judge"] == expected
+        assert found["results"][0]["cost_usd"] == 5.0
+        jsonschema.Draft202012Validator(json.loads(whole)).validate(json.loads(json.dumps(found)))
