@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 AGENT = "@"
 """Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
 
+_RESULTS = "*/results.json"
+
 
 def find(text: str, baselines: Path, ltm_dir: Path, base: Path = Path()) -> tuple[Side, str]:
     """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
@@ -44,12 +46,21 @@ def _located(text: str, baselines: Path, ltm_dir: Path, base: Path) -> Path | No
     path = base / text
     if text and path.is_file():
         return path
+    if text == LATEST:
+        return _latest(ltm_dir)
     try:
-        return find_run(text if text == LATEST or not path.is_dir() else str(path), ltm_dir) if text else None
+        return find_run(str(path) if path.is_dir() else text, ltm_dir) if text else None
     except ConfigurationError:
-        if text == LATEST:
-            raise
         return None
+
+
+def _latest(ltm_dir: Path) -> Path:
+    """Return the last run that has results: one that was refused before it began leaves an empty folder."""
+    latest = find_run(LATEST, ltm_dir)
+    if any(latest.glob(_RESULTS)):
+        return latest
+    earlier = sorted(path for path in (ltm_dir / "runs").iterdir() if any(path.glob(_RESULTS)))
+    return earlier[-1] if earlier else latest
 
 
 def _side(path: Path, text: str) -> Side:

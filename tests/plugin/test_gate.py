@@ -203,9 +203,11 @@ def test_a_baseline_is_written_where_it_is_committed_and_overwriting_is_told(bot
 @pytest.mark.parametrize(
     ("agent", "args", "why"),
     [("Mute", (), "examples were lost"), ("Short", ("--ltm-fail-under=0.9",), "gate: breached"),
-     ("Short", ("-x",), "did not come to its end")],
+     ("Bot", ("-x",), "did not come to its end")],
 )  # fmt: skip
 def test_what_is_no_measure_for_others_is_not_kept(bots: Project, agent: str, args: tuple[str, ...], why: str) -> None:
+    if args == ("-x",):
+        bots.file(SCENARIOS + "\ndef test_a(ltm):\n    ltm.say('x')\n    assert 'zebra' in ltm.ask('y?')\n")
     result = play(bots, agent, "--ltm-save=main", *args)
     result.stdout.fnmatch_lines([f"baseline 'main' not saved: *{why}*"])
     assert not (bots.path / "ltm_baselines").exists()
@@ -215,6 +217,12 @@ def test_a_run_is_compared_with_the_one_before_it_not_with_itself(bots: Project)
     play(bots, "Bot")
     result = play(bots, "Short", "--ltm-compare=latest", "--ltm-compare-fail=mean:5%")
     assert result.ret == 1
+
+
+def test_a_run_that_was_refused_is_not_the_latest_one(bots: Project) -> None:
+    play(bots, "Bot")
+    assert play(bots, "Bot", "--ltm-compare=latest", "--ltm-seed=3").ret == pytest.ExitCode.USAGE_ERROR
+    assert play(bots, "Short", "--ltm-compare=latest", "--ltm-compare-fail=mean:5%").ret == 1
 
 
 def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
@@ -306,6 +314,17 @@ def test_so_many_trials_must_pass_and_each_has_texts_of_its_own(bots: Project) -
     refused = play(bots, "Bot", "--ltm-trials=3")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert "town: 4 trials must pass (pass_k=4), and the run has 3. Add --ltm-trials=4" in refused.stderr.str()
+
+
+def test_every_trial_has_definitions_and_a_plan_of_its_own(bots: Project) -> None:
+    bots.pytest(
+        "--ltm-agent=full", "--ltm-suite=standard", "--ltm-trials=3", "--ltm-examples=1", "-k", "colours or name_list"
+    )
+    for name in ("colours", "name_list"):
+        texts = [path.read_text() for path in bots.path.glob(f".ltm/runs/*/*/definitions/{name}/0.def.json")]
+        assert len(set(texts)) == len(texts) == 3
+    plans = [json.loads(path.read_text())["plan_fingerprint"] for path in bots.path.glob(".ltm/runs/*/*/results.json")]
+    assert len(set(plans)) == 3
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
