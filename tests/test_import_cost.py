@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = {
-    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score",
+    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score", "tenacity",
     "tiktoken", "yaml",
 }  # fmt: skip
 WATCH = """\
