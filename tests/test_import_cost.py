@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = {
-    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score", "tenacity",
-    "tiktoken", "yaml",
+    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "requests", "rouge_score",
+    "tenacity", "tiktoken", "yaml",
 }  # fmt: skip
 WATCH = """\
 import json, os, sys, threading
