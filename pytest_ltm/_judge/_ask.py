@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pytest_ltm._errors import JudgeError, told
-from pytest_ltm._judge._grades import parse_grade
+from pytest_ltm._judge._grades import parse_grade, reason_in
 from pytest_ltm._score import Unscored
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ class Decision:
     """The last reply that said so."""
     votes: int = 1
     """How many replies it took."""
+
+    def __str__(self) -> str:
+        """Return it as a reason: `the judge says no: it names another town`."""
+        thoughts = reason_in(self.reply)
+        return f"the judge says {self.grade}" + (f": {thoughts}" if thoughts else "")
 
 
 @runtime_checkable
@@ -62,11 +67,10 @@ def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> Decision | Unsco
     return unread or Unscored(f"the judge's {votes} votes have no majority: {said}")
 
 
-def ask_judge(judge: Judge, prompt: Prompt, **parts: str) -> str | Unscored:
-    """Return a judge's grade for one answer; a judge that fails makes it Unscored."""
+def ask_judge(judge: Judge, prompt: Prompt, **parts: str) -> Decision | Unscored:
+    """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
     inquiry = prompt.inquiry(**parts)
-    decision = judge.decide(inquiry) if isinstance(judge, Decides) else decide(plainly(judge), inquiry, votes=1)
-    return decision if isinstance(decision, Unscored) else decision.grade
+    return judge.decide(inquiry) if isinstance(judge, Decides) else decide(plainly(judge), inquiry, votes=1)
 
 
 def plainly(judge: Judge) -> AnsweredBy:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _GRADE = re.compile(
     r"\bGRADE[ \t*_`\"']{0,4}:[ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
+_LONGEST = 200
 _WRAPPED = re.compile(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
@@ -35,12 +36,13 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 
 
 def reason_in(reply: str) -> str:
-    """Return the judge's thoughts, without the grade, on one line."""
+    """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
     try:
         said = json.loads(_unwrapped(reply))["thoughts"]
     except (ValueError, KeyError, TypeError, RecursionError):
         said = _GRADE.sub("", reply)
-    return " ".join(str(said).split()).strip("*` ")
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(said)).split()).strip("*` ")
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def _structured(reply: str) -> str | None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_ltm._judge._ask import AnsweredBy, Decision
     from pytest_ltm._judge._inquiry import Inquiry
 
-_SHOWN = 200
-
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
@@ -72,4 +70,4 @@ class LtmJudge:
         decision = self.decide(inquiry)
         if isinstance(decision, Unscored):
             raise JudgeError(decision.reason, cause=decision.cause)
-        return Opinion(decision.grade != inquiry.fail, reason_in(decision.reply)[:_SHOWN])
+        return Opinion(decision.grade != inquiry.fail, reason_in(decision.reply))

@@ -76,11 +76,11 @@ class RecallsJoke:
             return verdict
         prompt = PROMPTS["jokes"]
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
-        grade = ask_judge(self.judge, prompt, answer=answer, joke=self.joke, jokes=jokes)
+        said = ask_judge(self.judge, prompt, answer=answer, joke=self.joke, jokes=jokes)
         rule = f"jokes/1+judge/{prompt.id}"
-        if isinstance(grade, Unscored):
-            return replace(grade, rule=rule, evidence=snippet(answer))
-        return Score(float(grade == "yes"), f"the judge says {grade}", rule=rule, evidence=snippet(answer))
+        if isinstance(said, Unscored):
+            return replace(said, rule=rule, evidence=snippet(answer))
+        return Score(float(said.grade == "yes"), str(said), rule=rule, evidence=snippet(answer))
 
     def _by_rule(self, answer: str) -> tuple[Score, bool]:
         """Return the rule's verdict and whether it is sure of it."""

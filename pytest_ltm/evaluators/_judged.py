@@ -34,11 +34,11 @@ def decided(parts: Sequence[Part], judge: Judge | None) -> tuple[list[Check], tu
         ok = part.ok
         if judge is not None and part.prompt:
             prompt = PROMPTS[part.prompt]
-            grade = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
+            said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
             used.append(prompt.id)
-            if isinstance(grade, Unscored):
-                return checks, tuple(used), replace(grade, evidence=snippet(part.answer))
-            ok = grade != prompt.fail
+            if isinstance(said, Unscored):
+                return checks, tuple(used), replace(said, evidence=snippet(part.answer))
+            ok = said.grade != prompt.fail
         checks.append(Check(part.label, ok))
     return checks, tuple(dict.fromkeys(used)), None
 

@@ -63,12 +63,12 @@ class QuoteAtReply:
 
     def _judged(self, judge: Judge, reply: str, rule: str) -> Score | Unscored:
         prompt = PROMPTS["prospective-memory"]
-        grade = ask_judge(judge, prompt, answer=reply, quote=self.quote)
+        said = ask_judge(judge, prompt, answer=reply, quote=self.quote)
         rule = f"{rule}+judge/{prompt.id}"
-        if isinstance(grade, Unscored):
-            return replace(grade, rule=rule, evidence=snippet(reply))
-        reason = f"the judge says {grade}: is the quote in reply {self.nth}, but for slips?"
-        return Score(float(grade == "yes"), reason, rule=rule, evidence=snippet(reply))
+        if isinstance(said, Unscored):
+            return replace(said, rule=rule, evidence=snippet(reply))
+        reason = f"is the quote in reply {self.nth}, but for slips? {said}"
+        return Score(float(said.grade == "yes"), reason, rule=rule, evidence=snippet(reply))
 
     def _quotes(self, reply: str) -> bool:
         if self.scoring == "current":

@@ -256,12 +256,12 @@ class _Judging:
         return self._says(stage, "restaurant-recall", order=self.passed[0].said)
 
     def _says(self, stage: Stage, name: str, **parts: str) -> Stage:
-        grade = ask_judge(self.judge, PROMPTS[name], answer=stage.said, **parts)
-        if isinstance(grade, Unscored):
-            return _unscored(stage, name, grade)
-        if (grade == "yes") == stage.ok:
-            return replace(stage, judged=PROMPTS[name].id)
-        return replace(stage, ok=grade == "yes", reason=f"the judge says {grade}", judged=PROMPTS[name].id)
+        decision = ask_judge(self.judge, PROMPTS[name], answer=stage.said, **parts)
+        if isinstance(decision, Unscored):
+            return _unscored(stage, name, decision)
+        ok = decision.grade == "yes"
+        reason = stage.reason if ok and stage.ok else str(decision)
+        return replace(stage, ok=ok, reason=reason, judged=PROMPTS[name].id)
 
     def _dish(self, n: int, stage: Stage) -> Stage:
         gone = (*(self.passed[1].items if n > 1 else ()), *self.guest.unavailable(n))
@@ -269,12 +269,12 @@ class _Judging:
         prompt = PROMPTS["restaurant-dish"]
         asked = replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
         numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
-        grade = ask_judge(self.judge, asked, answer=stage.said, said=self._said(n), dishes=numbered)
-        if isinstance(grade, Unscored):
-            return _unscored(stage, prompt.name, grade)
-        if grade == prompt.fail:
-            return replace(stage, judged=prompt.id)
-        dish = dishes[int(grade) - 1]
+        decision = ask_judge(self.judge, asked, answer=stage.said, said=self._said(n), dishes=numbered)
+        if isinstance(decision, Unscored):
+            return _unscored(stage, prompt.name, decision)
+        if decision.grade == prompt.fail:
+            return replace(stage, reason=str(decision), judged=prompt.id)
+        dish = dishes[int(decision.grade) - 1]
         return replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,), judged=prompt.id)
 
     def _said(self, n: int) -> str:

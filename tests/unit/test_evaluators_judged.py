@@ -57,6 +57,13 @@ def test_a_paraphrase_that_shares_no_word_is_a_case_for_a_judge(n: int, paraphra
 ECHO = "Please tell me the joke that you were told 2 hours and 5 minutes ago."
 
 
+def test_what_the_judge_thinks_is_the_reason() -> None:
+    judge = FakeJudge({"jokes": "It is about\x1b[2J a beacon.\n**GRADE: yes**"})
+    verdict = joke(0, judge=judge)(["The one about the beacon and its birds."])
+    assert isinstance(verdict, Score)
+    assert verdict.reason == "the judge says yes: It is about [2J a beacon."
+
+
 @pytest.mark.parametrize("answer", [*EXCUSES, "I can't recall it.", "Sorry, no.", ECHO])
 def test_excuses_need_no_judge(answer: str) -> None:
     judge = Waiting({"jokes": "yes"})
