@@ -172,7 +172,7 @@ class Channel:
             raise self._fault(fault.get("exchange"), AgentFault(str(fault.get("text")), fatal=bool(fault.get("fatal"))))
         found = _checked(self.journal.upcoming(event), **kinds)
         self._follow(found)
-        return None if found is None else {name: value for name, value in found.items() if name != "event"}
+        return None if found is None else {k: v for k, v in found.items() if k not in {"event", "exchange"}}
 
     def _asked(self, number: int, by: str, text: str) -> tuple[dict[str, Any], float]:
         self._ready(by)
@@ -243,7 +243,10 @@ def recorded_time(text: object) -> datetime:
 
 
 def _checked(event: dict[str, Any] | None, **kinds: type) -> dict[str, Any] | None:
-    if event is None or all(type(event.get(name)) is kind for name, kind in kinds.items()):
+    def fits(value: object, kind: type) -> bool:
+        return type(value) is kind and (not isinstance(value, int) or value >= 0)
+
+    if event is None or all(fits(event.get(name), kind) for name, kind in kinds.items()):
         return event
     raise Divergence(f"an event of the journal is not what this version writes: {event!r:.200}")
 

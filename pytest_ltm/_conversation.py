@@ -146,6 +146,8 @@ class Conversation:
         self.finished = True
 
     def _stop(self, reason: str) -> None:
+        if self.channel.journal.replaying:  # what is recorded stays as it is
+            self.channel.journal.over = self.channel.journal.over or ConversationOver(reason)
         for lane in self.lanes:
             if not lane.ended:
                 if lane.start is not None:
@@ -287,10 +289,10 @@ class Conversation:
         self._agenda.end(lane.index)
 
     def _end(self, lane: Lane, ending: Ending) -> None:
+        self.channel.journal.note("end", example=lane.example.key)
         lane.ended = True
         if self._watched.pop(lane.index, None) is not None:
             self._agenda.listen(-lane.counting)
-        self.channel.journal.note("end", example=lane.example.key)
         try:
             lane.body.finish(lane, ending)
         except ConversationOver:

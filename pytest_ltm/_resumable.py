@@ -43,7 +43,7 @@ def known(recording: Recording) -> Known:
     """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
     agent: Mapping[str, Any] = recording.header["agent"]
     powers, most = agent.get("powers"), agent.get("max_message_tokens")
-    if not isinstance(powers, list) or not isinstance(most, int) or isinstance(most, bool):
+    if not isinstance(powers, list) or type(most) is not int or most < 1:
         raise LtmError("the journal's header does not say what its agent could do")
     return Known(frozenset(map(str, powers)), most)
 

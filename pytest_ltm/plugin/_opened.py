@@ -11,7 +11,7 @@ from pytest_ltm import _definition
 from pytest_ltm._channel import recorded_time
 from pytest_ltm._checkpoints import Checkpoints
 from pytest_ltm._disk import write_whole
-from pytest_ltm._errors import ConversationOver, DiskFault, LtmError, told
+from pytest_ltm._errors import ConversationOver, DefinitionError, DiskFault, LtmError, told
 from pytest_ltm._journal import FORMAT, Journal, Timings
 from pytest_ltm._locks import FolderLock
 from pytest_ltm._plan import agent_fingerprint, definition_rng
@@ -170,7 +170,7 @@ def _go_on(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderL
         journal=journal,
         timings=Timings() if recording.complete else Timings.resuming(folder / TIMINGS),
         seat=seat,
-        agent_fingerprint=str(header["agent_fingerprint"]),
+        agent_fingerprint=str(header.get("agent_fingerprint")),
         lock=lock,
         resumed=True,
     )
@@ -182,6 +182,8 @@ def _write_plan(folder: Path, plan: Plan) -> None:
     for example in plan.examples:
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
+            if not path.resolve().is_relative_to(definitions.resolve()):
+                raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _definition.dump(_definition.to_json(example.definition)).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default

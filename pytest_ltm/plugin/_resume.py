@@ -34,6 +34,16 @@ class Resume:
     def __init__(self, run: LtmRun) -> None:
         self._run = run
 
+    def pytest_report_header(self) -> str:
+        """Say what is gone on with."""
+        begun = [_recording(path.parent) for path in self._run.folder.path.glob(f"*/{JOURNAL}")]
+        complete = sum(recording is not None and recording.complete for recording in begun)
+        known = sum(recording.exchanges for recording in begun if recording is not None)
+        return (
+            f"ltm: resumed: {complete} of {len(begun)} conversations that were begun are complete; "
+            f"{known:,} recorded exchanges are not said again"
+        )
+
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Iterator[None]:
         """Check options, agents and what they must be put back from; a conversation that is complete needs nothing."""

@@ -197,3 +197,83 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     after = (cat.path / "heard.txt").read_text().splitlines()
     assert len(after) <= len(whole) + 1
     assert before == after[: len(before)]
+
+
+# --- what is read is data
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("header", {"agent": {}}),
+        ("header", {"agent": {"powers": ["Checkpointable"], "max_message_tokens": -5}}),
+        ("header", {"agent_fingerprint": None}),
+        ("reply", {"text": 5}),
+        ("reply", {"text": None, "tokens": "many"}),
+        ("reply", {"tokens": -1_000_000}),
+        ("reply", {"exchange": 99}),
+        ("message", {"tokens": -1, "kind": "filler"}),
+        ("message", {"by": "../../x"}),
+    ],
+)
+def test_a_journal_that_somebody_has_changed_is_refused_or_given_up_in_a_sentence(
+    cat: Project, event: str, change: dict[str, object]
+) -> None:
+    interrupted(cat, 4)
+    path = folder(cat) / "journal.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    next(line for line in lines if line["event"] == event).update(change)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    before = sorted(cat.path.rglob("*"))
+    (cat.path / "heard.txt").write_text("")
+    result = cat.pytest("--ltm-resume=latest", "-p", "no:cacheprovider")
+    assert result.ret in {75, pytest.ExitCode.USAGE_ERROR}
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert (cat.path / "heard.txt").read_text() == ""
+    outside = [path for path in sorted(cat.path.rglob("*")) if path not in before and ".ltm" not in path.parts]
+    assert [path for path in outside if "__pycache__" not in path.parts] == []
+
+
+def test_only_options_of_ours_are_taken_over_from_a_run(cat: Project) -> None:
+    cat.file("raise SystemExit('never to be imported')\n", "evil.py")
+    interrupted(cat, 3)
+    path = folder(cat).parent / "run.json"
+    run = json.loads(path.read_text())
+    run["options"].update(plugins=["evil"], override_ini=["addopts=-p evil"], ltm_none="x", pyargs=True, confcutdir="/")
+    run["paths"] = ["-pevil", "--import-mode=evil"]
+    path.write_text(json.dumps(run))
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+
+
+def test_a_secret_of_the_command_line_is_not_recorded_and_asked_for_again(
+    cat: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "planted-for-this-test")
+    cat.conftest(
+        "import pytest, bot\n@pytest.hookimpl(optionalhook=True)\n"
+        "def pytest_ltm_make_agent(config, spec):\n    return bot.Saved if spec.startswith('mine') else None\n"
+    )
+    secret = ("--ltm-agent=bot=mine-planted-for-this-test", *RUN[1:])
+    (cat.path / "stop.txt").write_text("4")
+    cat.pytest(*secret)
+    (cat.path / "stop.txt").unlink()
+    assert "planted-for-this-test" not in "".join(p.read_text() for p in cat.path.glob(".ltm/**/*") if p.is_file())
+    again = cat.pytest("--ltm-resume=latest")
+    again.stderr.fnmatch_lines(["*--ltm-agent held a secret, which is not recorded. Give it again*"])
+    cat.pytest("--ltm-resume=latest", secret[0]).assert_outcomes(passed=1)
+
+
+# --- time on the wall
+
+
+def test_time_on_the_wall_is_read_from_the_record_and_goes_on_from_there(cat: Project) -> None:
+    cat.file(
+        "def test_cat(ltm):\n    ltm.say('a')\n    ltm.wait(time=0.3)\n    ltm.ask('b')\n"
+        "def test_dog(ltm):\n    ltm.say('c')\n    ltm.wait(time=0.1)\n    ltm.say('d')\n"
+        "    ltm.wait(time=0.1, span=0.9)\n    ltm.ask('e')\n"
+    )
+    interrupted(cat, 5, "--ltm-time=sleep")
+    kept = (folder(cat) / "journal.jsonl").read_text().rpartition('{"event":"message"')[0]
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=2)
+    assert (folder(cat) / "journal.jsonl").read_text().startswith(kept)
+    assert kept.count('"event":"reply"') == 4
