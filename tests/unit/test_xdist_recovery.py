@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal import line
+from pytest_ltm.plugin._xdist import _wire
 from pytest_ltm.plugin._xdist._filter import Filter
 from pytest_ltm.plugin._xdist._ledger import Ledger
 from pytest_ltm.plugin._xdist._recovery import Tries
@@ -120,3 +121,46 @@ def test_an_item_that_nobody_began_is_known_by_its_node_id(nodeid: str, unit: st
     (brief,) = Ledger().briefs(Unit(unit, (nodeid,), 0))
 
     assert (brief.key, brief.folder) == (f"{scenario}/{example}", unit.replace("-", "~"))
+
+
+class Spec:
+    """Says how a worker is started."""
+
+    id: str | None = "gw0"
+
+
+class Manager:
+    """Starts workers as xdist does; the first ones die in their first instants."""
+
+    def __init__(self, dying: int) -> None:
+        self.dying = dying
+        self.started: list[str | None] = []
+        self.group = self
+
+    def allocate_id(self, spec: Spec) -> None:
+        spec.id = f"gw{len(self.started)}"
+
+    def setup_node(self, spec: Spec) -> Spec:
+        assert spec.id not in self.started  # as execnet says
+        self.started.append(spec.id)
+        if len(self.started) <= self.dying:
+            raise EOFError("expected 1 bytes, got 0")
+        return spec
+
+
+@pytest.mark.parametrize(("dying", "started"), [(0, 1), (1, 2), (2, 3)])
+def test_a_worker_that_dies_while_it_starts_is_started_again(dying: int, started: int) -> None:
+    manager, spec = Manager(dying), Spec()
+    _wire.start_patiently(manager, 3)
+
+    assert manager.setup_node(spec) is spec
+    assert manager.started == ["gw0", "gw1", "gw2"][:started]
+
+
+def test_workers_that_never_start_end_the_session() -> None:
+    manager = Manager(9)
+    _wire.start_patiently(manager, 3)
+
+    with pytest.raises(EOFError):
+        manager.setup_node(Spec())
+    assert len(manager.started) == 3

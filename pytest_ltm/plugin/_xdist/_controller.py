@@ -12,6 +12,8 @@ from pytest_ltm.plugin._xdist._ledger import Brief, Ledger
 from pytest_ltm.plugin._xdist._recovery import Recovery
 from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling, failed_collection
 
+START_TRIES = 3
+"""So often a worker is started that dies before it can speak."""
 GRACE = 3.0
 """Seconds that workers have, after Ctrl-C, for the reply that they wait for."""
 
@@ -60,6 +62,11 @@ class Controller:
             differ=self._differ,
         )
         return self.scheduling
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Start a worker again that dies while it starts."""
+        _wire.start_patiently(self._dsession.nodemanager, START_TRIES)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

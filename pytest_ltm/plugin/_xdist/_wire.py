@@ -1,9 +1,9 @@
 """What controller and workers tell each other beyond xdist: one event `ltm` up, two commands down.
 
 Relied on, pytest-xdist 3.5 to 3.8: WorkerController.process_from_remote/notify_inproc/sendcommand/workerinput;
-DSession finds `worker_<event>` among its own attributes, and has nodemanager.specs, queue and _active_nodes;
-WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry (built-in types). An event
-that xdist does not know would end the worker, so ours are taken out before xdist sees them.
+DSession finds `worker_<event>` among its own attributes, and has queue, _active_nodes, nodemanager.specs and
+nodemanager.setup_node; WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry
+(built-in types). An event that xdist does not know would end the worker, so ours are taken out before xdist sees them.
 """
 
 from __future__ import annotations
@@ -36,6 +36,22 @@ def hear(node: Any, dsession: Any, listener: Callable[..., None]) -> None:
             xdists(eventcall)
 
     node.process_from_remote = process
+
+
+def start_patiently(nodemanager: Any, tries: int) -> None:
+    """Have each worker started up to so many times: one that dies in its first instants would end the session."""
+    xdists = nodemanager.setup_node
+
+    def setup_node(spec: Any, *arguments: Any) -> Any:
+        for _ in range(tries - 1):
+            try:
+                return xdists(spec, *arguments)
+            except (EOFError, OSError):
+                spec.id = None  # the old one is taken, if it got so far
+                nodemanager.group.allocate_id(spec)
+        return xdists(spec, *arguments)
+
+    nodemanager.setup_node = setup_node
 
 
 def tell(node: Any, command: str, **values: Any) -> None:
