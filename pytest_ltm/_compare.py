@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ from pytest_ltm._gate._changes import Changes, changes
 from pytest_ltm._gate._refusal import Ways
 from pytest_ltm._gate._side import Side, one_agent
 from pytest_ltm._gate._verdict import STATUS, Verdict, judge
+from pytest_ltm._secrets import redacted
 from pytest_ltm.reporting._baselines import find
 from pytest_ltm.reporting._changes import change_lines, changes_json
-from pytest_ltm.reporting._gate import gate_json, rule_lines, verdict_lines
+from pytest_ltm.reporting._gate import gate_json, github_annotations, rule_lines, verdict_lines
+from pytest_ltm.reporting._markdown import add_to_step_summary, comparison_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +41,10 @@ def main(argv: Sequence[str]) -> int:
     before = one_agent(sides[0], how=WAYS.choose_agent)
     found = [_compared(before, side, rules, common=chosen.plans == "overlapping") for side in sides[1:]]
     print(_shown(found, rules, chosen))  # noqa: T201 - a command speaks
+    for side, moved, verdict in found:
+        problem = add_to_step_summary(redacted(comparison_markdown(side.result, moved, verdict)))
+        lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
+        print("\n".join(map(redacted, lines)), end="\n" * bool(lines), file=sys.stderr)  # noqa: T201 - beside the JSON
     return max((STATUS[verdict.state] for _, _, verdict in found if verdict is not None), default=0)
 
 
@@ -55,8 +62,6 @@ def _shown(found: Sequence[_Found], rules: Sequence[Rule], chosen: Any) -> str:
         values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in found]
         return json.dumps(values, indent=1)
     if chosen.markdown:
-        from pytest_ltm.reporting._markdown import comparison_markdown  # noqa: PLC0415 - only if asked for
-
         return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in found)
     lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
     for side, moved, verdict in found:

@@ -13,6 +13,7 @@ from pytest_ltm._gate._facts import PlanFacts
 from pytest_ltm._gate._side import Side
 from pytest_ltm._plan import natural
 from pytest_ltm._result import ConversationResult, RunResult, ScenarioResult
+from pytest_ltm._secrets import redacted
 from pytest_ltm._statistics import FULL_MARKS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def dump(side: Side, version: str) -> str:
         "format": FORMAT,
         "pytest_ltm_version": version,
         "agent": held[0].agent,
-        "agent_spec": held[0].agent_spec,
+        "agent_spec": redacted(held[0].agent_spec),
         "agent_fingerprint": held[0].agent_fingerprint,
         "plan": settings,
         "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],

@@ -47,7 +47,7 @@ class Change:
     paired: Paired
     """Those of them that have a score in both, and how many do not."""
     only_before: int
-    """Examples of the baseline, in conversations that both have, that are not compared."""
+    """Examples of the baseline at this span that are not compared."""
     only_after: int
     """Examples of the later run that are not compared."""
     overall: Comparison
@@ -61,6 +61,8 @@ class Change:
     """Pairs that passed before and do not now."""
     won_passes: int
     """Pairs that did not pass before and do now."""
+    alone: tuple[str, ...]
+    """Trials that only one of the two has."""
     partial: bool
     """The conversations are not the same: only the examples that are equal in both are compared."""
 
@@ -172,6 +174,8 @@ def _change(before: Side, held: Sequence[ConversationResult], span: str, part: _
     shared = {each.trial for each in now} & {each.trial for each in then}
     if not shared:
         return None
+    alone = {each.trial for each in (*now, *then)} - shared
+    all_before, all_after = (sum(len(each.scenarios) for each in held_) for held_ in (then, now))
     now, then = _at(now, shared), _at(then, shared)
     ours, theirs = _rows(now, part), _rows(then, part)
     keys = sorted(ours.keys() & theirs.keys())
@@ -186,8 +190,9 @@ def _change(before: Side, held: Sequence[ConversationResult], span: str, part: _
         held_before=tuple(then),
         held_after=tuple(now),
         paired=pairs,
-        only_before=sum(len(each.scenarios) for each in then) - len(keys),
-        only_after=sum(len(each.scenarios) for each in now) - len(keys),
+        only_before=all_before - len(keys),
+        only_after=all_after - len(keys),
+        alone=tuple(sorted(alone, key=natural)),
         overall=compare(pairs.pairs),
         scenarios=compare_scenarios(pairs.pairs),
         level=_level(pairs),

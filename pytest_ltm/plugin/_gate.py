@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,13 +13,14 @@ from pytest_ltm._errors import LtmError
 from pytest_ltm._gate._changes import Changes, changes
 from pytest_ltm._gate._side import Side
 from pytest_ltm._gate._verdict import BREACHED, Verdict, judge
+from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin._gate_checks import check_items, check_plans
 from pytest_ltm.plugin._gate_options import WAYS, GateOptions
 from pytest_ltm.plugin._items import LTM_ITEM
 from pytest_ltm.reporting._baselines import save, side_of_run
 from pytest_ltm.reporting._changes import change_lines, changes_json
 from pytest_ltm.reporting._gate import gate_json, github_annotations, verdict_line, verdict_lines
-from pytest_ltm.reporting._markdown import run_markdown
+from pytest_ltm.reporting._markdown import add_to_step_summary, run_markdown
 from pytest_ltm.reporting._text import one_line, wrap
 
 if TYPE_CHECKING:
@@ -155,20 +155,17 @@ class Gate:
 
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
-        targets = [(self.options.summary, "w")] if self.options.summary else []
-        step = os.environ.get("GITHUB_STEP_SUMMARY")
-        targets += [(Path(step), "a")] if step else []
-        if not targets:
-            return
-        text = run_markdown(
+        said = run_markdown(
             result, verdict=self.verdict, changes=self.changes, rules=self.options.rules, notes=self._notes
         )
-        for path, mode in targets:
+        text = redacted(said)
+        if self.options.summary:
             try:
-                with path.open(mode, encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(text)
+                self.options.summary.write_bytes(text.encode("utf-8", "backslashreplace"))
             except OSError as error:
-                self._notes.append(f"summary: cannot write {str(path)!r}: {error.strerror or error}")
+                self._notes.append(f"--ltm-summary: cannot be written: {error.strerror or error}")
+        problem = add_to_step_summary(text)
+        self._notes += [problem] * bool(problem)
 
     def show(self, reporter: Any) -> None:
         """Print what moved, and the verdict; the last line of a gate is what to look at first."""
@@ -188,6 +185,5 @@ class Gate:
             reporter.write_line(
                 f"  but {one_line(self._failed[0])} failed otherwise (exit status {BREACHED})", red=True
             )
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github_annotations(self.verdict):
-                reporter.write_line(line)
+        for line in github_annotations(self.verdict):
+            reporter.write_line(redacted(line))

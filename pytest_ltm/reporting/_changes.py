@@ -19,6 +19,7 @@ MOVED = 0.005
 _HEAD = ("before", "now", "change", "95 % interval", "p (drop)")
 _WIDTHS = (6, 6, 7, 14, 8)
 _TINY = 0.001
+_MOST_TRIALS = 4
 _NOISE = 1e-9
 
 
@@ -163,12 +164,16 @@ def _left_out(change: Change) -> Iterable[str]:
     if lost:
         yield f"{change.label}: {counted(lost, 'example')} without a score before or now, in no mean here."
     if change.only_before or change.only_after:
-        yield (
-            f"{change.label}: not compared: {counted(change.only_before, 'example')} of the baseline and "
-            f"{change.only_after:,} of this run."
-        )
+        trials = f" (trials that only one has: {_few(change.alone)})" if change.alone else ""
+        lone = f"{counted(change.only_before, 'example')} of the earlier and {change.only_after:,} of the later side"
+        yield f"{change.label}: not compared: {lone}{trials}."
     if change.partial:
         yield f"{change.label}: other things were said in between; only the examples equal in both are compared."
+
+
+def _few(trials: Sequence[str]) -> str:
+    more = [f"and {len(trials) - _MOST_TRIALS} more"] if len(trials) > _MOST_TRIALS else []
+    return ", ".join([*trials[:_MOST_TRIALS], *more])
 
 
 def changes_json(found: Changes) -> dict[str, Any]:

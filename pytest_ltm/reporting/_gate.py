@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.reporting._text import counted, one_line, wrap
@@ -87,7 +88,9 @@ def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
 
 
 def github_annotations(verdict: Verdict) -> list[str]:
-    """Return GitHub workflow commands: an error for each breach, a warning for what cannot be measured."""
+    """Return GitHub workflow commands, in a job there: an error for each breach, a warning if nobody can tell."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return []
     if verdict.state == "unmeasurable":
         texts = [verdict_line(verdict), *details(verdict)]
         return [_command("warning", "long-term memory: not measurable", ". ".join(texts))]

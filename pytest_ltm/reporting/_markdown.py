@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm.reporting._changes import listed, movers, overall_cells, scenario_cells, sentences
@@ -60,6 +62,18 @@ def comparison_markdown(run: RunResult, changes: Changes, verdict: Verdict | Non
     parts = [heading, *_verdict(verdict, ()), *_changes(changes)]
     said = span_sentences(run)
     return "\n\n".join([*parts, *[_bullets(said)] * bool(said)]) + "\n"
+
+
+def add_to_step_summary(page: str) -> str:
+    """Add a page to the summary of a CI job's step, where the environment names its file; return what went wrong."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    try:
+        if path:
+            with Path(path).open("ab") as file:
+                file.write(page.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        return f"step summary: cannot write {path!r}: {error.strerror or error}"
+    return ""
 
 
 def text(words: str) -> str:

@@ -83,3 +83,15 @@ def test_plans_that_differ_are_refused_unless_the_common_part_is_asked_for(
     assert "only in this run: names/0" in capsys.readouterr().err
     assert main(["compare", "main", "more", "--plans=overlapping"]) == 0
     assert "only the examples equal in both are compared" in " ".join(capsys.readouterr().out.split())
+
+
+def test_in_a_ci_job_the_comparison_becomes_a_summary_and_annotations(
+    kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(kept / "step.md"))
+    main(["compare", "main", "worse", "--fail=mean:5%", "--json"])
+    said = capsys.readouterr()
+    assert json.loads(said.out)
+    assert said.err.startswith("::error title=long-term memory%3A mean%3A5%25::mybot at 32k: ")
+    assert "| colours | 1.00 | 0.00 | -1.00 |" in (kept / "step.md").read_text()

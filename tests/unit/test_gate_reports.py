@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 SPANS = ("isolated", "2k", "32k")
 
 
+@pytest.fixture(autouse=True)
+def on_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+
+
 def forgetful() -> RunResult:
     """Remembers all at 2k, and loses one scenario of three at 32k."""
     return side(held(FULL, span="isolated"), held(FULL), held(WORSE, span="32k")).result

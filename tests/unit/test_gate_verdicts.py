@@ -279,6 +279,16 @@ def test_spans_and_trials_that_both_have_are_compared_and_the_rest_is_told() -> 
     assert judge(after.result, [against("mean:5%")], found).state == "unmeasurable"
 
 
+def test_trials_that_only_one_side_has_are_named() -> None:
+    before = side(held(FULL), held(FULL, trial="1"))
+    after = side(held(FULL), held(WORSE, trial="2"), held(WORSE, trial="3"))
+    found = changes(before, after, WAYS)
+    assert found.changes[0].identical
+    assert "6 examples of the earlier and 12 of the later side (trials that only one has: 1, 2, 3)" in " ".join(
+        change_lines(found, 300)
+    )
+
+
 def test_nothing_in_common_is_refused() -> None:
     text = refusal(side(held(FULL), name="baseline 'main'"), side(held(FULL, span="32k")))
     assert "baseline 'main' has the memory spans 2k (trials 0), this run has the memory spans 32k (trials 0)" in text
