@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from _plans import Case, cases, play
+from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -50,3 +50,43 @@ def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> N
         timings = Path(folder) / "timings.jsonl"
         cut = "".join(event["cut"] for event in read(timings)) if timings.exists() else ""
     assert kept + cut.encode() == torn
+
+
+TORN = Case(
+    parts=tuple(
+        Part(
+            name=name,
+            steps=(Speak(20, asked=False), Pause(0.5, 0.0, 30), step, Speak(9, asked=True)),
+            examples=2,
+            span=None,
+            incompatible=(),
+            reset="forget it",
+            swallows=False,
+        )
+        for name, step in (("a", Listen(2, 2)), ("b", Pause(0.9, 0.0, 0)))
+    ),
+    span=400,
+    opening="let us begin",
+    replies=(3, 40),
+    faults=frozenset({4, 9}),
+    fatal=None,
+    accepts_history=True,
+    max_message_tokens=64,
+)
+
+
+def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> None:
+    whole = play(TORN)
+    journal = HEADER + whole.journal.encode()
+    lines = journal.splitlines(keepends=True)
+    path = tmp_path / "journal.jsonl"
+    # Every byte of the first event of each kind, and of the last five events.
+    kinds = {event["event"]: number for number, event in reversed(list(enumerate(whole.events, start=1)))}
+    for number in {*kinds.values(), *range(len(lines) - 5, len(lines))}:
+        start = sum(map(len, lines[:number]))
+        for end in range(start, start + len(lines[number])):
+            path.write_bytes(journal[:end])
+            cut_back(tmp_path, read_recording(path))
+            kept = path.read_bytes().splitlines(keepends=True)[1:]
+            assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
+    assert {"reply", "filler", "fault", "wait", "jump", "watcher", "end"} <= set(kinds)
