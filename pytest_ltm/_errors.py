@@ -11,6 +11,7 @@ LtmError
  +- ConversationOver     the conversation cannot go on: nothing more is sent in it
  |   +- Divergence       it does not say again what its journal holds
  |   +- DiskFault        the disk does not take what must be kept: the run ends
+ |   +- BudgetSpent      what the run may spend is spent
  +- FillerError          a filler that cannot fill
  +- JudgeError           a judge that could not tell, failed, or is not there
  +- TokenizerError       an encoding that is unknown or not available here
@@ -84,6 +85,10 @@ class Divergence(ConversationOver):
 
 class DiskFault(ConversationOver):
     """The disk does not take what must be kept: the run ends before another message is sent."""
+
+
+class BudgetSpent(ConversationOver):
+    """What the run may spend is spent: no other message is sent in any of its conversations."""
 
 
 class FillerError(LtmError):

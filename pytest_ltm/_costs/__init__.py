@@ -1,0 +1,1 @@
+"""What a run costs: prices, and the budget that all its conversations share."""
