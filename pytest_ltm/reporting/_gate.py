@@ -66,7 +66,8 @@ def _places_word(places: int) -> str:
 def _where(findings: Sequence[Finding]) -> str:
     places = list(dict.fromkeys(_place(finding) for finding in findings))
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return f"{', '.join(places[:_PLACES])}{more}, {counted(len(findings), 'rule')} broken"
+    rules = len({finding.rule for finding in findings})
+    return f"{', '.join(places[:_PLACES])}{more}, {counted(rules, 'rule')} broken"
 
 
 def _place(finding: Finding) -> str:

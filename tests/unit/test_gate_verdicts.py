@@ -259,6 +259,21 @@ def test_new_scenarios_are_refused_and_the_part_that_can_be_compared_is_offered(
     assert "only the examples equal in both are compared" in " ".join(change_lines(found, 200))
 
 
+def test_the_refusal_names_the_options_that_leave_new_scenarios_out_or_give_as_many_examples() -> None:
+    ways = replace(WAYS, nodes={"names": "test_it.py::test_names"})
+    with pytest.raises(ConfigurationError, match=r"for the same plan: --deselect=test_it\.py::test_names"):
+        changes(side(held(FULL)), side(held({**FULL, "names": (1.0,)})), ways)
+    fewer = {name: scores[:1] for name, scores in FULL.items()}
+    assert "for the same plan: --ltm-examples=2" in refusal(side(held(FULL)), side(held(fewer)))
+    less = {name: FULL[name] for name in ("colours", "jokes")}
+    assert "leave out what selects fewer scenarios (-k" in refusal(side(held(FULL)), side(held(less)))
+
+
+def test_a_rule_broken_at_two_places_is_one_rule() -> None:
+    run = side(held(WORSE), held(WORSE, span="32k")).result
+    assert verdict_line(judge(run, [under("0.8")])) == "gate: breached: mybot at 2k, mybot at 32k, 1 rule broken"
+
+
 def test_changed_scenarios_are_named_and_never_compared() -> None:
     before, after = side(held(FULL)), side(held(WORSE, versions={"colours": "2"}))
     assert "colours (2 examples): another version ('1' there, '2' here)" in refusal(before, after)
