@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import ConfigurationError, LtmError, did_you_mean
-from pytest_ltm._gate._baseline import LATEST, check_name, dump, load
+from pytest_ltm._gate._baseline import LATEST, check_name, dump
+from pytest_ltm._gate._baseline_reading import load
 from pytest_ltm._gate._facts import facts_of
 from pytest_ltm._gate._side import Side, one_agent
 from pytest_ltm.reporting._run_folder import find_run, read_run

@@ -11,7 +11,8 @@ from gate_sides import WAYS, held, side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._gate._baseline import dump, load
+from pytest_ltm._gate._baseline import dump
+from pytest_ltm._gate._baseline_reading import load
 from pytest_ltm._gate._changes import changes
 from pytest_ltm._gate._rules import against, under
 from pytest_ltm._gate._verdict import judge

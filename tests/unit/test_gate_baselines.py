@@ -10,7 +10,8 @@ import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
 
 from pytest_ltm._errors import ConfigurationError, LtmError
-from pytest_ltm._gate._baseline import check_name, dump, load
+from pytest_ltm._gate._baseline import check_name, dump
+from pytest_ltm._gate._baseline_reading import load
 from pytest_ltm._gate._changes import changes
 from pytest_ltm.reporting._baselines import find, save
 
