@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._gate._facts import PlanFacts
-from pytest_ltm._gate._side import Side
 from pytest_ltm._plan import natural
-from pytest_ltm._result import ConversationResult, ScenarioResult
 from pytest_ltm._secrets import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pytest_ltm._gate._facts import PlanFacts
+    from pytest_ltm._gate._side import Side
+    from pytest_ltm._result import ConversationResult, ScenarioResult
 
 FORMAT = "pytest-ltm baseline 1"
 """The first field of every baseline."""
