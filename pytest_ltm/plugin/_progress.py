@@ -13,6 +13,7 @@ from pytest_ltm.plugin._expected import expected_tokens
 from pytest_ltm.plugin._internals import worker_interactor
 from pytest_ltm.reporting._failure import live_line
 from pytest_ltm.reporting._progress import progress_line
+from pytest_ltm.reporting._text import counted
 
 if TYPE_CHECKING:
     from pytest_ltm._transcript import Exchange
@@ -22,7 +23,7 @@ INTERVAL = 0.1
 """Seconds between two states of a line: it must not cost more than the conversation."""
 EVERY_EXCHANGE = 2
 """From this verbosity on each exchange is shown, if nothing is captured."""
-ROOM = 3
+ROOM = 4
 """So many lines of the screen are left to pytest."""
 
 
@@ -37,6 +38,8 @@ class Progress:
         self._config = config
         self._last = float("-inf")
         self._states: dict[str, dict[str, Any]] = {}
+        self._left = 0
+        """Conversations that nobody plays yet."""
         self._board: Board | None = None
         self._worker: dict[str, Any] = getattr(config, "workerinput", {})
 
@@ -76,8 +79,9 @@ class Progress:
         self._states[name] = state
         self.draw()
 
-    def gone(self, name: str) -> None:
-        """Show a conversation no more."""
+    def gone(self, name: str, *, left: int) -> None:
+        """Show a conversation no more; `left`: so many are still to be begun."""
+        self._left = left
         if self._states.pop(name, None) is not None:
             self.draw()
 
@@ -88,7 +92,9 @@ class Progress:
         board = self._board = self._board or Board(self._writer)
         most = max(shutil.get_terminal_size().lines - ROOM, 1)
         lines = [progress_line(**state, width=board.width) for _, state in sorted(self._states.items())]
-        board.draw(lines[:most])
+        further = len(lines) - most + self._left if len(lines) > most else self._left
+        rest = [f"and {counted(further, 'further conversation')}"] if further else []
+        board.draw([*lines[:most], *rest])
 
     def clear(self) -> None:
         """Take the lines away before something else is written."""

@@ -80,13 +80,19 @@ class Controller:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
     def _hand_out(self, node: Any, unit: Unit, indices: list[int]) -> None:
+        self._run.progress.gone(unit.name, left=self._left)
         _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
 
     def _lost(self, node: Any, unit: Unit) -> bool:
-        self._run.progress.gone(unit.name)
+        self._run.progress.gone(unit.name, left=self._left)
         if self._stopped:
             return False
         return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
+
+    @property
+    def _left(self) -> int:
+        """Conversations that nobody plays yet."""
+        return self.scheduling.waiting if self.scheduling is not None else 0
 
     def _differ(self, worker: str, text: str) -> None:
         self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
@@ -127,13 +133,18 @@ class Controller:
         (path / "results.json").write_text(text, encoding="utf-8")
 
     def _over(self, node: Any, unit: str) -> None:
-        self._run.progress.gone(unit)
         self._ledger.over(unit)
         if self.scheduling is not None:
             self.scheduling.over(node, unit)
+        self._run.progress.gone(unit, left=self._left)
 
     def _progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
         self._run.progress.show(unit, state)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Show the lines again: what was written about the item has taken them away."""
+        self._run.progress.draw()
 
     # --- stopping
 

@@ -66,6 +66,11 @@ class ConversationScheduling:
         return bool(self._queue) or any(self._playing.values())
 
     @property
+    def waiting(self) -> int:
+        """So many conversations have not been handed out."""
+        return len(self._queue)
+
+    @property
     def unplayed(self) -> list[Unit]:
         """What has not been played to its end."""
         return [*self._queue, *filter(None, self._playing.values())]
