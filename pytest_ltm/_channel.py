@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._costs._bill import Bill, Tariff
 from pytest_ltm._errors import AgentFault, Divergence
 from pytest_ltm._filler import FillerExchange
 from pytest_ltm._seat import Seat
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._clock import Clock
+    from pytest_ltm._costs._budget import Account
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm.agents._protocols import Reply
@@ -29,6 +31,7 @@ class Channel:
     """The way to the agent of one conversation, and the record of what went over it.
 
     `heard` is called after each exchange but recorded ones; `around(by)` gives what surrounds each call of the agent.
+    `tariff`: what the agent's tokens cost where it does not say; `account`: where the conversation's budget is kept.
     """
 
     def __init__(
@@ -41,6 +44,8 @@ class Channel:
         *,
         heard: Callable[[Exchange], None] = lambda _: None,
         around: Callable[[str], AbstractContextManager[object]] = lambda _: nullcontext(),
+        tariff: Tariff | None = None,
+        account: Account | None = None,
     ) -> None:
         self.transcript = Transcript()
         self.clock, self.journal = clock, journal
@@ -48,13 +53,22 @@ class Channel:
         """Faults since the last reply."""
         self.silences = 0
         """Replies that were empty: valid, but worth a notice."""
-        self.cost_usd: float | None = None
-        """What the agent said it cost, if it says so."""
-        self.costs: dict[int, float] = {}
-        """The same by exchange."""
+        self.bill = Bill(tariff or Tariff())
+        """What the replies cost and used."""
         self._seat = seat if isinstance(seat, Seat) else Seat.of(seat)
         self._counter, self._timings, self._heard, self._around = counter, timings, heard, around
         self._messages = 0
+        self._account = account
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the replies cost, as far as anybody knows."""
+        return self.bill.usd
+
+    @property
+    def costs(self) -> Mapping[int, float]:
+        """The same by exchange."""
+        return self.bill.costs
 
     @property
     def powers(self) -> frozenset[str]:
@@ -96,7 +110,11 @@ class Channel:
         self.journal.write("reply", **{"exchange": number, **answer})
         if not recorded:
             self._timings.write("reply", exchange=number, seconds=round(seconds, 6))
-        self._count(exchange, answer.get("cost_usd"))
+        self.silences += not exchange.reply
+        self.bill.add(number, answer, message_tokens=tokens)
+        if self._account is not None and not recorded:
+            usd, spent = self.bill.tariff.spent(answer, message_tokens=tokens)
+            self._account.add("agent", usd=usd, tokens=spent)
         return self._end(exchange, replaying=replaying)
 
     def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
@@ -150,6 +168,8 @@ class Channel:
         if self.journal.replaying:
             self._follow(self.journal.upcoming("message"))
         else:
+            if self._account is not None:
+                self._account.check()
             self._ready(by)
             self.clock.tick()
         self._messages += 1
@@ -220,12 +240,6 @@ class Channel:
         if recorded is not None and "now" in recorded and self.clock.real:
             self.clock.follow(recorded_time(recorded["now"]))
 
-    def _count(self, exchange: Exchange, cost: object) -> None:
-        self.silences += not exchange.reply
-        if isinstance(cost, (int, float)):
-            self.costs[exchange.number] = cost
-            self.cost_usd = (self.cost_usd or 0.0) + cost
-
     def _end(self, exchange: Exchange, *, replaying: bool) -> Exchange:
         self.faults = 0
         self.transcript.append(exchange)
@@ -257,4 +271,6 @@ def _bill(reply: Reply) -> dict[str, Any]:
         bill["usage"] = {name: getattr(reply.usage, name) for name in reply.usage.__slots__}
     if reply.cost_usd is not None:
         bill["cost_usd"] = reply.cost_usd
+    if reply.hypothetical:
+        bill["hypothetical"] = True
     return bill

@@ -5,7 +5,8 @@ header   format, plan, plan_fingerprint, agent_fingerprint, now,
          agent: spec, configuration, powers, max_message_tokens
 begin    example, position, now
 message  exchange, by, kind, text, tokens, position, now[, about: numbers of the exchanges it depends on]
-reply    exchange, text, tokens[, usage][, cost_usd][, retrieved][, now: where the clock is on the wall]
+reply    exchange, text, tokens[, usage][, cost_usd][, hypothetical: true, it is not spent][, retrieved]
+         [, now: where the clock is on the wall]
 filler   exchange, message, message_tokens, reply, reply_tokens[, history: its id there][, now]: told, not generated
 wait     example, tokens, time: until both targets
 jump     to

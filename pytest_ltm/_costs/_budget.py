@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from pytest_ltm._costs._prices import Price
+    from pytest_ltm._costs._bill import Tariff
     from pytest_ltm._shared import Shared
 
 LEDGER = "budget.json"
@@ -147,30 +147,7 @@ def _amount(text: str, given: str, what: str) -> float:
     return float(found[1]) * _SCALE[found[2]]
 
 
-def spent_of(
-    event: Mapping[str, Any], *, price: Price | None, message_tokens: int = 0, free: bool = False
-) -> tuple[float | None, int]:
-    """Return dollars (None: nobody knows) and tokens of a recorded reply of agent or judge.
-
-    `price` turns tokens into dollars where the reply does not tell them: the reported ones, else those that were
-    counted here. `free`: it costs nothing, whatever it reports. A hypothetical cost is spent by nobody.
-    """
-    if event.get("hypothetical"):
-        return 0.0, 0
-    usage = event.get("usage") or {}
-    asked, said = (
-        int(usage.get("input_tokens", message_tokens)),
-        int(usage.get("output_tokens", event.get("tokens", 0))),
-    )
-    usd = event.get("cost_usd")
-    if usd is None and price is not None:
-        usd = price.of(asked, said, int(usage.get("cached_tokens", 0)))
-    if usd is None and free:
-        usd = 0.0
-    return None if usd is None else float(usd), asked + said
-
-
-def spent_in(journal: Path, timings: Path, *, agent: Price | None, judge: Price | None) -> dict[Side, Spent]:
+def spent_in(journal: Path, timings: Path, *, agent: Tariff, judge: Tariff) -> dict[Side, Spent]:
     """Return what a recorded conversation has spent; broken lines count as not there."""
     sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent()}
     message = 0
@@ -178,11 +155,11 @@ def spent_in(journal: Path, timings: Path, *, agent: Price | None, judge: Price 
         if event.get("event") == "message":
             message = int(event.get("tokens", 0))
         elif event.get("event") == "reply":
-            usd, tokens = spent_of(event, price=agent, message_tokens=message)
+            usd, tokens = agent.spent(event, message_tokens=message)
             sides["agent"] += Spent(usd or 0.0, tokens, 1)
     for event in _events(timings):
         if event.get("event") == "judge" and not event.get("remembered"):
-            usd, tokens = spent_of(event, price=judge)
+            usd, tokens = judge.spent(event)
             sides["judge"] += Spent(usd or 0.0, tokens, 1)
     return sides
 

@@ -46,7 +46,7 @@ class Cost:
         used = Usage(input_tokens=self._history + count(message), output_tokens=count(text))
         self._history = used.input_tokens + used.output_tokens
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
-        return Reply(text, used, dollars / MILLION)
+        return Reply(text, used, dollars / MILLION, hypothetical=True)
 
     def accept(self, message: str, reply: str) -> None:
         """Count an exchange that will be sent again with every later message."""

@@ -26,6 +26,8 @@ class Reply:
     text: str
     usage: Usage | None = None
     cost_usd: float | None = None
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are what they would be. No budget counts them."""
 
 
 @runtime_checkable

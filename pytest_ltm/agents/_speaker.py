@@ -6,6 +6,7 @@ import inspect
 import math
 import reprlib
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
@@ -73,7 +74,9 @@ class Speaker:
 
     def ask(self, message: str) -> Reply:
         """Return the reply; AgentFault if there is none."""
-        return self._persistently(lambda: self._reply(message))
+        before = self.usage()
+        reply = self._persistently(lambda: self._reply(message))
+        return reply if before is None or reply.usage is not None else replace(reply, usage=self._used_since(before))
 
     def tell(self, message: str, reply: str) -> None:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
@@ -240,7 +243,15 @@ class Speaker:
         if cost is not None and not _is_amount(cost):
             raise AgentFault(f"agent {self._name} replied with a cost of {_shown(cost)}; it is a number of dollars")
         usage = given.usage if given.usage is None else self._usage(given.usage)
-        return Reply(self._text(given.text), usage, None if cost is None else float(cost))
+        return Reply(self._text(given.text), usage, None if cost is None else float(cost), given.hypothetical is True)
+
+    def _used_since(self, before: Usage) -> Usage | None:
+        """Return what was used since then; None where the sum has become less, so that nobody can tell."""
+        now = self.usage()
+        if now is None:
+            return None
+        more = {name: getattr(now, name) - getattr(before, name) for name in Usage.__slots__}
+        return Usage(**more) if min(more.values()) >= 0 else None
 
     def _usage(self, given: object) -> Usage:
         if isinstance(given, Usage):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import JudgeError
+from pytest_ltm._costs._bill import Tariff
+from pytest_ltm._errors import BudgetSpent, JudgeError
 from pytest_ltm._judge import LtmJudge, parse_grade
 from pytest_ltm._score import Unscored
 from pytest_ltm.agents._protocols import Reply, Usage
@@ -16,6 +17,7 @@ from pytest_ltm.judges._cache import content_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pytest_ltm._costs._budget import Account
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._judge import Inquiry
     from pytest_ltm.judges._cache import JudgeCache
@@ -31,13 +33,13 @@ class JudgeSpent:
     cost_usd: float | None = None
     """What the calls cost when they were made, whenever that was; None where nobody tells."""
 
-    def add(self, reply: Reply) -> None:
-        """Count one reply."""
+    def add(self, reply: Reply, cost_usd: float | None) -> None:
+        """Count one reply, and what it cost."""
         self.calls += 1
         if reply.usage is not None:
             self.tokens += reply.usage.input_tokens + reply.usage.output_tokens
-        if reply.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
 
 class Desk:
@@ -45,7 +47,7 @@ class Desk:
 
     A reply comes from the journal if the conversation is being replayed, else from the cache if the same was asked
     before in the same trial, else from `call`. `configuration` is what the judge's replies depend on; None: nothing
-    is looked up or kept.
+    is looked up or kept. `tariff` and `account`: what its tokens cost where it does not say, and the budget.
     """
 
     def __init__(
@@ -58,10 +60,13 @@ class Desk:
         timings: Timings,
         trial: str,
         votes: int,
+        tariff: Tariff | None = None,
+        account: Account | None = None,
     ) -> None:
         self._call, self._configuration, self._cache = call, configuration, cache
         self._journal, self._timings = journal, timings
         self._trial, self._votes = trial, votes
+        self._tariff, self._account = tariff or Tariff(), account
         self.spent: dict[str, JudgeSpent] = {}
         """By example."""
 
@@ -87,16 +92,32 @@ class Desk:
         except JudgeError as error:
             self._write(example, inquiry, {"fault": str(error)})
             raise
-        self._write(example, inquiry, _fields(reply))
-        self.spent.setdefault(example, JudgeSpent()).add(reply)
+        fields = _fields(reply)
+        self._write(example, inquiry, fields)
+        self.spent.setdefault(example, JudgeSpent()).add(reply, self._tariff.cost(fields))
         return reply.text
+
+    def _within_budget(self) -> None:
+        """Raise BudgetSpent if nothing may be spent; the conversation is over for all who hear of it later."""
+        if self._account is None:
+            return
+        try:
+            self._account.check()
+        except BudgetSpent as over:
+            self._journal.over = over
+            raise
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:
         key = "" if self._configuration is None else content_key(self._configuration, inquiry, self._trial)
         kept = self._cache.find(key) if self._cache is not None and key else None
+        if kept is None:
+            self._within_budget()
         began = self._timings.clock()
         reply = self._call(inquiry) if kept is None else _reply(kept)
-        told = {} if reply.cost_usd is None else {"cost_usd": reply.cost_usd}
+        told = {name: value for name, value in _fields(reply).items() if name in {"usage", "cost_usd"}}
+        if kept is None and self._account is not None:
+            usd, tokens = self._tariff.spent(told)
+            self._account.add("judge", usd=usd, tokens=tokens)
         self._timings.write(
             "judge", example=example, vote=inquiry.vote, remembered=kept is not None,
             seconds=round(self._timings.clock() - began, 6), **told,
