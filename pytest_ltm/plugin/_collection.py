@@ -128,8 +128,9 @@ def in_order(items: Iterable[LtmItem], settings: Settings) -> list[LtmItem]:
 
     def key(known: LtmItem) -> tuple[Any, ...]:
         place = known.place
-        example = natural(place.example)
-        return agents[place.agent], spans[place.span], place.trial, known.scenario, example, known.item.nodeid
+        thread = [] if settings.dataset is None else natural(place.thread)  # whose questions are of several scenarios
+        start = agents[place.agent], spans[place.span], place.trial, thread
+        return (*start, known.scenario, natural(place.example), known.item.nodeid)
 
     return sorted(items, key=key)
 
