@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm import _amendments
+from pytest_ltm.reporting._run_folder import read_run
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -288,3 +291,41 @@ def test_a_run_is_gone_on_with_where_it_was_started(pets: Project, monkeypatch: 
     monkeypatch.chdir(pets.path / "sub")
     refused = pets.pytest("--ltm-resume=latest", "--rootdir=..")
     refused.stderr.fnmatch_lines(["*was started in *Start it there: cd *"])
+
+
+def test_a_crash_of_a_plugin_costs_nothing(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Saved")
+    pets.conftest(
+        "import pathlib\nCRASH = pathlib.Path(__file__).with_name('crash.txt')\n"
+        "def pytest_runtest_logreport(report):\n    if CRASH.exists():\n        raise RuntimeError('a bug')\n"
+    )
+    (pets.path / "crash.txt").touch()
+    assert pets.pytest("--ltm-agent=bots:Saved", *RUN).ret == pytest.ExitCode.INTERNAL_ERROR
+    first = heard(pets)
+    (pets.path / "crash.txt").unlink()
+    (pets.path / "heard.txt").unlink()
+    pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
+    assert left(pets) == expected
+    assert not set(heard(pets)) & set(first) - {"'made'"}
+
+
+def test_a_verdict_that_was_amended_stays_amended(pets: Project) -> None:
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    folder = run_folder(pets)
+    run = read_run(folder).result
+    failed = next(row.nodeid for row in run.scenarios if row.outcome == "failed")
+    _amendments.amend(folder, run, failed, _amendments.Amendment(score=0.75, reason="read it again"))
+    pets.pytest("--ltm-resume=latest")
+    assert "0.75" in (folder / "verdicts.csv").read_text()
+    assert next(row.score for row in read_run(folder).result.scenarios if row.nodeid == failed) == 0.75
+
+
+def test_the_agent_that_a_test_looks_at_is_there_when_it_is_gone_on(pets: Project) -> None:
+    pets.file(
+        "def test_cat(ltm, ltm_agent):\n    ltm.say('a')\n    ltm.say('b')\n    ltm.say('c')\n    ltm.ask('d')\n"
+        "    assert len(ltm_agent.heard) == 5  # and the opening\n"
+    )
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    go_on(pets)
+    pets.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
