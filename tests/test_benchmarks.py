@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,19 @@ SHOWN = {
     "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
 }
 SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3", "startup": "2"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="drills look for workers in /proc")
+def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("xdist")
+
+    assert main(["benchmark", "drills", "--size", "2"]) == 0
+
+    assert re.search(
+        r"^2 drills, \d+ workers killed: 2 ended like the undisturbed run, byte for byte$",
+        capsys.readouterr().out,
+        flags=re.MULTILINE,
+    )
 
 
 @pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
