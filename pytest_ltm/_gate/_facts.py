@@ -200,11 +200,16 @@ def _changed_sentences(
         for name in dict.fromkeys([*theirs[key], *ours[key]]):
             there, here = theirs[key].get(name), ours[key].get(name)
             if there != here and name not in silent:
-                what = f"another {name.replace('_', ' ')}"
-                if name != "definition":
-                    what += f" ({shown(there)} there, {shown(here)} here)"
+                what = _what(name, there, here)
                 found.setdefault(what, []).append(key)
     return [f"{_listed(keys)}: {what}" for what, keys in found.items()]
+
+
+def _what(name: str, there: object, here: object) -> str:
+    if name == "version" and all(str(each).startswith("source:") for each in (there, here)):
+        return "the test itself has changed"
+    values = "" if name == "definition" else f" ({shown(there)} there, {shown(here)} here)"
+    return f"another {name.replace('_', ' ')}{values}"
 
 
 def _listed(keys: Sequence[str]) -> str:

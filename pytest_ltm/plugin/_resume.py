@@ -107,14 +107,15 @@ class Unfinished:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print it."""
         result = self._report.result
-        if not self._run.plays or result is None:
-            return
+        if not self._run.plays or result is None or not any(self._run.folder.path.glob(f"*/{JOURNAL}")):
+            return  # refused before anything was said: there is nothing to go on with
         done = [row for row in result.scenarios if row.cause != "not reached"]
         total = max(self._run.expected(), len(result.scenarios))
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
         tokens = sum(each.tokens for each in result.conversations)
-        costs = [each.cost_usd for each in result.conversations if each.cost_usd is not None]
+        spending = [each for each in result.conversations if not each.hypothetical]
+        costs = [each.cost_usd for each in spending if each.cost_usd is not None]
         spent = f", ${sum(costs):.4f}" if costs else ""
         terminalreporter.write_line(
             f"ended early: {len(done)} of {total} examples are done, {tokens:,} tokens were said{spent}", yellow=True
@@ -125,7 +126,12 @@ class Unfinished:
     def _how(self) -> list[str]:
         unfinished = _unfinished(self._run)
         reasons = [reason for folder, recording in unfinished for reason in _problems(folder, recording)]
-        return ["it cannot be resumed:", *reasons] if reasons else [f"go on with: {command(self._run)}"]
+        if reasons:
+            return ["it cannot be resumed:", *reasons]
+        result, limits = self._report.result, self._run.costs.limits
+        spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
+        more = f" {limits.twice()}" if spent and limits else ""
+        return [f"go on with{' a larger budget' * spent}: {command(self._run)}{more}"]
 
 
 def command(run: LtmRun) -> str:
