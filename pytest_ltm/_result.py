@@ -24,7 +24,7 @@ Cause: TypeAlias = Literal["", "unscored", "requires", "not reached", "agent", "
 """Why there is no score: nobody could tell; a power or room is missing; the agent or budget was gone before
 its end; or whose fault it was. "" where there is a score, and where the scenario skipped itself."""
 
-Ended: TypeAlias = Literal["complete", "agent gone", "interrupted"]
+Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +167,18 @@ class ConversationResult:
     simulated_seconds: float = 0.0
     """Of the conversation's own time, from its first message to its end."""
     cost_usd: float | None = None
+    """Of all replies of the agent; None where nobody knows. The judge is not in it."""
+    filler_cost_usd: float | None = None
+    """Of those, to filler and to the history of a data set."""
+    harness_cost_usd: float | None = None
+    """Of those, to the opening message and to messages that end a scenario."""
+    hypothetical: bool = False
+    """The dollars are what it would cost: nothing is spent."""
+    input_tokens: int | None = None
+    """As the agent's provider counts them, all that is sent again included; None where the agent does not tell."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the input tokens, those that came from the provider's cache."""
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"

@@ -70,7 +70,7 @@ class Bill:
 
     def of(self, exchanges: Collection[int]) -> float | None:
         """Return the dollars of these exchanges; None where no reply tells what it costs."""
-        return sum(cost for number, cost in self.costs.items() if number in exchanges) if self.costs else None
+        return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
 
 
 def _used(event: Mapping[str, Any], message_tokens: int) -> tuple[int, int, int]:

@@ -42,8 +42,11 @@ class AgentSource:
         owned: bool,
         settings: Mapping[str, Any] | None = None,
         unlimited: bool = False,
+        given: object = None,
     ) -> None:
         self.spec = spec
+        self.given = given
+        """What was named: a class, a factory, an object or a function."""
         self.refusal = refusal
         self.owned = owned
         self.settings = settings
@@ -126,15 +129,19 @@ def source(
     Stateless. Raises AgentError for anything else.
     """
     if isinstance(given, type):
-        return AgentSource(_class(given, spec), spec=spec, owned=True, settings=settings, unlimited=unlimited)
+        return AgentSource(
+            _class(given, spec), spec=spec, owned=True, settings=settings, unlimited=unlimited, given=given
+        )
     factory = _factory(given, spec)
     if factory is not None:
-        return AgentSource(factory, spec=spec, owned=True, settings=settings, unlimited=unlimited)
+        return AgentSource(factory, spec=spec, owned=True, settings=settings, unlimited=unlimited, given=given)
     agent = _agent(given, spec)
     many = powers(agent) & {"Resettable", "Stateless"}
     kind = "one object" if hasattr(given, "reply") else "one function"
     refusal = "" if many else _refusal(spec, kind)
-    return AgentSource(lambda: given, spec=spec, owned=False, refusal=refusal, settings=settings, unlimited=unlimited)
+    return AgentSource(
+        lambda: given, spec=spec, owned=False, refusal=refusal, settings=settings, unlimited=unlimited, given=given
+    )
 
 
 class _Function:

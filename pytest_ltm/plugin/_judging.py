@@ -16,6 +16,8 @@ from pytest_ltm.plugin._values import choice, whole
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm._costs._bill import Tariff
+    from pytest_ltm._costs._budget import Account
     from pytest_ltm._journal import Journal, Timings
     from pytest_ltm._result import RunResult
     from pytest_ltm.agents._retry import Failed
@@ -73,7 +75,14 @@ def said(result: RunResult, folder: Path) -> list[str]:
 
 
 def desk_for(
-    config: pytest.Config, settings: Settings, place: Place, *, journal: Journal, timings: Timings
+    config: pytest.Config,
+    settings: Settings,
+    place: Place,
+    *,
+    journal: Journal,
+    timings: Timings,
+    tariff: Tariff | None = None,
+    account: Account | None = None,
 ) -> Desk | None:
     """Return the desk of one conversation, None where the run has no judge."""
     judge = config.stash.get(_JUDGE, None)
@@ -104,4 +113,6 @@ def desk_for(
         timings=timings,
         trial=str(place.trial),
         votes=settings.judge_votes,
+        tariff=tariff,
+        account=account,
     )

@@ -57,6 +57,12 @@ OPTIONS = (
     Option("--ltm-retries", "N", "times that a message is sent again after a passing fault", "4", is_int=True),
     Option("--ltm-worker-tries", "N", "xdist workers that may die at one place of a conversation", "2", is_int=True),
     Option("--ltm-shard", "I/N", "play the I-th of N shares of the conversations: one run on several machines"),
+    Option(
+        "--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, of an agent or of 'judge'", many=True
+    ),
+    Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost so much; go on with --ltm-resume"),
+    Option("--ltm-max-tokens", "N", "stop when agents and judge have used so many tokens, in and out: 200k, 1.5m"),
+    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: how long a reply takes", "2"),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm"),
     Option("--ltm-report", "FILE.html", "write one HTML file about the run, which opens offline"),
     Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run, as for a step summary of a CI job"),

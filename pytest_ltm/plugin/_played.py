@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
     from pytest_ltm._filler import Filler
     from pytest_ltm._lane import Ending, Lane
+    from pytest_ltm._result import Ended
     from pytest_ltm._transcript import Exchange
     from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin._costs import RunCosts
     from pytest_ltm.plugin._items import LtmItem
     from pytest_ltm.plugin._settings import Settings
 
@@ -56,9 +58,11 @@ class PlayedConversation:
         next_up: Callable[[pytest.Item], pytest.Item | None],
         again: str,
         listener: Callable[[PlayedConversation, Exchange], None],
+        costs: RunCosts,
     ) -> None:
         self.place, self._settings, self._source, self._folder = known[0].place, settings, source, folder
         self._again, self._listener = again, listener
+        self._costs, self._account = costs, costs.account(folder.name)
         self.span = settings.spans[self.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self.bodies: dict[str, ItemBody] = {
@@ -83,7 +87,10 @@ class PlayedConversation:
         supply = Supply(self._source, self._settings, self._folder, label=self.place.agent, trial=self.place.trial)
         opened = self._opened = open_folder(self._folder, self.plan, supply, self._clock)
         self._start = self._clock.now
-        self._desk = desk_for(self.config, self._settings, self.place, journal=opened.journal, timings=opened.timings)
+        self._desk = desk_for(
+            self.config, self._settings, self.place, journal=opened.journal, timings=opened.timings,
+            tariff=self._costs.judge.tariff, account=self._account,
+        )  # fmt: skip
         channel = Channel(
             opened.seat,
             self._counter,
@@ -92,6 +99,8 @@ class PlayedConversation:
             opened.timings,
             heard=lambda exchange: self._listener(self, exchange),
             around=self._around,
+            tariff=self._costs.agents[self.place.agent].tariff,
+            account=self._account,
         )
         supply.retried = channel.retried
         bodies = [self.bodies[example.key] for example in self.plan.examples]
@@ -214,6 +223,10 @@ class PlayedConversation:
         text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
         return result, text
 
+    @property
+    def _gone(self) -> Ended:
+        return "agent gone" if self._account is None or self._account.refused is None else "budget spent"
+
     def _near_misses(self) -> list[str]:
         """Return what the agent lacks of the powers that scenarios asked for in vain, where it has part of them."""
         wanted = {power for example in self.plan.examples for power in example.requires}
@@ -244,6 +257,12 @@ class PlayedConversation:
             exchanges=len(transcript),
             simulated_seconds=(self._clock.now - self._start).total_seconds(),
             cost_usd=channel.cost_usd,
+            filler_cost_usd=channel.bill.of({e.number for e in transcript if e.kind in {"filler", "history"}}),
+            harness_cost_usd=channel.bill.of({e.number for e in transcript if e.kind in {"opening", "reset"}}),
+            hypothetical=channel.bill.hypothetical,
+            input_tokens=channel.bill.input_tokens,
+            output_tokens=channel.bill.output_tokens,
+            cached_tokens=channel.bill.cached_tokens,
             notices=tuple(notices),
-            ended="agent gone" if self.conversation.gone else ended,
+            ended=self._gone if self.conversation.gone else ended,
         )

@@ -10,6 +10,7 @@ import pytest
 from pytest_ltm._errors import DiskFault
 from pytest_ltm.plugin import _agents, _builtin, _collection, _fixtures, _internals, _selection
 from pytest_ltm.plugin._again import RUN_FOLDER, run_file
+from pytest_ltm.plugin._costs import RunCosts
 from pytest_ltm.plugin._items import LTM_ITEM, LtmItem
 from pytest_ltm.plugin._played import PlayedConversation
 from pytest_ltm.plugin._progress import Progress
@@ -44,6 +45,7 @@ class LtmRun:
         """The folder of the run that is gone on with."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id())
+        self.costs = RunCosts(settings, self.sources, self.folder.path)
         self.is_worker = bool(worker)
         self.gated = False
         """A gate is on: a score below its pass mark fails no item."""
@@ -187,6 +189,7 @@ class LtmRun:
             next_up=self._next_up,
             again=_selection.again(self.config, self.settings, known[0].place),
             listener=self._heard,
+            costs=self.costs,
         )
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:

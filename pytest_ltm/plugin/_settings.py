@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -17,6 +17,7 @@ from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.datasets._suites import NAMES
 from pytest_ltm.plugin import _judging, _options, _time
 from pytest_ltm.plugin._agents import agents
+from pytest_ltm.plugin._costs import CostSettings, cost_settings
 from pytest_ltm.plugin._dataset import SPANS, dataset_of
 from pytest_ltm.plugin._shards import Shard, shard
 from pytest_ltm.plugin._spans import spans
@@ -62,6 +63,8 @@ class Settings:
     judge: str = "none"
     judge_votes: int = 1
     judge_cache: bool = True
+    costs: CostSettings = field(default_factory=CostSettings)
+    """Prices and budget."""
 
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
@@ -109,6 +112,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         judge=_judging.spec_of(config),
         judge_votes=_judging.votes_of(config),
         judge_cache=_judging.remembers(config),
+        costs=cost_settings(config),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _gate_options, _settings
+from pytest_ltm.plugin._costs import Costs
 from pytest_ltm.plugin._gate import Gate
 from pytest_ltm.plugin._redaction import Redaction
 from pytest_ltm.plugin._report import Report
@@ -39,6 +40,9 @@ def _register(config: pytest.Config) -> None:
         manager.register(Resume(run), "ltm-resume")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
+    run.costs.check()
+    if not run.is_worker:
+        manager.register(Costs(run), "ltm-costs")
     gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
     manager.register(gate, "ltm-gate")
     if not run.is_worker:
