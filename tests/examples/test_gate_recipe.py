@@ -9,6 +9,7 @@ import yaml
 from _commands import ROOT, run
 from _pages import blocks
 
+from pytest_ltm._gate._metrics import names
 from pytest_ltm.plugin import _options
 
 if TYPE_CHECKING:
@@ -38,3 +39,9 @@ def test_the_workflow_is_green_with_the_agent_of_the_baseline_and_red_with_the_c
 def test_the_workflow_names_only_options_that_there_are() -> None:
     named = {word.partition("=")[0] for word in workflow_command().split() if word.startswith("--ltm-")}
     assert named <= {option.flag for option in _options.OPTIONS} | {"--ltm-agent"}
+
+
+def test_the_page_of_the_gate_has_a_row_for_every_metric() -> None:
+    lines = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").splitlines()
+    cells = "".join(line.split(" | ")[0] for line in lines if line.startswith("| `"))
+    assert [name for name in names() if f"`{name}`" not in cells] == []
