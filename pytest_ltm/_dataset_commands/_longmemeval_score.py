@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm.datasets.longmemeval._aggregates import Aggregates
-    from pytest_ltm.datasets.longmemeval._ruling import Ruling
+    from pytest_ltm.datasets.rulings._ruling import Ruling
 
 FIELDS = ("question_id", "question_type", "question", "answer", "hypothesis")
 _RIGHT = {"yes": True, "no": False, "unscored": None}

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.longmemeval._amount_rule import amount_ruling
-from pytest_ltm.datasets.longmemeval._conclusion import SHORT, conclusion, refuses
-from pytest_ltm.datasets.longmemeval._gold import read_gold
-from pytest_ltm.datasets.longmemeval._phrase_rule import phrase_ruling
-from pytest_ltm.datasets.longmemeval._quantities import quantities
-from pytest_ltm.datasets.longmemeval._ruling import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm.datasets.longmemeval._schema import is_abstention
+from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
+from pytest_ltm.datasets.rulings._conclusion import SHORT, conclusion, refuses
+from pytest_ltm.datasets.rulings._gold import read_gold
+from pytest_ltm.datasets.rulings._phrase_rule import phrase_ruling
+from pytest_ltm.datasets.rulings._quantities import quantities
+from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.longmemeval._gold import Gold
+    from pytest_ltm.datasets.rulings._gold import Gold
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
 _AROUND = 12

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.longmemeval._amount_rule import holds
-from pytest_ltm.datasets.longmemeval._quantities import quantities
-from pytest_ltm.datasets.longmemeval._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.datasets.rulings._amount_rule import holds
+from pytest_ltm.datasets.rulings._quantities import quantities
+from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, words
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.longmemeval._gold import Gold
+    from pytest_ltm.datasets.rulings._gold import Gold
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
 _CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")

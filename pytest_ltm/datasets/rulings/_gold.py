@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_ltm.datasets.longmemeval._quantities import MONTHS, UNITS, Quantity, quantities
+from pytest_ltm.datasets.rulings._quantities import MONTHS, UNITS, Quantity, quantities
 from pytest_ltm.evaluators._words import ONES, TENS, content_of, content_stems, stem, words
 
 _ALSO = re.compile(

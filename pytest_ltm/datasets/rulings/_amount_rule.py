@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.longmemeval._quantities import MINUTES, Quantity, quantities
-from pytest_ltm.datasets.longmemeval._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.datasets.rulings._quantities import MINUTES, Quantity, quantities
+from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.longmemeval._gold import Gold
+    from pytest_ltm.datasets.rulings._gold import Gold
 
 _NAMED = Ruling("yes", "names the amount")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
