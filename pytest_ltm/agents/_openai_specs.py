@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from pytest_ltm._errors import AgentError
 from pytest_ltm._providers import Model, model
 from pytest_ltm._tokens import counter
 from pytest_ltm.agents._adapt import AgentSource, source
+from pytest_ltm.agents._keyless import is_keyless
 from pytest_ltm.agents._openai import ENCODING, OpenAiChat, Shown, TimedOpenAiChat
 
 if TYPE_CHECKING:
@@ -39,8 +41,20 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
     except AgentError as error:
         name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
         raise AgentError(f"agent '{kind}{name}': {error}") from error
-    _check(chosen)
-    return source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
+    if not is_keyless():
+        _check(chosen)
+    made = source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
+    made.given = Offer(agent, chosen, shown)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A chat model that has not been asked yet."""
+
+    agent: type[OpenAiChat]
+    model: Model
+    shown: Shown
 
 
 def _check(chosen: Model) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-VERSION = 1
+VERSION = 2
 """Goes up when the reader's answers change: part of its fingerprint."""
 
 
@@ -41,7 +41,7 @@ class Reader:
 
     def accept(self, message: str, reply: str) -> None:
         """Read an exchange that happened without asking for a reply."""
-        self._respond(self._turn(message, told=True))
+        self._respond(self._turn(message, told=True, reply=reply))
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:
@@ -78,10 +78,10 @@ class Reader:
         """Return what the answers depend on."""
         return {"reader": VERSION, "memory": self._policy}
 
-    def _turn(self, message: str, *, told: bool = False) -> Turn:
+    def _turn(self, message: str, *, told: bool = False, reply: str = "") -> Turn:
         self._position += 1
         self._memory.arrive(message)
-        return Turn(text=message, position=self._position, now=self._now, told=told)
+        return Turn(text=message, position=self._position, now=self._now, told=told, reply=reply)
 
     def _respond(self, turn: Turn) -> str:
         replies = (ability.respond(turn, self._notes) for ability in ABILITIES)

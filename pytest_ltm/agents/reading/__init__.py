@@ -19,6 +19,7 @@ from pytest_ltm.agents.reading.restaurant import Restaurant
 from pytest_ltm.agents.reading.sally_anne import SallyAnne
 from pytest_ltm.agents.reading.shopping_list import ShoppingList
 from pytest_ltm.agents.reading.spy_meeting import SpyMeeting
+from pytest_ltm.agents.reading.told_history import OpenQuestions, ToldHistory
 from pytest_ltm.agents.reading.trigger_response import TriggerResponse
 from pytest_ltm.agents.reading.trivia import Trivia
 
@@ -26,6 +27,7 @@ __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
 ABILITIES: tuple[Ability, ...] = (
     Trivia(),
+    ToldHistory(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),
@@ -42,6 +44,7 @@ ABILITIES: tuple[Ability, ...] = (
     SpyMeeting(),
     Restaurant(),
     KeyValuePairs(),
+    OpenQuestions(),
     General(),
 )
 """In the order in which they are offered a message; the first that claims it replies."""

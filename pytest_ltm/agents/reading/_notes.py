@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+T = TypeVar("T")
 
 BRIEF = 1200
 """Characters up to which a message is looked at closely by abilities that deal in single sentences."""
@@ -24,6 +26,8 @@ class Turn:
     """The conversation's time in POSIX seconds; None where nobody tells the time."""
     told: bool = False
     """The exchange is history: it is read, and no reply is wanted."""
+    reply: str = ""
+    """The reply to it, where it was told."""
 
     @property
     def brief(self) -> bool:
@@ -51,8 +55,10 @@ class Notebook:
     """All notes of one conversation; shows only those whose messages the memory still shows."""
 
     def __init__(self, sees: Callable[[int], bool]) -> None:
-        self._sees = sees
+        self.sees = sees
+        """Whether the exchange of a number can still be seen."""
         self._notes: dict[str, list[Note]] = {}
+        self._derived: dict[str, Any] = {}
 
     def add(self, turn: Turn, kind: str, content: Any) -> None:
         """Note down what a message told."""
@@ -60,16 +66,28 @@ class Notebook:
 
     def visible(self, kind: str) -> Iterator[Note]:
         """Yield the notes of one kind that can still be seen, the newest first."""
-        return (note for note in reversed(self._notes.get(kind, ())) if self._sees(note.position))
+        return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
 
     def newest(self, kind: str) -> Note | None:
         """Return the newest note of one kind that can still be seen."""
         return next(self.visible(kind), None)
 
+    def every(self, kind: str) -> Sequence[Note]:
+        """Return all notes of one kind in order, for an index: what it finds counts only if it can be seen."""
+        return self._notes.get(kind, ())
+
+    def derived(self, kind: str, make: Callable[[], T]) -> T:
+        """Return what was made of the notes of one kind; made anew after they were dropped or restored."""
+        if kind not in self._derived:
+            self._derived[kind] = make()
+        found: T = self._derived[kind]
+        return found
+
     def drop(self, *kinds: str) -> None:
         """Forget all notes of these kinds, because a message asked for it."""
         for kind in kinds:
             self._notes.pop(kind, None)
+            self._derived.pop(kind, None)
 
     def lines(self) -> list[str]:
         """Return all notes, one line of JSON each; `restore` takes them back."""
@@ -77,7 +95,7 @@ class Notebook:
 
     def restore(self, lines: list[str]) -> None:
         """Hold the notes of `lines` and no others."""
-        self._notes = {}
+        self._notes, self._derived = {}, {}
         for line in lines:
             self._append(line)
 
