@@ -99,14 +99,15 @@ class _Known:
         self._environment = environment
         self._names: dict[str, str] = {}
         self._forms: dict[str, str] = {}
-        self._seen: dict[Any, Any] | None = None
+        self._seen: tuple[frozenset[Any], dict[Any, Any]] | None = None
+        """The names that were there, and the values of those named like secrets, as the process holds them."""
 
     def values(self) -> Mapping[str, str]:
         """Return what must not be read, in each form that it may be written in -> the variable's name."""
         now = getattr(self._environment, "_data", None)  # to compare is much faster than to look through
-        if now is not None and now == self._seen:
+        if now is not None and self._is_as_seen(now):
             return self._forms
-        self._seen = dict(now) if now is not None else None
+        self._seen = None if now is None else (frozenset(now), _of_secrets(now))
         for name in self._environment:
             if is_secret_name(name):
                 value = self._environment.get(name, "")
@@ -115,6 +116,22 @@ class _Known:
                     for form in _forms(value):
                         self._forms.setdefault(form, name)
         return self._forms
+
+    def _is_as_seen(self, now: Mapping[Any, Any]) -> bool:
+        # pytest changes a variable of its own at every switch: whatever is not named like a secret may change.
+        if self._seen is None:
+            return False
+        names, secrets = self._seen
+        return now.keys() == names and all(now[name] == value for name, value in secrets.items())
+
+
+def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the variables that are named like secrets, of those that a process holds as text or bytes."""
+    return {
+        name: value
+        for name, value in data.items()
+        if is_secret_name(name if isinstance(name, str) else os.fsdecode(name))
+    }
 
 
 _KNOWN = _Known(os.environ)
