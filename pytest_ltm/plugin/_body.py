@@ -66,6 +66,8 @@ class ItemBody(GreenBody):
         self.lane: Lane | None = None
         self.failure_text = ""
         self.reported = False
+        self.rehearsed = ""
+        """Why nothing that it came to is reported: nobody was asked."""
         self._setup_state, self._pool = setup_state, pool
         self._ended, self._next_up = ended, next_up
         self._stretch: internals.Stretch | None = None
@@ -172,6 +174,8 @@ class ItemBody(GreenBody):
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
+        if self.rehearsed and self.unready is None:
+            return [internals.failed_setup(self.item, pytest.skip.Exception(self.rehearsed, _use_item_location=True))]
         withheld = ending.unplayable or (ending.unreached and f"not reached: {ending.unreached}")
         if withheld is not None:
             return [internals.failed_setup(self.item, pytest.skip.Exception(withheld, _use_item_location=True))]
@@ -219,6 +223,14 @@ class ItemBody(GreenBody):
         if self._held:
             self._held = False
             self._setup_state.let_go(self.item)
+
+    def release(self) -> None:
+        """Forget the conversation, which is over: the item, and whatever keeps its tracebacks, lives on."""
+        for name in ("handle", "conversation", "seat", "_ended", "_next_up", "_green"):
+            self.__dict__.pop(name, None)
+        self.lane = self._stretch = self._setup = None
+        # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with them everything; ours never is.
+        self.item.__dict__.pop("_rerun_condition_excinfos", None)
 
     def _teardown(self) -> pytest.TestReport:
         self.let_go()
