@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import typing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import LtmError
 from pytest_ltm._fields import Field
 from pytest_ltm.agents._embedded import EMBEDDED
+from pytest_ltm.agents._memory import make_memory
+from pytest_ltm.agents._openai_specs import Offer
+from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._protocols import POWERS
+from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
+from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ltm._providers import Model
     from pytest_ltm.agents._adapt import AgentSource
 
@@ -41,3 +53,79 @@ def is_free(spec: str) -> bool:
     if kind == "length-bias":
         return "openai" not in argument and "." not in argument.partition(":")[2]
     return kind in EMBEDDED or kind == "human"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What an agent would be."""
+
+    powers: frozenset[str]
+    max_message_tokens: int = MAX_MESSAGE_TOKENS
+    reads: Callable[[], Reads] = Sent
+    """Makes what counts, for one conversation, the tokens that are sent for each reply."""
+    policy: str = "each message alone, as nobody knows what else the agent reads"
+    """What is read for a reply, in words."""
+    brief: bool = False
+    """It says as little as the embedded reader."""
+
+
+def foresee(source: AgentSource) -> Foreseen:
+    """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
+    spec = spec_within(source)
+    kind, _, argument = spec.partition(":")
+    if isinstance(source.given, Offer):
+        return _chat(source.given)
+    if kind in EMBEDDED:
+        return _embedded(kind, argument, source)
+    given = source.given
+    while isinstance(given, functools.partial):
+        given = given.func
+    if isinstance(given, type):
+        return _made(powers_of_class(given), getattr(given, "max_message_tokens", None))
+    if source.owned:
+        made = typing.get_type_hints(given).get("return") if inspect.isfunction(given) else None
+        return _made(powers_of_class(made), None) if isinstance(made, type) else Foreseen(powers=frozenset())
+    return _made(powers(given), getattr(given, "max_message_tokens", None))
+
+
+def powers_of_class(agent: type) -> frozenset[str]:
+    """Return the powers that the instances of a class have, as far as the class shows."""
+    return frozenset(name for name, power in POWERS.items() if all(_shows(agent, member) for member in _members(power)))
+
+
+def _members(power: type) -> list[str]:
+    return [name for name in (*vars(power), *power.__annotations__) if not name.startswith("_")]
+
+
+def _shows(agent: type, member: str) -> bool:
+    found = inspect.getattr_static(agent, member, None)
+    return found is True if member == "stateless" else found is not None
+
+
+def _made(having: frozenset[str], limit: object) -> Foreseen:
+    most = limit if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0 else MAX_MESSAGE_TOKENS
+    return Foreseen(powers=having, max_message_tokens=most)
+
+
+def _chat(offer: Offer) -> Foreseen:
+    shown, context = offer.shown, offer.shown.context
+    words = "the whole conversation" if context is None else f"the newest {context:,} tokens"
+    return Foreseen(
+        powers=powers_of_class(offer.agent),
+        max_message_tokens=MAX_MESSAGE_TOKENS if context is None else max(1, min(MAX_MESSAGE_TOKENS, context // 4)),
+        reads=lambda: Chat(shown, offer.model.max_tokens),
+        policy=f"{words}, sent again with each message",
+    )
+
+
+def _embedded(kind: str, argument: str, source: AgentSource) -> Foreseen:
+    if kind == "length-bias" and not is_free(f"{kind}:{argument}"):
+        return Foreseen(powers=frozenset())
+    having = powers(source.make())
+    if kind in {"full", "cost"}:
+        whole = "the whole conversation, sent again with each message"
+        return Foreseen(powers=having, reads=Whole, policy=whole, brief=True)
+    if kind in {"window", "bm25", "forgetful"}:
+        memory = make_memory(kind, argument)
+        return Foreseen(powers=having, reads=lambda: Seen(memory()), policy="what its memory shows it", brief=True)
+    return Foreseen(powers=having, brief=True)

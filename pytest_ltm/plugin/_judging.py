@@ -34,7 +34,7 @@ _JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
 def spec_of(config: pytest.Config) -> str:
     """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
     spec = _options.text(config, "ltm_judge")
-    if spec == NONE or config.option.collectonly:
+    if spec == NONE or config.option.collectonly or config.option.ltm_dry_run:
         return spec
     from pytest_ltm.judges._specs import find  # noqa: PLC0415 - most runs have no judge
 

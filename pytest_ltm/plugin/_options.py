@@ -82,6 +82,10 @@ RESUME_HELP = """\
 go on with a run that was interrupted (its id, its folder or 'latest'), with the agents, options and paths of then;
 what is recorded is not sent again"""
 
+DRY_HELP = """\
+show the schedule that would be run, its tokens, time and expected cost: nobody is asked, no agent is made, nothing is
+written"""
+
 SAVE_HELP = "keep the results as the baseline ltm_baselines/NAME.json of the root folder, to be committed"
 
 
@@ -94,6 +98,7 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--ltm", action="store_true", default=False, help="start an LTM run with the agents of the ini value ltm_agents"
     )
+    group.addoption("--ltm-dry-run", action="store_true", default=False, help=DRY_HELP.replace("\n", " "))
     group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
     group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
     group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)

@@ -115,9 +115,10 @@ class PlayedConversation:
 
     def _give_handle(self, body: ItemBody) -> None:
         example = next(example for example in self.plan.examples if example.key == body.known.key)
+        clock = self._clock
         body.handle = Ltm(
             body.send,
-            now=lambda: self._clock.now,
+            now=lambda: clock.now,
             example=example.number,
             span=None if self.span is None else example.span or self.span,
             rng=body_rng(self._settings.seed, self.place.trial, example),
@@ -193,6 +194,8 @@ class PlayedConversation:
         if self._desk is not None:
             self._desk.close()
         self._opened.lock.release()
+        for body in self.bodies.values():
+            body.release()
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel = self.conversation.channel

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pytest_ltm._errors import DiskFault
+from pytest_ltm.agents._keyless import keyless
 from pytest_ltm.plugin import _agents, _builtin, _collection, _fixtures, _internals, _selection
 from pytest_ltm.plugin._again import RUN_FOLDER, run_file
 from pytest_ltm.plugin._costs import RunCosts
@@ -37,9 +39,13 @@ class LtmRun:
     def __init__(self, config: pytest.Config, settings: Settings, selection: Selection) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         option = config.option
-        self.plays = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+        acts = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+        self.rehearses = acts and option.ltm_dry_run
+        """Whether conversations are held with a stand-in, to see what they would take."""
+        self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
-        self.sources = _agents.sources(config, settings) if self.plays else {}
+        with keyless() if self.rehearses else nullcontext():
+            self.sources = _agents.sources(config, settings) if acts else {}
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is gone on with."""
@@ -52,6 +58,8 @@ class LtmRun:
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.progress = Progress(config)
+        self.playing_as: type[PlayedConversation] = PlayedConversation
+        """What plays a conversation."""
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
@@ -105,7 +113,7 @@ class LtmRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
         """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
-        if self.plays or fixturedef.func.__module__ != _fixtures.__name__:
+        if self.plays or self.rehearses or fixturedef.func.__module__ != _fixtures.__name__:
             return None
         fixturedef.cached_result = None, fixturedef.cache_key(request), None
         return cast("tuple[Any, ...]", fixturedef.cached_result)
@@ -122,13 +130,13 @@ class LtmRun:
                 self.folder.create(run_file(self.config, self.settings, self.folder.name))
         self._session = session
         yield
-        if self.plays:
+        if self.plays or self.rehearses:
             self._setup_state = _internals.install(session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
-        if not self.plays:
+        if not (self.plays or self.rehearses):
             return None
         self._asked_for = item, nextitem
         body = item.stash.get(LANE, None)
@@ -179,7 +187,7 @@ class LtmRun:
             raise pytest.UsageError("pytest-ltm was not there when the session started")
         key = conversation_key(item.stash[LTM_ITEM])
         known = self._groups[key]
-        return PlayedConversation(
+        return self.playing_as(
             known,
             self.settings,
             self.sources[known[0].place.agent],

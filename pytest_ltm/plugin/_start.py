@@ -43,6 +43,10 @@ def _register(config: pytest.Config) -> None:
     run.costs.check()
     if not run.is_worker:
         manager.register(Costs(run), "ltm-costs")
+    if run.rehearses:
+        from pytest_ltm.plugin._dry_run import DryRun  # noqa: PLC0415 - most runs are none
+
+        manager.register(DryRun(run), "ltm-dry-run")
     gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
     manager.register(gate, "ltm-gate")
     if not run.is_worker:
