@@ -45,8 +45,9 @@ class JudgeSpent:
 class Desk:
     """Asks the judge for the examples of one conversation.
 
-    A reply comes from the journal if the conversation is being replayed, else from the cache if the same was asked
-    before in the same trial, else from `call`. `configuration` is what the judge's replies depend on; None: nothing
+    A reply comes from the journal if the conversation is being replayed or from `recalled` (what another record holds
+    of that very question), else from the cache if the same was asked before in the same trial, else from `call`.
+    `configuration` is what the judge's replies depend on; None: nothing
     is looked up or kept. `tariff` and `account`: what its tokens cost where it does not say, and the budget.
     """
 
@@ -62,8 +63,9 @@ class Desk:
         votes: int,
         tariff: Tariff | None = None,
         account: Account | None = None,
+        recalled: Callable[[str, Inquiry], Mapping[str, Any] | None] = lambda _example, _inquiry: None,
     ) -> None:
-        self._call, self._configuration, self._cache = call, configuration, cache
+        self._call, self._configuration, self._cache, self._recalled = call, configuration, cache, recalled
         self._journal, self._timings = journal, timings
         self._trial, self._votes = trial, votes
         self._tariff, self._account = tariff or Tariff(), account
@@ -86,7 +88,7 @@ class Desk:
             close()
 
     def _ask(self, example: str, inquiry: Inquiry) -> str:
-        recorded = self._journal.upcoming("judge")
+        recorded = self._journal.upcoming("judge") or self._recalled(example, inquiry)
         try:
             reply = self._asked(example, inquiry) if recorded is None else _reply(recorded)
         except JudgeError as error:

@@ -31,11 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Take over the command line of a run that is gone on with, before its conftests are looked for."""
-    said = early_config.known_args_namespace.ltm_resume
-    if said is not None:
+    known = early_config.known_args_namespace
+    said = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
+    runs = {flag: run for flag, run in said.items() if run is not None}
+    if len(runs) > 1:
+        raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at once")
+    for flag, run in runs.items():
         from pytest_ltm.plugin._again import take_over  # noqa: PLC0415 - nothing is imported before it is used
 
-        take_over(early_config, said, parser, args, flag="--ltm-resume")
+        take_over(early_config, run, parser, args, flag=flag)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -23,6 +23,9 @@ SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignor
 """Options of pytest that decide which items a conversation has."""
 OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir"})
 """Options that say what is to be done now, and where."""
+WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
+"""Options that name files, which scoring a run again does not write unless it is told to."""
+RESCORE = "--ltm-rescore"
 HIDDEN = "[redacted"
 RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
 """The run folder that is gone on with."""
@@ -44,11 +47,20 @@ def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: lis
             f"{flag}: run {found.name} was started in {str(started)!r}, and its paths are relative to there. "
             f"Start it there: cd {started} && pytest {flag}={said}"
         )
-    config.stash[RUN_FOLDER] = found
-    args += _words(run, given)
-    if found.parent.parent != ltm_dir.resolve():  # named by its path
-        args.append(f"--ltm-dir={found.parent.parent}")
+    if flag == RESCORE:
+        args += [*_words(run, given, without=WRITES), f"{RESCORE}={found}"]  # `latest` is about to be another one
+    else:
+        config.stash[RUN_FOLDER] = found
+        args += _words(run, given)
+        if found.parent.parent != ltm_dir.resolve():  # named by its path
+            args.append(f"--ltm-dir={found.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
+
+
+def source_of(config: pytest.Config) -> Path | None:
+    """Return the folder of the run that is scored again, None where none is."""
+    said = config.getoption("ltm_rescore")
+    return None if said is None else config.invocation_params.dir / str(said)
 
 
 def run_file(config: pytest.Config, settings: Settings, run: str) -> RunFile:
@@ -96,13 +108,13 @@ def _is_ours(name: str) -> bool:
     return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION
 
 
-def _words(run: RunFile, given: Any) -> list[str]:
+def _words(run: RunFile, given: Any, without: frozenset[str] = frozenset()) -> list[str]:
     """Return the words of the recorded command line that are not given anew; only options that we know of."""
     words = []
     agents_anew = bool(given.ltm_agent) or given.ltm
     for name, value in run.options.items():
         known = _is_ours(name) or name in SELECTING
-        if not known or not hasattr(given, name) or getattr(given, name):
+        if name in without or not known or not hasattr(given, name) or getattr(given, name):
             continue
         if name in {"ltm", "ltm_agent"} and agents_anew:
             continue

@@ -29,6 +29,8 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     from pytest_ltm._providers import share  # noqa: PLC0415 - nothing is imported before it is used
     from pytest_ltm.agents._adapt import source  # noqa: PLC0415 - as above
 
+    if settings.rescored is not None:
+        return {agent.label: source(_nobody, spec=agent.spec) for agent in settings.agents}
     share(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
     found: dict[str, AgentSource] = {}
     conversations = len(settings.spans) * settings.trials
@@ -47,6 +49,10 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         found[agent.label] = made
     return found
+
+
+def _nobody() -> object:
+    raise AgentError("no agent is made where a run is scored again")
 
 
 def _from_hook(config: pytest.Config, spec: str) -> object:

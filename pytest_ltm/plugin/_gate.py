@@ -43,6 +43,8 @@ class Gate:
         """What the gate says once the run is over; None without a gate."""
         self.changes: Changes | None = None
         """What moved against the baseline; None where there is none."""
+        self.told: list[str] = []
+        """More for the Markdown summary, a sentence each."""
         self._notes: list[str] = []
         self._failed: list[str] = []
 
@@ -156,7 +158,8 @@ class Gate:
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
         said = run_markdown(
-            result, verdict=self.verdict, changes=self.changes, rules=self.options.rules, notes=self._notes
+            result, verdict=self.verdict, changes=self.changes, rules=self.options.rules,
+            notes=[*self.told, *self._notes],
         )
         text = redacted(said)
         if self.options.summary:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._desk import Desk
     from pytest_ltm.judges._specs import NamedJudge
     from pytest_ltm.plugin._items import Place
+    from pytest_ltm.plugin._retold import Retold
     from pytest_ltm.plugin._settings import Settings
 
 NONE = "none"
@@ -81,13 +82,14 @@ def desk_for(
     *,
     journal: Journal,
     timings: Timings,
+    retold: Retold | None = None,
     tariff: Tariff | None = None,
     account: Account | None = None,
 ) -> Desk | None:
     """Return the desk of one conversation, None where the run has no judge."""
     judge = config.stash.get(_JUDGE, None)
     if judge is None:
-        return None
+        return None if retold is None else retold.desk(journal, timings, trial=str(place.trial))
     from pytest_ltm.agents._retry import Retries  # noqa: PLC0415
     from pytest_ltm.judges._cache import JudgeCache  # noqa: PLC0415 - most runs have no judge
     from pytest_ltm.judges._call import JudgeCall  # noqa: PLC0415
@@ -113,6 +115,7 @@ def desk_for(
         timings=timings,
         trial=str(place.trial),
         votes=settings.judge_votes,
+        **({} if retold is None else {"recalled": retold.recalled}),
         tariff=tariff,
         account=account,
     )

@@ -86,6 +86,10 @@ DRY_HELP = """\
 show the schedule that would be run, its tokens, time and expected cost: nobody is asked, no agent is made, nothing is
 written"""
 
+RESCORE_HELP = """\
+score a recorded run again (its id, its folder or 'latest') with the evaluators, scoring rules and judge of today;
+no agent is made or asked, and what moved is printed"""
+
 SAVE_HELP = "keep the results as the baseline ltm_baselines/NAME.json of the root folder, to be committed"
 
 
@@ -101,6 +105,7 @@ def add(parser: pytest.Parser) -> None:
     group.addoption("--ltm-dry-run", action="store_true", default=False, help=DRY_HELP.replace("\n", " "))
     group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
     group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
+    group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
     group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
     for option in OPTIONS:
         default = f" (default {option.default})" if option.default else ""
@@ -121,7 +126,7 @@ def _kind(option: Option) -> Any:
 
 def starts_ltm_run(config: pytest.Config) -> bool:
     """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
-    return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume"))
+    return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore"))
 
 
 def given(config: pytest.Config, dest: str) -> str | None:

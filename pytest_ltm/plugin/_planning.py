@@ -18,10 +18,12 @@ from pytest_ltm.plugin._spans import span_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
+    from pathlib import Path
 
     from pytest_ltm._filler import Filler
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm.datasets._suites import ToldConversation
+    from pytest_ltm.plugin._retold import Retold
     from pytest_ltm.plugin._settings import Settings
 
 OPENING = (
@@ -43,8 +45,28 @@ def filler_for(config: pytest.Config, settings: Settings, trial: int, counter: T
     return filler_from_spec(settings.filler, rng, counter) if made is None else made
 
 
+def retold(source: Path, settings: Settings) -> Retold:
+    """Return what scores a recorded conversation again."""
+    from pytest_ltm.plugin._retold import Retold  # noqa: PLC0415 - few runs are scored again
+
+    return Retold(source, settings)
+
+
 def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tuple[Plan, dict[str, Exception]]:
-    """Return the plan, and by example what kept its definition from being generated."""
+    """Return the plan, and by example what kept its definition from being generated.
+
+    Where a run is scored again it is the recorded plan, with the rules of today.
+    """
+    plan, unready = plan_today(known, settings, filler)
+    if settings.rescored is not None:
+        from pytest_ltm.plugin._retold import plan_again  # noqa: PLC0415 - few runs are scored again
+
+        plan = plan_again(known, settings, settings.rescored, plan)
+    return plan, unready
+
+
+def plan_today(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tuple[Plan, dict[str, Exception]]:
+    """Return the same of what the items say now; without definitions where a run is scored again."""
     place = known[0].place
     span = settings.spans[place.span]
     told = told_in(settings, place)
@@ -54,7 +76,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings, filler: Filler) -> tu
     for one in known:
         definition = None
         try:
-            definition = _definition(one, settings)
+            definition = _definition(one, settings) if settings.rescored is None else None
         except Exception as error:  # noqa: BLE001 - the generator is its author's: its error ends its example only
             unready[one.key] = error
         examples.append(_example(one, definition, patching, together=told is not None))

@@ -21,7 +21,7 @@ from pytest_ltm.plugin._body import SKIPS, ItemBody
 from pytest_ltm.plugin._dataset import begins, told_in
 from pytest_ltm.plugin._judging import desk_for
 from pytest_ltm.plugin._opened import Supply, open_folder
-from pytest_ltm.plugin._planning import filler_for, plan_for
+from pytest_ltm.plugin._planning import filler_for, plan_for, retold
 from pytest_ltm.plugin._state import LANE
 from pytest_ltm.reporting._failure import failure_text
 from pytest_ltm.reporting._summary import user_properties
@@ -69,6 +69,7 @@ class PlayedConversation:
             one.key: ItemBody(one, setup_state, pool, ended=self._example_ended, next_up=next_up) for one in known
         }
         self._counter = counter(settings.tokenizer)
+        self._retold = None if settings.rescored is None else retold(settings.rescored / folder.name, settings)
         told = told_in(settings, self.place)
         self._history = () if told is None else told.history
         self._clock = _time.clock_for(settings.time, self._jumped, begins(told))
@@ -85,10 +86,15 @@ class PlayedConversation:
 
     def _conversation(self, filler: Filler) -> Conversation:
         supply = Supply(self._source, self._settings, self._folder, label=self.place.agent, trial=self.place.trial)
-        opened = self._opened = open_folder(self._folder, self.plan, supply, self._clock)
+        if self._retold is None:
+            self._opened = open_folder(self._folder, self.plan, supply, self._clock)
+        else:
+            self._opened = self._retold.open(self._folder, self.plan, self._clock)
+        opened = self._opened
         self._start = self._clock.now
         self._desk = desk_for(
             self.config, self._settings, self.place, journal=opened.journal, timings=opened.timings,
+            retold=self._retold,
             tariff=self._costs.judge.tariff, account=self._account,
         )  # fmt: skip
         channel = Channel(
@@ -104,7 +110,8 @@ class PlayedConversation:
         )
         supply.retried = channel.retried
         bodies = [self.bodies[example.key] for example in self.plan.examples]
-        conversation = Conversation(
+        make: Callable[..., Conversation] = Conversation if self._retold is None else self._retold.conversation
+        conversation = make(
             self.plan, bodies, channel=channel, filler=filler, counter=self._counter, history=self._history
         )
         for body in bodies:
@@ -183,7 +190,7 @@ class PlayedConversation:
             self.conversation.close(reason)
         finally:
             self._let_go()
-        if not (replaying and reason != "complete"):  # what was read again so far is less than what is there
+        if self._retold or not (replaying and reason != "complete"):  # what was read again so far is less than what is there
             write_results(self._folder / "results.json", self._result(reason))
 
     def _let_go(self) -> None:
@@ -212,6 +219,7 @@ class PlayedConversation:
             own_wish=isinstance(ending.error, SKIPS),
             **({} if self._desk is None else self._desk.told_of(lane.example.key)),
         )
+        result = (self._retold and self._retold.kept(lane.example.key)) or result
         channel.journal.note(
             "verdict",
             example=lane.example.key,
@@ -232,6 +240,8 @@ class PlayedConversation:
 
     def _near_misses(self) -> list[str]:
         """Return what the agent lacks of the powers that scenarios asked for in vain, where it has part of them."""
+        if self._retold is not None:
+            return self._retold.notices
         wanted = {power for example in self.plan.examples for power in example.requires}
         if self.conversation.gone or wanted <= self.conversation.channel.powers:
             return []
@@ -247,7 +257,7 @@ class PlayedConversation:
         ended: Any = "complete" if reason == "complete" else "interrupted"
         return ConversationResult(
             agent=self.place.agent,
-            agent_spec=self._source.spec,
+            agent_spec=self._source.spec if self._retold is None else self._retold.spec,
             span_label=self.place.span,
             span=self.span,
             trial=self.place.conversation[2],
@@ -267,5 +277,5 @@ class PlayedConversation:
             output_tokens=channel.bill.output_tokens,
             cached_tokens=channel.bill.cached_tokens,
             notices=tuple(notices),
-            ended=self._gone if self.conversation.gone else ended,
+            ended=((self._retold and self._retold.ended) or self._gone) if self.conversation.gone else ended,
         )

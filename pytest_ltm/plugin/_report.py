@@ -15,6 +15,7 @@ from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _judging, _options
+from pytest_ltm.reporting._rescoring import rescored_details, rescored_sentence
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
 from pytest_ltm.reporting._text import counted, one_line, score_text
@@ -113,6 +114,7 @@ class Report:
             wall_seconds=round(stopwatch() - self._began, 3),
             agent_seconds=self._agent_seconds(),
             **self._gate.json(),
+            **self._rescored(result),
         )
         try:
             table = verdicts_csv(result).encode("utf-8", "backslashreplace")
@@ -147,6 +149,14 @@ class Report:
         self._gate.show(terminalreporter)
         if _unmeasurable(self.result) and self._gate.verdict is None:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
+
+    def _rescored(self, result: RunResult) -> dict[str, Any]:
+        rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
+        if rescoring is None:
+            return {}
+        came_to = rescoring.compare(result)
+        self._gate.told = [rescored_sentence(came_to), *rescored_details(came_to)]
+        return {"rescored": came_to.to_json()}
 
     def _write_page(self) -> str:
         path, given = self._run.settings.report, _options.text(self._run.config, "ltm_report")

@@ -16,6 +16,7 @@ from pytest_ltm._tokens import counter
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.datasets._suites import NAMES
 from pytest_ltm.plugin import _judging, _options, _time
+from pytest_ltm.plugin._again import source_of
 from pytest_ltm.plugin._agents import agents
 from pytest_ltm.plugin._costs import CostSettings, cost_settings
 from pytest_ltm.plugin._dataset import SPANS, dataset_of
@@ -63,6 +64,8 @@ class Settings:
     judge: str = "none"
     judge_votes: int = 1
     judge_cache: bool = True
+    rescored: Path | None = None
+    """The folder of the run that is scored again; None: agents are asked."""
     costs: CostSettings = field(default_factory=CostSettings)
     """Prices and budget."""
 
@@ -81,6 +84,7 @@ class Settings:
             "judge": redacted(self.judge),
             "time": self.time,
             **({} if self.shard is None else {"shard": str(self.shard)}),
+            **({} if self.rescored is None else {"rescored": self.rescored.name}),
         }
 
 
@@ -112,6 +116,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
         judge=_judging.spec_of(config),
         judge_votes=_judging.votes_of(config),
         judge_cache=_judging.remembers(config),
+        rescored=source_of(config),
         costs=cost_settings(config),
     )
 

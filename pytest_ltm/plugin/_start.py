@@ -36,6 +36,10 @@ def _register(config: pytest.Config) -> None:
     manager.register(Redaction(), "ltm-redaction")
     if settings.shard is not None:  # before the run's own hooks are registered: so it is called after them
         manager.register(Sharding(settings, settings.shard), "ltm-shard")
+    if settings.rescored is not None:
+        from pytest_ltm.plugin._rescoring import Rescoring  # noqa: PLC0415 - few runs are scored again
+
+        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
     if run.resumed is not None:
         manager.register(Resume(run), "ltm-resume")
     if not manager.hasplugin("ltm-run"):
@@ -52,7 +56,8 @@ def _register(config: pytest.Config) -> None:
     if not run.is_worker:
         report = Report(run, gate)
         manager.register(report, "ltm-report")
-        manager.register(Unfinished(run, report), "ltm-unfinished")
+        if settings.rescored is None:
+            manager.register(Unfinished(run, report), "ltm-unfinished")
     if getattr(config.option, "htmlpath", None):
         from pytest_ltm.plugin._html import HtmlReport, HtmlRows  # noqa: PLC0415 - only where pytest-html is
 

@@ -36,6 +36,8 @@ METRICS = {
     "comparison": "what moved against the baseline: mean score before and after over the same examples; null "
     "without --ltm-compare",
     "gate": "what the gate said when the run ended; null where there was none",
+    "rescored": "of a run that was scored again: the `run` that was recorded, how many verdicts are the `same`, which "
+    "`moved` and why, which were `kept` because their scripts have changed; absent in any other run",
     "ltm_reach": "the LTM score of the paper, in tokens: mean measured span of the examples with full marks",
     "ltm_reach_weighted": "the LTM score of the blog, in tokens: mean over examples of score times measured span",
     "measured_spans": "measured spans of the examples: median, longest, and how many there are",
@@ -88,11 +90,12 @@ def summary_json(
     agent_seconds: Mapping[tuple[str, str], float] | None = None,
     gate: Mapping[str, Any] | None = None,
     comparison: Mapping[str, Any] | None = None,
+    rescored: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
     `agent_seconds`: by agent and span label, what the replies took. `plan`: what else the run was made from (suite,
-    filler, tokenizer, scoring ...), JSON values. `gate` and `comparison`: JSON values, where there are any.
+    filler, tokenizer, scoring ...), JSON values. `gate`, `comparison` and `rescored`: JSON values, where there are any.
     """
     return {
         "format": FORMAT,
@@ -108,6 +111,7 @@ def summary_json(
         "effective_spans": spans_json(run),
         "gate": gate and dict(gate),
         "comparison": comparison and dict(comparison),
+        **({} if rescored is None else {"rescored": dict(rescored)}),
         "conversations": [_conversation(each) for each in run.conversations],
         "notices": list(run.notices),
         "metrics": METRICS,
@@ -132,6 +136,7 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
         },
         gate=summary.get("gate"),
         comparison=summary.get("comparison"),
+        rescored=summary.get("rescored"),
     )
 
 
