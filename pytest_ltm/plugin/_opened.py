@@ -133,7 +133,7 @@ def checkpoints_of(folder: Path) -> Checkpoints:
 
 def _begin(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderLock) -> Opened:
     cut_back(folder, None)
-    _write_plan(folder, plan)
+    write_plan(folder, plan)
     seat, gone = Seat(supply.make, checkpoints=checkpoints_of(folder)), ""
     try:
         seat.ready(())
@@ -176,7 +176,8 @@ def _go_on(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderL
     )
 
 
-def _write_plan(folder: Path, plan: Plan) -> None:
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Write a plan, and its definitions so that they can be played."""
     write_whole(folder / "plan.json", json_text(plan.to_json()).encode())
     definitions = folder / "definitions"
     for example in plan.examples:

@@ -36,8 +36,6 @@ METRICS = {
     "comparison": "what moved against the baseline: mean score before and after over the same examples; null "
     "without --ltm-compare",
     "gate": "what the gate said when the run ended; null where there was none",
-    "rescored": "of a run that was scored again: the `run` that was recorded, how many verdicts are the `same`, which "
-    "`moved` and why, which were `kept` because their scripts have changed; absent in any other run",
     "ltm_reach": "the LTM score of the paper, in tokens: mean measured span of the examples with full marks",
     "ltm_reach_weighted": "the LTM score of the blog, in tokens: mean over examples of score times measured span",
     "measured_spans": "measured spans of the examples: median, longest, and how many there are",
