@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,12 @@ from pytest_ltm._dataset_commands._rows import rows
 from pytest_ltm._errors import DatasetError
 from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._metric import official_f1
+from pytest_ltm.datasets.locomo._verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pytest_ltm.datasets.rulings._ruling import Ruling
 
 FIELDS = ("category", "answer", "prediction")
 
@@ -26,6 +30,8 @@ class Scored:
 
     category: Category
     f1: float
+    ruling: Ruling
+    """What the strict rules say."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,8 +39,11 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pytest_ltm locomo-score", description="The official F1 of LoCoMo answers, without any model."
     )
-    parser.add_argument("file", type=Path, help="JSON lines (or .gz) with category (1-5), answer and prediction")
-    parser.add_argument("--json", action="store_true", help="print JSON: every row's F1 and the means")
+    told = "JSON lines (or .gz) with category (1-5), answer and prediction; a question helps the verdict"
+    parser.add_argument("file", type=Path, help=told)
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: every row's F1 and strict verdict, and the means"
+    )
     given = parser.parse_args(argv)
     scored = [_scored(where, row) for where, row in rows(given.file, FIELDS)]
     if not scored:
@@ -48,18 +57,30 @@ def _scored(where: str, row: dict[str, Any]) -> Scored:
         category = Category(row["category"])
     except ValueError:
         raise DatasetError(f"{where}: category: expected a number from 1 to 5, got {row['category']!r}") from None
-    return Scored(category, official_f1(category, row["answer"], row["prediction"]))
+    answer, prediction = row["answer"], row["prediction"]
+    question, said = str(row.get("question") or ""), "" if prediction is None else str(prediction)
+    ruling = verdict(category=category, question=question, answer=answer, prediction=said)
+    return Scored(category, official_f1(category, answer, prediction), ruling)
 
 
 def _as_json(scored: Sequence[Scored]) -> dict[str, Any]:
     means = _means(scored)
     return {
-        "rows": [{"f1": round(one.f1, 6), "category": one.category.label} for one in scored],
+        "rows": [
+            {
+                "f1": round(one.f1, 6),
+                "category": one.category.label,
+                "verdict": one.ruling.verdict,
+                "reason": one.ruling.reason,
+            }
+            for one in scored
+        ],
         "by_category": {
             category.label: {"number": category.value, "questions": count, "f1": f1}
             for category, (count, f1) in means.items()
         },
         "overall": {"questions": len(scored), "f1": _overall(scored)},
+        "verdicts": dict(Counter(one.ruling.verdict for one in scored)),
     }
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 """The only span of a data set."""
+PATHS = ("ltm_locomo_audit",)
+"""Options of data sets that name a file: looked for where the command line is, or the ini file."""
 
 
 def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int) -> DatasetSuite | None:
@@ -51,7 +53,9 @@ def _options_of(config: pytest.Config, name: str) -> dict[str, str]:
     """Return what the options of a data set say, by name without its name in front; without what is not given."""
     front = f"ltm_{name}_"
     given = {option.dest: _options.given(config, option.dest) for option in _options.OPTIONS}
-    return {dest.removeprefix(front): text for dest, text in given.items() if dest.startswith(front) and text}
+    found = {dest: text for dest, text in given.items() if dest.startswith(front) and text}
+    located = {dest: str(base(config, dest) / found[dest]) for dest in PATHS if dest in found}
+    return {dest.removeprefix(front): text for dest, text in (found | located).items()}
 
 
 def places(settings: Settings, dataset: DatasetSuite, entry: str) -> list[Place]:

@@ -39,6 +39,7 @@ OPTIONS = (
     Option("--ltm-locomo-asking", "official|free", "how LoCoMo's questions are put", "official"),
     Option("--ltm-locomo-telling", "turns|sessions", "what one message of LoCoMo's history is", "turns"),
     Option("--ltm-locomo-after", "TOKENS", "ask so long after the evidence was told; by default after all sessions"),
+    Option("--ltm-locomo-audit", "FILE", "corrections of LoCoMo's answers: scores with and without them, side by side"),
     Option("--ltm-longmemeval-types", "TYPE[,TYPE...]", "question types of LongMemEval that are asked; all by default"),
     Option("--ltm-longmemeval-ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default"),
     Option("--ltm-longmemeval-sample", "N", "so many of LongMemEval's questions, drawn by the seed"),

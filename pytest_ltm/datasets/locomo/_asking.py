@@ -52,15 +52,3 @@ def _choice(question: Question, rng: random.Random) -> Put:
     listed = " ".join(f"({letter}) {choice}" for letter, choice in zip("ab", choices, strict=True))
     text = f"About the conversation that you have read: {question.text} Choose one of the two: {listed}"
     return Put(text, tuple(choices))
-
-
-def chosen(answer: str, choices: tuple[str, ...]) -> str:
-    """Return the text of the choice that an answer makes, and the answer itself where it makes none.
-
-    An answer that is but a letter, bare or in brackets, or begins with one in brackets, chooses.
-    """
-    said = answer.strip().lower().lstrip("(").rstrip(".)")
-    for letter, choice in zip("ab", choices, strict=False):
-        if said == letter or answer.strip().lower().startswith((f"({letter})", f"{letter})")):
-            return choice
-    return answer

@@ -5,20 +5,21 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._suite import Suite, SuiteEntry
 from pytest_ltm.datasets._suites import ToldConversation
 from pytest_ltm.datasets.locomo._asking import ASKINGS, VERSION, put
+from pytest_ltm.datasets.locomo._audit import Audit, load_audit
 from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._delivery import TELLINGS, history, opening, told_after
 from pytest_ltm.datasets.locomo._file import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pytest_ltm._history import PastExchange
     from pytest_ltm.datasets.locomo._file import LocomoData
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 PASS_MARK = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
-OPTIONS = ("conversations", "asking", "telling", "after")
+PEOPLE = "people: 87.9 F1 over all categories (Maharana et al., 2024)"
+"""What the paper reports of human readers."""
+OPTIONS = ("conversations", "asking", "telling", "after", "audit")
 """The names of the options that this data set has."""
 
 
@@ -39,6 +42,8 @@ class Choices:
     after: int | None = None
     """So many tokens after its evidence a question is asked; None: after the whole history."""
     seed: int = 0
+    audit: Audit | None = None
+    """Corrections that are shown beside the published answers."""
 
 
 class LocomoSuite:
@@ -47,7 +52,7 @@ class LocomoSuite:
     def __init__(self, data: LocomoData, samples: Sequence[Sample], choices: Choices) -> None:
         self._data, self._choices = data, choices
         self._samples = {label_of(sample.id): sample for sample in samples}
-        self.notes = data.notes
+        self.notes = (*data.notes, *(choices.audit.notes if choices.audit else ()))
         kinds = [kind for kind in Category if any(q.category is kind for sample in samples for q in sample.questions)]
         self._kinds = {kind.label.replace("-", "_"): kind for kind in kinds}
         entries = tuple(
@@ -55,9 +60,8 @@ class LocomoSuite:
             for name, kind in self._kinds.items()
         )
         self.suite = Suite(name="locomo", path=str(data.path), entries=entries)
-        asked = sum(len(sample.questions) for sample in samples)
-        file, way = data.known_as or data.path.name, f"asked {choices.asking}ly"
-        self.title = f"{file}: {len(samples)} conversations, {asked} questions, {way}"
+        self.title = self._title()
+        self.legend = self._legend()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return sample and index of every question of a category."""
@@ -85,6 +89,7 @@ class LocomoSuite:
         """Return one question."""
         sample = self._samples[thread]
         question = sample.questions[int(example)]
+        about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
         past = history(sample, self._choices.telling)
         rng = random.Random(f"{self._choices.seed} {sample.id} {question.index}")
         wording = put(question, self._choices.asking, rng)
@@ -95,9 +100,37 @@ class LocomoSuite:
                 "category": question.category.value, "sample": sample.id, "question": question.text,
                 "choices": list(wording.choices), "adversarial_answer": question.adversarial_answer,
                 "evidence": list(question.evidence), "cited": list(question.cited), "asking": self._choices.asking,
-                "kind": entry,
+                "kind": entry, "corrected": self._corrected(sample, question),
+                "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
             },
         )  # fmt: skip
+
+    def _corrected(self, sample: Sample, question: Question) -> dict[str, Any] | None:
+        """Return what the audit says of a question, as JSON values; None without an audit."""
+        if self._choices.audit is None:
+            return None
+        found = self._choices.audit.of(sample, question)
+        if found is None:
+            return {"kind": "", "disputed": False, "answer": question.answer, "evidence": list(question.evidence)}
+        return {
+            "kind": found.kind, "disputed": found.disputed, "answer": found.answer, "evidence": list(found.evidence),
+        }  # fmt: skip
+
+    def _title(self) -> str:
+        asked = sum(len(sample.questions) for sample in self._samples.values())
+        file, way = self._data.known_as or self._data.path.name, f"asked the {self._choices.asking} way"
+        disputed = "" if self._choices.audit is None else f", {self._disputed()} of them disputed"
+        return f"{file}: {len(self._samples)} conversations, {asked} questions{disputed}, {way}"
+
+    def _disputed(self) -> int:
+        audit = self._choices.audit
+        pairs = [(sample, question) for sample in self._samples.values() for question in sample.questions]
+        found = [audit.of(*pair) for pair in pairs] if audit else []
+        return sum(one is not None and one.disputed for one in found)
+
+    def _legend(self) -> tuple[str, ...]:
+        numbered = ", ".join(f"{kind.value} {name}" for name, kind in self._kinds.items())
+        return (f"LoCoMo, asked the {self._choices.asking} way; categories by number: {numbered}", PEOPLE)
 
     def _waits(self, past: Sequence[PastExchange], question: Question) -> tuple[Wait, ...]:
         if self._choices.after is None:
@@ -110,7 +143,9 @@ def open_suite(path: Path | None, options: Mapping[str, str], *, seed: int) -> L
     if path is None:
         raise DatasetError("LoCoMo is not shipped: download locomo10.json and give --ltm-data=PATH")
     data = load(path)
-    return LocomoSuite(data, _chosen(data, options.get("conversations", "")), _choices(options, seed))
+    audit = load_audit(Path(options["audit"]), data.samples) if options.get("audit") else None
+    chosen = _chosen(data, options.get("conversations", ""))
+    return LocomoSuite(data, chosen, _choices(options, seed, audit))
 
 
 def label_of(name: str) -> str:
@@ -132,15 +167,16 @@ def _chosen(data: LocomoData, names: str) -> Sequence[Sample]:
     return tuple(found.values()) or data.samples
 
 
-def _choices(options: Mapping[str, str], seed: int) -> Choices:
-    after = options.get("after", "")
-    if after and not after.isdecimal():
-        raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens, got {after!r}")
+def _choices(options: Mapping[str, str], seed: int, audit: Audit | None = None) -> Choices:
+    after = options.get("after", "").strip()
+    if after and not (after.isascii() and after.isdecimal()):
+        raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens such as 2000, got {after!r}")
     return Choices(
         asking=_one_of(options, "asking", ASKINGS),
         telling=_one_of(options, "telling", TELLINGS),
         after=int(after) if after else None,
         seed=seed,
+        audit=audit,
     )
 
 
