@@ -62,10 +62,13 @@ class DatasetSuite(Protocol):
         ...
 
 
-def open_dataset(name: str, path: Path | None, options: Mapping[str, str], *, seed: int) -> DatasetSuite:
+def open_dataset(
+    name: str, path: Path | None, options: Mapping[str, str], *, seed: int, cache: Path | None = None
+) -> DatasetSuite:
     """Return the suite of a data set; DatasetError for a file that cannot be used, ConfigurationError for an option.
 
     `options`: those of this data set by name, without its name in front: `conversations`, `asking`, ...
+    `cache`: a folder in which it may remember between runs what a file holds.
     """
-    suite: DatasetSuite = import_module(_HOMES[name]).open_suite(path, options, seed=seed)
+    suite: DatasetSuite = import_module(_HOMES[name]).open_suite(path, options, seed=seed, cache=cache)
     return suite

@@ -15,17 +15,19 @@ from pytest_ltm.plugin._values import base, named
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from pytest_ltm.datasets._suites import ToldConversation
     from pytest_ltm.plugin._settings import Settings
 
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 """The only span of a data set."""
+_WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 PATHS = ("ltm_locomo_audit",)
 """Options of data sets that name a file: looked for where the command line is, or the ini file."""
 
 
-def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int) -> DatasetSuite | None:
+def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
     name = _options.given(config, "ltm_suite")
     path = _options.given(config, "ltm_data")
@@ -35,7 +37,8 @@ def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int) -> DatasetS
         return None
     _check(config, name, has_paths=has_paths)
     where = None if path is None else base(config, "ltm_data") / path
-    return named("--ltm-data", lambda: open_dataset(name, where, _options_of(config, name), seed=seed))
+    cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
+    return named("--ltm-data", lambda: open_dataset(name, where, _options_of(config, name), seed=seed, cache=cache))
 
 
 def _check(config: pytest.Config, name: str, *, has_paths: bool) -> None:

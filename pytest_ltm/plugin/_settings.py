@@ -92,7 +92,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     """Return the settings; `has_paths`: the command line names test files or folders."""
     definitions = named("--ltm-definitions", lambda: _definitions(config))
     seed = whole(config, "ltm_seed", least=None) or 0
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=_ltm_dir(config))
     tokenizer = named("--ltm-tokenizer", lambda: counter(_options.text(config, "ltm_tokenizer")).name)
     return Settings(
         agents=named("--ltm-agent", lambda: agents(config)),

@@ -138,7 +138,13 @@ class LocomoSuite:
         return Wait(history=told_after(past, set(question.evidence))), Wait(tokens=self._choices.after)
 
 
-def open_suite(path: Path | None, options: Mapping[str, str], *, seed: int) -> LocomoSuite:
+def open_suite(
+    path: Path | None,
+    options: Mapping[str, str],
+    *,
+    seed: int,
+    cache: Path | None = None,  # noqa: ARG001 - small files are read anew
+) -> LocomoSuite:
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError("LoCoMo is not shipped: download locomo10.json and give --ltm-data=PATH")

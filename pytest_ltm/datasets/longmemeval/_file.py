@@ -3,54 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._fields import Field
-from pytest_ltm.datasets.longmemeval._schema import TYPES, Record, Session, Turn, read_date
-from pytest_ltm.datasets.longmemeval._slices import slices
+from pytest_ltm.datasets.longmemeval._index import REQUIRED, Entry, index_of, json_of, sha256_of
+from pytest_ltm.datasets.longmemeval._schema import Record, Session, Turn, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
+__all__ = ["KNOWN_FILES", "Entry", "LongMemEvalFile", "read_record"]
+
 KNOWN_FILES: Mapping[str, str] = {
     "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
 }
 """SHA-256 -> which file that is."""
-_REQUIRED = (
-    "question_id", "question_type", "question", "answer", "question_date", "haystack_dates", "haystack_sessions",
-)  # fmt: skip
 _PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a record stands in its file, and what it is selected by."""
-
-    id: str
-    type: str
-    start: int
-    """In bytes."""
-    end: int
 
 
 class LongMemEvalFile:
     """A file of records; only their places are kept in memory.
 
+    `cache`: the folder in which the places are remembered between runs; None: they are looked for each time.
     Raises DatasetError for a truncated file, an unknown type, and ids that repeat.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cache: Path | None = None) -> None:
         self.path = path
-        self.entries = tuple(self._entry(start, end) for start, end in slices(path))
-        for name, count in Counter(entry.id for entry in self.entries).items():
-            if count > 1:
-                raise DatasetError(f"{path}: {count} records have the question_id {name!r}")
+        self._index = index_of(path, cache)
+        self.entries = self._index.entries
+        self.published = KNOWN_FILES.get(self._index.sha256, "")
+        """Which published file it is, byte for byte; "" where that is not known."""
         self._by_id = {entry.id: entry for entry in self.entries}
 
     def record(self, question_id: str) -> Record:
@@ -58,17 +45,18 @@ class LongMemEvalFile:
         entry = self._by_id.get(question_id)
         if entry is None:
             raise DatasetError(f"{self.path}: no record {question_id!r}.{did_you_mean(question_id, self._by_id)}")
+        where = f"{self.path}: {question_id}"
         try:
-            return read_record(Field(self._json(entry.start, entry.end), f"{self.path}: {question_id}"))
+            record = read_record(Field(json_of(self._content(entry), where), where))
         except DefinitionError as error:
             raise DatasetError(str(error)) from error
+        if record.id != question_id:
+            raise DatasetError(f"{where}: the record of {record.id!r} stands there: the file was changed meanwhile")
+        return record
 
     def digest(self, question_id: str) -> str:
         """Return the SHA-256 of one record as it stands in the file."""
-        entry = self._by_id[question_id]
-        with self.path.open("rb") as file:
-            file.seek(entry.start)
-            return hashlib.sha256(file.read(entry.end - entry.start)).hexdigest()
+        return hashlib.sha256(self._content(self._by_id[question_id])).hexdigest()
 
     def records(self) -> Iterator[Record]:
         """Yield all records, one after the other."""
@@ -76,39 +64,20 @@ class LongMemEvalFile:
 
     def sha256(self) -> str:
         """Return the SHA-256 of the file, which takes a moment for a large one."""
-        digest = hashlib.sha256()
-        with self.path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        return digest.hexdigest()
+        return self._index.sha256 or sha256_of(self.path)
 
-    def _entry(self, start: int, end: int) -> Entry:
-        data = self._json(start, end)
+    def _content(self, entry: Entry) -> bytes:
         try:
-            fields = Field(data, f"{self.path}: record at byte {start:,}").mapping(required=_REQUIRED)
-            name, kind = fields["question_id"].text(), fields["question_type"].text()
-        except DefinitionError as error:
-            raise DatasetError(str(error)) from error
-        if kind not in TYPES:
-            raise DatasetError(
-                f"{self.path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} "
-                f"Known are {', '.join(TYPES)}"
-            )
-        return Entry(name, kind, start, end)
-
-    def _json(self, start: int, end: int) -> Any:
-        with self.path.open("rb") as file:
-            file.seek(start)
-            raw = file.read(end - start)
-        try:
-            return json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            raise DatasetError(f"{self.path}: record at byte {start:,}: not JSON: {error}") from error
+            with self.path.open("rb") as file:
+                file.seek(entry.start)
+                return file.read(entry.end - entry.start)
+        except OSError as error:
+            raise DatasetError(f"{self.path}: cannot be read: {error.strerror}") from error
 
 
 def read_record(top: Field) -> Record:
     """Return the record that stands at a place in a file; DefinitionError for what is wrong with it."""
-    fields = top.mapping(required=_REQUIRED)
+    fields = top.mapping(required=REQUIRED)
     lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
     if len({len(items) for items in lists.values()}) > 1:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())

@@ -16,6 +16,9 @@ TYPES = (
 )
 """The question types of the published files."""
 
+ABILITIES = ("information-extraction", "multi-session", "temporal-reasoning", "knowledge-update", "abstention")
+"""The abilities that the questions test (Wu et al., 2025, section 3.1)."""
+
 ABSTENTION = "_abs"
 """How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""
 
@@ -73,6 +76,13 @@ class Record:
 def is_abstention(question_id: str) -> bool:
     """Return whether a question is one that cannot be answered, which its id alone decides."""
     return question_id.endswith(ABSTENTION)
+
+
+def ability_of(question_id: str, question_type: str) -> str:
+    """Return the ability that a question tests; one that cannot be answered tests abstention, whatever its type."""
+    if is_abstention(question_id):
+        return "abstention"
+    return "information-extraction" if question_type.startswith("single-session") else question_type
 
 
 def read_date(text: str) -> datetime | None:

@@ -1,110 +1,132 @@
-"""LongMemEval as a suite: a conversation of its own for each question, an entry for each question type."""
+"""LongMemEval as a suite: an entry for each question type, a conversation for each question or for many."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from dataclasses import dataclass
 from datetime import timedelta
-from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_ltm._errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm._errors import DatasetError
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._suite import Suite, SuiteEntry
 from pytest_ltm.datasets._suites import ToldConversation
-from pytest_ltm.datasets.longmemeval._delivery import OPENING, history
-from pytest_ltm.datasets.longmemeval._file import Entry, LongMemEvalFile
-from pytest_ltm.datasets.longmemeval._schema import TYPES
+from pytest_ltm.datasets.longmemeval._choices import Choices, choices_of, chosen, groups
+from pytest_ltm.datasets.longmemeval._delivery import OPENING
+from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
+from pytest_ltm.datasets.longmemeval._index import FOLDER
+from pytest_ltm.datasets.longmemeval._schema import TYPES, ability_of
+from pytest_ltm.datasets.longmemeval._told import told_alone, told_together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval._schema import Record
+    from pytest_ltm.datasets.longmemeval._index import Entry
+    from pytest_ltm.datasets.longmemeval._told import Question, Told
 
 WORDING = 1
 """The version of the words in which sessions are told and questions are put."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """Which questions are asked."""
-
-    types: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    sample: int | None = None
-    """So many, drawn by the seed; None: all."""
 
 
 class LongMemEvalSuite:
     """The questions of a LongMemEval file."""
 
     def __init__(self, file: LongMemEvalFile, choices: Choices, *, seed: int) -> None:
-        self._file = file
-        chosen = _chosen(file, choices, seed)
-        self._ids = {label_of(entry.id): entry for entry in chosen}
-        names = [kind for kind in TYPES if any(entry.type == kind for entry in chosen)]
+        self._file, self._choices = file, choices
+        asked = chosen(file.entries, choices, seed=seed)
+        self._threads = _shared(asked, choices, seed) if choices.shared else _own(asked)
+        names = [kind for kind in TYPES if any(entry.type == kind for entry in asked)]
         self._kinds = {kind.replace("-", "_"): kind for kind in names}
         entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
-        self.title = f"{file.path.name}: {len(chosen)} questions, each with a history of its own"
+        self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}, {self._told_in()}"
         self.notes: Sequence[str] = ()
+        self._last: tuple[str, Told] | None = None
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return the thread of every question of a type; it is its only example."""
-        return [(thread, "0") for thread, one in self._ids.items() if one.type == self._kinds[entry]]
+        """Return thread and example of every question of a type."""
+        kind = self._kinds[entry]
+        return [
+            (thread, label)
+            for thread, asked in self._threads.items()
+            for label, one in asked.items()
+            if one.type == kind
+        ]
 
     def told(self, thread: str) -> ToldConversation:
-        """Return the sessions of a question."""
-        entry = self._ids[thread]
+        """Return the sessions told in a conversation."""
+        ids = [one.id for one in self._threads[thread].values()]
+        digests = "".join(map(self._file.digest, ids))
         return ToldConversation(
-            history=history(self._file.record(entry.id).sessions),
+            history=self._compiled(thread).past,
             opening=OPENING,
             described={
-                "data": "longmemeval", "question": entry.id, "sha256": self._file.digest(entry.id), "wording": WORDING,
+                "data": "longmemeval",
+                "questions": ids,
+                "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+                "shared": self._choices.shared,
+                "wording": WORDING,
             },
-        )  # fmt: skip
+        )
 
-    def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - a question is the only one
-        """Return one question, asked at its date; one dated before the last session is asked at once."""
-        record = self._file.record(self._ids[thread].id)
-        past = history(record.sessions)
-        late = record.at - record.sessions[-1].at if record.sessions else timedelta(0)
-        evidence = evidence_of(record)
-        known = {turn for one in past for turn in one.holds}
+    def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
+        """Return one question, asked at its date; one dated before what is told last is asked at once."""
+        told = self._compiled(thread)
+        question = told.questions[self._threads[thread][example].id]
+        known = {turn for one in told.past for turn in one.holds}
         return Definition(
             steps=(
-                Wait(history=len(past)),
-                *((Wait(time=late),) if late > timedelta(0) else ()),
-                Ask(f"[{record.when}] {record.question}", tuple(turn for turn in evidence if turn in known)),
+                *self._waits(told, question),
+                Ask(f"[{question.when}] {question.text}", tuple(turn for turn in question.evidence if turn in known)),
             ),
-            expected=record.answer,
+            expected=question.answer,
             parameters={
-                "id": record.id, "type": record.type, "question": record.question, "date": record.when,
-                "evidence_sessions": list(record.answer_sessions), "evidence_turns": list(evidence),
-                "notes": list(record.notes),
+                "id": question.id, "type": question.type, "ability": ability_of(question.id, question.type),
+                "question": question.text, "date": question.when,
+                "evidence_sessions": list(question.sessions), "evidence_turns": list(question.evidence),
+                "wanted_turns": list(question.wanted),
+                "user_turns": {name: list(told.irregular[name]) for name in told.irregular if question.wanted},
+                "judge": self._choices.judge, "notes": list(question.notes),
             },
         )  # fmt: skip
 
+    def _waits(self, told: Told, question: Question) -> tuple[Wait, ...]:
+        if self._choices.after is not None:
+            return Wait(history=question.after), Wait(tokens=self._choices.after)
+        late = question.at - told.last if told.last else timedelta(0)
+        return Wait(history=len(told.past)), *((Wait(time=late),) if late > timedelta(0) else ())
 
-def evidence_of(record: Record) -> tuple[str, ...]:
-    """Return the ids of the turns that hold the answer; all turns of the cited sessions where no turn is marked."""
-    marked, all_turns = [], []
-    for session in record.sessions:
-        for number, turn in enumerate(session.turns, start=1):
-            name = f"{session.id}_{number}"
-            if turn.has_answer:
-                marked.append(name)
-            if session.id in record.answer_sessions:
-                all_turns.append(name)
-    return tuple(dict.fromkeys(marked or all_turns))
+    def _compiled(self, thread: str) -> Told:
+        """Return what is told in a conversation; the last one asked for is kept, and no other."""
+        if self._last is None or self._last[0] != thread:
+            self._last = None  # lets go of the one before the next is made
+            ids = [one.id for one in self._threads[thread].values()]
+            told = (
+                told_together(map(self._file.record, ids))
+                if self._choices.shared
+                else told_alone(self._file.record(ids[0]))
+            )
+            self._last = thread, told
+        return self._last[1]
+
+    def _told_in(self) -> str:
+        if not self._choices.shared:
+            return "each with a history of its own"
+        return f"in {_counted(len(self._threads), 'shared history', 'shared histories')}"
 
 
-def open_suite(path: Path | None, options: Mapping[str, str], *, seed: int) -> LongMemEvalSuite:
-    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
+def open_suite(
+    path: Path | None, options: Mapping[str, str], *, seed: int, cache: Path | None = None
+) -> LongMemEvalSuite:
+    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used.
+
+    `cache`: a folder in which the places of records may be remembered between runs.
+    """
     if path is None:
         raise DatasetError("LongMemEval is not shipped: download longmemeval_s_cleaned.json and give --ltm-data=PATH")
-    return LongMemEvalSuite(LongMemEvalFile(path), _choices(options), seed=seed)
+    choices = choices_of(options)
+    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), choices, seed=seed)
 
 
 def label_of(name: str) -> str:
@@ -112,33 +134,24 @@ def label_of(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _choices(options: Mapping[str, str]) -> Choices:
-    types = _parts(options.get("types", ""))
-    for kind in types:
-        if kind not in TYPES:
-            raise ConfigurationError(
-                f"--ltm-longmemeval-types: no type {kind!r}.{did_you_mean(kind, TYPES)} There are {', '.join(TYPES)}"
-            )
-    sample = options.get("sample", "")
-    if sample and not (sample.isdecimal() and int(sample)):
-        raise ConfigurationError(f"--ltm-longmemeval-sample: expected a number of questions, got {sample!r}")
-    return Choices(types=types, ids=_parts(options.get("ids", "")), sample=int(sample) if sample else None)
+def _own(asked: Sequence[Entry]) -> dict[str, dict[str, Entry]]:
+    """Return thread -> example -> question, each in a thread of its own."""
+    return {label: {"0": entry} for label, entry in _labelled(asked).items()}
 
 
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def _shared(asked: Sequence[Entry], choices: Choices, seed: int) -> dict[str, dict[str, Entry]]:
+    return {f"h{number}": _labelled(group) for number, group in enumerate(groups(asked, choices.share, seed=seed))}
 
 
-def _chosen(file: LongMemEvalFile, choices: Choices, seed: int) -> Sequence[Entry]:
-    known = {entry.id: entry for entry in file.entries}
-    for name in choices.ids:
-        if name not in known:
-            raise ConfigurationError(f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}")
-    found = [known[name] for name in dict.fromkeys(choices.ids)] or list(file.entries)
-    found = [entry for entry in found if not choices.types or entry.type in choices.types]
-    if not found:
-        raise ConfigurationError("--ltm-longmemeval-types and -ids: together they leave no question")
-    if choices.sample is None or choices.sample >= len(found):
-        return found
-    drawn = Random(f"longmemeval {seed}").sample(range(len(found)), choices.sample)
-    return [found[place] for place in sorted(drawn)]
+def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:
+    labels: dict[str, Entry] = {}
+    for entry in entries:
+        label = label_of(entry.id)
+        if label in labels:
+            raise DatasetError(f"the question_ids {labels[label].id!r} and {entry.id!r} are too much alike: {label}")
+        labels[label] = entry
+    return labels
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
