@@ -187,7 +187,7 @@ class Report:
             run_id=self._run.folder.name,
             conversations=self._in_order(found),
             folder=self._run.folder.shown(),
-            notices=tuple(notices + self._left_out() + self._deaths() + self._sent_again()),
+            notices=(*self._legend(), *notices, *self._left_out(), *self._deaths(), *self._sent_again()),
         )
         return _amendments.apply(result, amendments)
 
@@ -216,6 +216,10 @@ class Report:
                 sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
                 found.append(f"{agent} at {span}: {sent} sent again after {tried}: see 'retry' in timings.jsonl")
         return found
+
+    def _legend(self) -> list[str]:
+        """Return what a data set says to whoever reads its scores."""
+        return list(getattr(self._run.settings.dataset, "legend", ()))
 
     def _left_out(self) -> list[str]:
         definitions = self._run.settings.definitions

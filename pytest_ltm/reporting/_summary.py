@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._disk import write_whole
 from pytest_ltm._records import json_text, to_record
 from pytest_ltm.reporting._columns import Column, columns
+from pytest_ltm.reporting._measures import measures_json
 from pytest_ltm.reporting._spans import spans_json
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ METRICS = {
     "cost_usd": "what the agent's provider charges, as far as the agent tells; null where it does not",
     "judge": "what the judge was asked, apart from the agent's tokens and cost: calls, tokens and dollars as its "
     "provider told them when the calls were made, perhaps in an earlier run; null where nobody asked it",
+    "measures": "figures beside the score, by name: mean over the examples that have it, and by scenario; they earn "
+    "nothing",
     "wall_seconds": "time that the run really took",
     "unscored": "examples without a score: in no mean, in no total",
     "amended": "verdicts corrected by hand and counted as corrected; each example keeps the one of the rules",
@@ -103,7 +106,9 @@ def summary_json(
         "plan": dict(plan),
         "wall_seconds": wall_seconds,
         "results": [
-            _column(column) | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
+            _column(column)
+            | {"measures": measures_json(run, column.agent, column.span_label)}
+            | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
             for column in columns(run)
         ],
         "effective_spans": spans_json(run),

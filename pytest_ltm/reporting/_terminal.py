@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._statistics import DRAWS, FULL_MARKS
 from pytest_ltm.reporting._columns import Column, columns
+from pytest_ltm.reporting._measures import measure_lines, measured, quiet_line
 from pytest_ltm.reporting._missing import missing_lines
 from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._table import Row, Style, Table, paint, render
@@ -34,12 +35,14 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     if not found:
         return ["no conversation was held"]
     if verbosity < 0:
-        return [clip(_quiet_line(column), width) for column in found]
+        measures = [clip(quiet_line(one), width) for one in measured(run)]
+        return [*(clip(_quiet_line(column), width) for column in found), *measures]
     table = Table(heads=_heads(found), rows=_rows(found, verbosity), label="memory span")
     lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
     lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
     for sentence in span_sentences(run):
         lines += wrap(sentence, width, "  ")
+    lines += measure_lines(run, width, color=color)
     lines += missing_lines(run, width)
     lines += _amended_note(found, width)
     lines += _notices(run, width)

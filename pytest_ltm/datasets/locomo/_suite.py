@@ -118,9 +118,10 @@ class LocomoSuite:
 
     def _title(self) -> str:
         asked = sum(len(sample.questions) for sample in self._samples.values())
-        file, way = self._data.known_as or self._data.path.name, f"asked the {self._choices.asking} way"
+        file, held = self._data.known_as or self._data.path.name, len(self._samples)
         disputed = "" if self._choices.audit is None else f", {self._disputed()} of them disputed"
-        return f"{file}: {len(self._samples)} conversations, {asked} questions{disputed}, {way}"
+        held_and_asked = f"{held} conversation{'s' * (held != 1)}, {asked} question{'s' * (asked != 1)}"
+        return f"{file}: {held_and_asked}{disputed}, asked the {self._choices.asking} way"
 
     def _disputed(self) -> int:
         audit = self._choices.audit

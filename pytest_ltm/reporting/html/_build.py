@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import LtmError
+from pytest_ltm.reporting._measures import measured
 from pytest_ltm.reporting._summary import METRICS
 from pytest_ltm.reporting._text import amount, printable, score_text
 from pytest_ltm.reporting.html import _charts, _headline, _provenance, _tables
@@ -64,6 +65,7 @@ def render(found: Material) -> str:
         size=(_charts.WIDTH, _charts.HEIGHT, _charts.LEFT, _charts.RIGHT, _charts.TOP, _charts.BOTTOM),
         heat_maps=_tables.heat_maps(found),
         gaps=_tables.by_gap(found),
+        measures=[one for run in found.runs for one in measured(run.result)],
         skills=_tables.by_skill(found),
         first_rows=FIRST_ROWS,
         rules=_provenance.rules(found),
