@@ -226,9 +226,10 @@ class ItemBody(GreenBody):
 
     def release(self) -> None:
         """Forget the conversation, which is over: the item, and whatever keeps its tracebacks, lives on."""
-        for name in ("handle", "conversation", "seat", "_ended", "_next_up", "_green"):
+        for name in ("handle", "conversation", "seat", "_ended", "_next_up", "_green", "sheet"):
             self.__dict__.pop(name, None)
-        self.lane = self._stretch = self._setup = None
+        self.lane = self.result = self.error = self.assertion = self._stretch = self._setup = None
+        self.failure_text = ""
         # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with them everything; ours never is.
         self.item.__dict__.pop("_rerun_condition_excinfos", None)
 
