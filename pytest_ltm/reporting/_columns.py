@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._gate._levels import pass_k
 from pytest_ltm._statistics import (
@@ -22,9 +24,11 @@ from pytest_ltm._statistics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._result import ConversationResult, RunResult, ScenarioResult
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,17 @@ class Column:
     """Of the conversations' own time, added up."""
     overruns: int
     cost_usd: float | None
-    """Of the conversations that tell it; None if none does."""
+    """Of the conversations of which it is known; None if of none. The judge is not in it."""
+    filler_cost_usd: float | None
+    """Of that, for filler and history."""
+    harness_cost_usd: float | None
+    """Of that, for opening and reset messages."""
+    hypothetical: bool
+    """It is what it would cost: nothing is spent."""
+    input_tokens: int | None
+    """As the agent's provider counts them; None where no agent tells."""
+    output_tokens: int | None
+    cached_tokens: int | None
     judge_calls: int
     """What the judge was asked, apart from all that is the agent's."""
     judge_tokens: int
@@ -91,6 +105,13 @@ class Column:
     """pass^k: the chance that all of k trials of an example pass, mean over examples."""
     pass_at: float | None
     """pass@k: the chance that at least one of k trials passes."""
+
+    @property
+    def scenario_cost_usd(self) -> float | None:
+        """What is left of the cost for the scenarios' own messages."""
+        if self.cost_usd is None:
+            return None
+        return max(self.cost_usd - (self.filler_cost_usd or 0.0) - (self.harness_cost_usd or 0.0), 0.0)
 
     @property
     def label(self) -> str:
@@ -122,7 +143,6 @@ def _column(held: Sequence[ConversationResult]) -> Column:
     tokens = sum(each.tokens for each in held)
     trials = len({row.trial.partition(".")[0] for row in rows})
     tries = trials if trials > 1 else 0
-    costs = [each.cost_usd for each in held if each.cost_usd is not None]
     judged = [row.judge_cost_usd for row in rows if row.judge_cost_usd is not None]
     return Column(
         agent=held[0].agent,
@@ -142,7 +162,13 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         exchanges=sum(each.exchanges for each in held),
         simulated_seconds=sum(each.simulated_seconds for each in held),
         overruns=sum(row.overrun for row in rows),
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=known_sum(each.cost_usd for each in held),
+        filler_cost_usd=known_sum(each.filler_cost_usd for each in held),
+        harness_cost_usd=known_sum(each.harness_cost_usd for each in held),
+        hypothetical=any(each.hypothetical for each in held),
+        input_tokens=known_sum(each.input_tokens for each in held),
+        output_tokens=known_sum(each.output_tokens for each in held),
+        cached_tokens=known_sum(each.cached_tokens for each in held),
         judge_calls=sum(row.judge_calls for row in rows),
         judge_tokens=sum(row.judge_tokens for row in rows),
         judge_cost_usd=sum(judged) if judged else None,
@@ -153,6 +179,12 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         pass_hat=pass_k(rows, tries, every=True) if tries else None,
         pass_at=pass_k(rows, tries, every=False) if tries else None,
     )
+
+
+def known_sum(values: Iterable[Number | None]) -> Number | None:
+    """Return the sum of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return functools.reduce(operator.add, known) if known else None
 
 
 def _cells(rows: Sequence[ScenarioResult], scores: Mapping[str, tuple[float, ...]]) -> dict[str, Cell]:

@@ -15,7 +15,7 @@ from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._text import amount, counted, one_line, score_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._gate._changes import Changes
     from pytest_ltm._gate._rules import Rule
@@ -108,8 +108,33 @@ def _verdict(verdict: Verdict | None, rules: Sequence[Rule]) -> list[str]:
 
 def _totals(found: Sequence[Column]) -> str:
     trials = any(column.tries for column in found)
-    heads = ["", "total", "accuracy", "passed", *(["pass^k", "pass@k"] if trials else []), "no score", "tokens", "USD"]
-    return _table(heads, [_total_row(column, trials=trials) for column in found])
+    heads = ["", "total", "accuracy", "passed", *(["pass^k", "pass@k"] if trials else []), "no score", "tokens"]
+    costs = [name for name, part in _COSTS.items() if name == "USD" or any(part(each) is not None for each in found)]
+    rows = [
+        [*_total_row(column, trials=trials), *(_usd(_COSTS[name](column), column) for name in costs)]
+        for column in found
+    ]
+    would = any(column.hypothetical for column in found)
+    note = "\n\nUSD in brackets: what it would cost; nothing was spent." * would
+    return _table([*heads, *costs], rows) + note
+
+
+_COSTS: Mapping[str, Callable[[Column], float | None]] = {
+    "USD": lambda column: column.cost_usd,
+    "of it filler": lambda column: column.filler_cost_usd,
+    "of it harness": lambda column: column.harness_cost_usd,
+    "USD of the judge": lambda column: column.judge_cost_usd,
+}
+
+
+def _usd(dollars: float | None, column: Column) -> str:
+    if dollars is None:
+        return "-"
+    text = f"{dollars:,.2f}" if dollars >= _CENTS or not dollars else f"{dollars:.2g}"
+    return f"({text})" if column.hypothetical and dollars is not column.judge_cost_usd else text
+
+
+_CENTS = 0.1
 
 
 def _total_row(column: Column, *, trials: bool) -> list[str]:
@@ -124,7 +149,6 @@ def _total_row(column: Column, *, trials: bool) -> list[str]:
         *tries,
         f"{column.missing:,}",
         amount(column.tokens),
-        "-" if column.cost_usd is None else f"{column.cost_usd:,.2f}",
     ]
 
 

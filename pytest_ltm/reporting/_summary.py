@@ -50,7 +50,10 @@ METRICS = {
     "tokens": "tokens of all messages and replies by the plan's tokenizer; of an example: those of its own",
     "filler_share": "share of the tokens that belongs to no scenario, 0 to 1",
     "simulated_seconds": "time that passed in the conversations, added up",
-    "cost_usd": "what the agent's provider charges, as far as the agent tells; null where it does not",
+    "cost_usd": "what all replies of the agent cost, as far as the agent tells or its price is known; null where not",
+    "cost": "of cost_usd: for the scenarios' own messages, for filler (with the history of a data set), and for the "
+    "harness (opening and reset messages); `hypothetical`: it is what it would cost, and nothing is spent",
+    "usage": "tokens as the agent's provider counts them, all that is sent again included; null where nobody tells",
     "judge": "what the judge was asked, apart from the agent's tokens and cost: calls, tokens and dollars as its "
     "provider told them when the calls were made, perhaps in an earlier run; null where nobody asked it",
     "measures": "figures beside the score, by name: mean over the examples that have it, and by scenario; they earn "
@@ -205,6 +208,8 @@ def _column(column: Column) -> dict[str, Any]:
         "exchanges": column.exchanges,
         "simulated_seconds": column.simulated_seconds,
         "cost_usd": column.cost_usd,
+        "cost": _cost(column),
+        "usage": _usage(column),
         "judge": _judge(column),
         "conversations": column.conversations,
         "scenarios": {
@@ -212,6 +217,23 @@ def _column(column: Column) -> dict[str, Any]:
             for name, cell in column.cells.items()
         },
     }
+
+
+def _cost(column: Column) -> dict[str, Any] | None:
+    if column.cost_usd is None:
+        return None
+    return {
+        "scenarios": column.scenario_cost_usd,
+        "filler": column.filler_cost_usd,
+        "harness": column.harness_cost_usd,
+        "hypothetical": column.hypothetical,
+    }
+
+
+def _usage(held: Column | ConversationResult) -> dict[str, Any] | None:
+    if held.input_tokens is None:
+        return None
+    return {name: getattr(held, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
 
 
 def _judge(column: Column) -> dict[str, Any] | None:
@@ -255,6 +277,10 @@ def _conversation(held: ConversationResult) -> dict[str, Any]:
         "exchanges": held.exchanges,
         "simulated_seconds": held.simulated_seconds,
         "cost_usd": held.cost_usd,
+        "filler_cost_usd": held.filler_cost_usd,
+        "harness_cost_usd": held.harness_cost_usd,
+        "hypothetical": held.hypothetical,
+        "usage": _usage(held),
         "notices": list(held.notices),
         "examples": [_example(row) for row in held.scenarios],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines += measure_lines(run, width, color=color)
     lines += missing_lines(run, width)
     lines += _amended_note(found, width)
+    lines += _would_note(found, width)
     lines += _notices(run, width)
     if run.folder:
         lines.append(f"run folder: {one_line(run.folder)}")
@@ -138,7 +140,7 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
     if any(column.amended for column in found):
         rows.append(_row("amended by hand", found, lambda column: f"{column.amended:,}"))
     if any(column.cost_usd is not None for column in found):
-        rows.append(_row("cost in USD", found, _cost_text))
+        rows += _cost_rows(found)
     if verbosity > 0:
         rows.append(_row("LTM score (paper)", found, _reach_text))
         rows.append(_row("exchanges", found, lambda column: amount(column.exchanges)))
@@ -167,8 +169,41 @@ def _spread_text(column: Column) -> str:
     return f"±{column.spread.sd:.2f}" if column.spread else NOTHING
 
 
-def _cost_text(column: Column) -> str:
-    return NOTHING if column.cost_usd is None else f"{column.cost_usd:,.2f}"
+def _cost_rows(found: Sequence[Column]) -> list[Row]:
+    would = _all_would(found)
+    parts: list[tuple[str, Callable[[Column], float | None]]] = [
+        ("would cost in USD" if would else "cost in USD", lambda column: column.cost_usd),
+        ("of it filler", lambda column: column.filler_cost_usd),
+        ("of it harness", lambda column: column.harness_cost_usd),
+    ]
+    if any(column.judge_cost_usd is not None for column in found):
+        parts.append(("judge in USD", lambda column: column.judge_cost_usd))
+    return [
+        _row(label, found, functools.partial(_dollars, part=part, would=would))
+        for label, part in parts
+        if any(part(column) is not None for column in found)
+    ]
+
+
+def _dollars(column: Column, *, part: Callable[[Column], float | None], would: bool) -> str:
+    usd = part(column)
+    if usd is None:
+        return NOTHING
+    text = f"{usd:,.2f}" if usd >= _CENTS or not usd else f"{usd:.2g}"
+    return f"({text})" if column.hypothetical and not would else text
+
+
+_CENTS = 0.1
+"""Smaller amounts of dollars are shown with two significant digits."""
+
+
+def _would_note(found: Sequence[Column], width: int) -> list[str]:
+    some = [column for column in found if column.cost_usd is not None and column.hypothetical]
+    return wrap("(…): what it would cost; nothing was spent", width) if some and not _all_would(found) else []
+
+
+def _all_would(found: Sequence[Column]) -> bool:
+    return all(column.hypothetical for column in found if column.cost_usd is not None)
 
 
 def _reach_text(column: Column) -> str:

@@ -174,12 +174,21 @@ def _cost(found: Material) -> Answer:
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
     said = f"{amount(tokens)} tokens were said in {counted(len(found.conversations), 'conversation')}"
     said += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
-    told = [column for column in columns if column.cost_usd is not None]
+    would = sum(column.cost_usd or 0.0 for column in columns if column.hypothetical)
+    if would:
+        said += f" Another {money(would)} is what control agents say that a model would cost: it was not spent."
+    judged = sum(column.judge_cost_usd or 0.0 for column in columns)
+    if judged:
+        said += f" The judge cost {money(judged)} beside that."
+    told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
         return Answer(question=question, short=f"{amount(tokens)} tokens", text=f"{said} No agent tells its price.")
     total = sum(column.cost_usd or 0.0 for column in told)
-    dearest = max(found.series, key=lambda series: series.column.cost_usd or 0.0)
-    text = f"Most of it for {dearest.label}: {money(dearest.column.cost_usd or 0.0)}. {said}"
+    dearest = max(told, key=lambda column: column.cost_usd or 0.0)
+    spent = sum(column.filler_cost_usd or 0.0 for column in told)
+    text = f"Most of it for {dearest.label}: {money(dearest.cost_usd or 0.0)}. "
+    text += f"{money(spent)} of it went to filler. " * bool(spent)
+    text += said
     if len(told) < len(columns):
         text += f" {len(columns) - len(told)} of {len(columns)} columns do not tell their price."
     return Answer(question=question, short=money(total), text=text)

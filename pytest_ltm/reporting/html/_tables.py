@@ -98,7 +98,8 @@ def _score_cell(series: Series | None) -> Shaded | None:
 FIGURES = (
     ("score", "total"), ("spread", "spread"), ("accuracy", "accuracy"), ("LTM score (paper)", "ltm_reach"),
     ("LTM score (blog)", "ltm_reach_weighted"), ("tokens", "tokens"), ("filler", "filler_share"),
-    ("reply tokens", "reply_tokens"), ("time", "simulated_seconds"), ("cost", "cost_usd"), ("overruns", "overruns"),
+    ("reply tokens", "reply_tokens"), ("time", "simulated_seconds"), ("cost", "cost_usd"), ("of it filler", "cost"),
+    ("of it harness", "cost"), ("judge cost", "judge"), ("overruns", "overruns"),
     ("no score", "unscored"),
 )  # fmt: skip
 """Headings of the figures, and the names under which `METRICS` defines them."""
@@ -137,10 +138,18 @@ def figures(series: Series) -> tuple[Figure, ...]:
         Figure(text=NOTHING if filler is None else f"{100 * filler:.0f}%", value=filler),
         _tokens(column.reply_tokens),
         Figure(text=span_of_time(column.simulated_seconds), value=column.simulated_seconds),
-        Figure(text=NOTHING if column.cost_usd is None else money(column.cost_usd), value=column.cost_usd),
+        _dollars(column.cost_usd, would=column.hypothetical),
+        _dollars(column.filler_cost_usd, would=column.hypothetical),
+        _dollars(column.harness_cost_usd, would=column.hypothetical),
+        _dollars(column.judge_cost_usd),
         Figure(text=str(column.overruns), value=column.overruns),
         Figure(text=str(column.missing), value=column.missing),
     )
+
+
+def _dollars(usd: float | None, *, would: bool = False) -> Figure:
+    text = NOTHING if usd is None else f"would be {money(usd)}" if would else money(usd)
+    return Figure(text=text, value=usd)
 
 
 def _tokens(number: float | None) -> Figure:
