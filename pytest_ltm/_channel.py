@@ -55,6 +55,8 @@ class Channel:
         """Replies that were empty: valid, but worth a notice."""
         self.bill = Bill(tariff or Tariff())
         """What the replies cost and used."""
+        self.named: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda shown: shown
+        """Gives ids of the history in the place of texts that the agent says it retrieved."""
         self._seat = seat if isinstance(seat, Seat) else Seat.of(seat)
         self._counter, self._timings, self._heard, self._around = counter, timings, heard, around
         self._messages = 0
@@ -202,7 +204,7 @@ class Channel:
             seconds = self._timings.clock() - began
             retrieved = self._seat.retrieved()
             self._seat.keep(number)
-        shown = {} if retrieved is None else {"retrieved": list(retrieved)}
+        shown = {} if retrieved is None else {"retrieved": list(self.named(retrieved))}
         answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **shown}
         answer |= self._stamp()
         return answer, seconds

@@ -51,7 +51,7 @@ class Conversation:
             for e in plan.examples
         ]
         self._agenda = Agenda(entries, now=channel.clock.now, history=[past.at for past in history])
-        self._pastime, self._counter = Pastime(channel, filler, history), counter
+        self._pastime, self._counter = Pastime(channel, filler, counter.count, history), counter
         self._watched: dict[int, Lane] = {}
         self._opened = False
 
@@ -133,7 +133,8 @@ class Conversation:
         at = self._pastime.history[number].at
         if at > self.channel.clock.now:
             self._jump(at)
-        self._attempt(lambda: self._pastime.tell(number))
+        for message in self._pastime.messages(number):
+            self._attempt(lambda text=message: self._pastime.tell(number, text))  # type: ignore[misc]
         self._agenda.tell()
 
     def _finish(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_ltm._errors import JudgeError, ScenarioError, did_you_mean
@@ -13,7 +13,7 @@ from pytest_ltm._score import Score, Unscored
 from pytest_ltm._transcript import Heard
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pytest_ltm._handle import Sheet
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from pytest_ltm._scenario import Request, Watch
     from pytest_ltm._tokens import TokenCounter
     from pytest_ltm._transcript import Exchange, Transcript
-
-
-_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ class Lane:
         start = position if self.start is None else self.start
         return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
 
-    def needles(self, about: Sequence[str], history: Mapping[str, int] = _NONE) -> tuple[int, ...]:
+    def needles(self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None) -> tuple[int, ...]:
         """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
 
         `history`: the numbers of the exchanges told of the conversation's history, by id: `about` may name these, too.
@@ -162,11 +159,12 @@ class Lane:
             )
         if not about:
             return self.said
-        by_text = {**history, **{exchange.message: exchange.number for exchange in self.own}}
+        own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
+        known = ChainMap(own, history or {})
         for text in about:
-            if text not in by_text:
-                raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, by_text)}")
-        return tuple(dict.fromkeys(by_text[text] for text in about))
+            if text not in known:
+                raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}")
+        return tuple(dict.fromkeys(number for text in about for number in known[text]))
 
     @property
     def said(self) -> tuple[int, ...]:

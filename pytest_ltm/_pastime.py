@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import AgentFault, ConversationOver
 from pytest_ltm._filler import FillerExchange
+from pytest_ltm._history import ToldTexts, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_ltm._channel import Channel
     from pytest_ltm._filler import Filler
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 class Pastime:
     """Fills one conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
 
-    def __init__(self, channel: Channel, filler: Filler, history: Sequence[PastExchange] = ()) -> None:
+    def __init__(
+        self, channel: Channel, filler: Filler, count: Callable[[str], int], history: Sequence[PastExchange] = ()
+    ) -> None:
         self.history = history
-        self.told: dict[str, int] = {}
-        """The exchange's number by the id of what was told of the history."""
-        self._channel, self._filler = channel, filler
+        self.told: dict[str, tuple[int, ...]] = {}
+        """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
+        self._channel, self._filler, self._count = channel, filler, count
+        self._texts = ToldTexts()
+        channel.named = self._texts.named
 
     def fill(self, tokens: int, *, answered: bool) -> Exchange:
         """Talk filler of about so many tokens; `answered`: somebody counts replies, so telling will not do."""
@@ -38,17 +43,27 @@ class Pastime:
             raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
         return exchange
 
-    def tell(self, number: int) -> Exchange:
-        """Tell one exchange of the history, at its date; a history that has a hole is none: then it is over."""
+    def messages(self, number: int) -> Sequence[str]:
+        """Return the messages that tell one exchange of the history: parts that the agent takes, or the exchange."""
+        past = self.history[number]
+        if self._channel.can_tell:
+            return (past.message,)
+        return parts(past.asked, self._channel.max_message_tokens, self._count)
+
+    def tell(self, number: int, message: str) -> Exchange:
+        """Tell one exchange of the history by one of its messages; what has a hole is no history: then it is over."""
         past = self.history[number]
         try:
             if self._channel.can_tell:
-                exchange = self._channel.tell(FillerExchange(past.message, past.reply), history=past.id)
+                exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
             else:
-                exchange = self._channel.ask("", "history", past.asked)
+                exchange = self._channel.ask("", "history", message)
         except AgentFault as fault:
             raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
-        self.told.update(dict.fromkeys((past.id, *past.holds), exchange.number))
+        for name in (past.id, *past.holds):
+            self.told[name] = (*self.told.get(name, ()), exchange.number)
+        if "ShowsRetrieval" in self._channel.powers:
+            self._texts.add(past, message)
         return exchange
 
     def _made(self, tokens: int) -> FillerExchange:

@@ -91,6 +91,16 @@ class Reader:
         return f"Reader({self._policy!r})"
 
 
+class RetrievingReader(Reader):
+    """A reader whose memory retrieves. ShowsRetrieval, too."""
+
+    def retrieved(self) -> list[str]:
+        """Return the texts of the exchanges that it saw for its last reply, best first."""
+        memory: Any = self._memory
+        found: list[str] = memory.shown()
+        return found
+
+
 def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
     """Return what makes a reader with a memory policy, such as `full` or `window` with the argument `8k`.
 
@@ -98,4 +108,5 @@ def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
     """
     make = make_memory(policy, argument)
     name = f"{policy}:{argument}" if argument else policy
-    return lambda: Reader(make, name)
+    kind = RetrievingReader if policy == "bm25" else Reader
+    return lambda: kind(make, name)

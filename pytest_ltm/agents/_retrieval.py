@@ -25,12 +25,13 @@ class Retrieving:
         self._index: Any = None
         self._indexed = 0
         self._seen: frozenset[int] | None = None
+        self._best: list[int] = []
 
     def arrive(self, message: str) -> None:
         """Add the message; what is seen depends on it."""
         self._texts.append(message)
         self._sizes.append(self._count(message))
-        self._seen = None
+        self._seen, self._best = None, []
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
@@ -43,6 +44,13 @@ class Retrieving:
             self._seen = frozenset(self._retrieved())
         return position in self._seen
 
+    def shown(self) -> list[str]:
+        """Return the texts of the earlier exchanges that were retrieved, message and reply, the best match first.
+
+        None where nobody looked: a message that needs no memory retrieves nothing.
+        """
+        return [self._texts[position] for position in self._best]
+
     def state(self) -> list[Any]:
         """Return all texts and sizes."""
         return [self._texts, self._sizes]
@@ -50,7 +58,7 @@ class Retrieving:
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
         self._texts, self._sizes = state
-        self._index, self._indexed, self._seen = None, 0, None
+        self._index, self._indexed, self._seen, self._best = None, 0, None, []
 
     def _retrieved(self) -> list[int]:
         newest = len(self._texts) - 1
@@ -61,11 +69,13 @@ class Retrieving:
                 break
             chosen.append(position)
             left -= self._sizes[position]
-        known = set(chosen)
-        for position in self._ranked(self._texts[newest]):
+        known, ranked = set(chosen), self._ranked(self._texts[newest])
+        for position in ranked:
             if position not in known and self._sizes[position] <= left:
                 chosen.append(position)
                 left -= self._sizes[position]
+        places = {position: place for place, position in enumerate(ranked)}
+        self._best = sorted(chosen[1:], key=lambda position: (places.get(position, len(places)), -position))
         return chosen
 
     def _ranked(self, message: str) -> list[int]:

@@ -7,11 +7,15 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._history import PastExchange
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ltm._history import PastExchange, ToldTexts, parts
 from pytest_ltm._journal import Journal
 from pytest_ltm._plan import PlannedExample
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._score import Score
+from pytest_ltm._tokens import counter
 from pytest_ltm._transcript import gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
@@ -128,3 +132,80 @@ def test_the_journal_names_what_was_told_of_the_history() -> None:
 
     assert [event["history"] for event in events if event["event"] == "filler"] == ["D1", "D2"]
     assert [event["history"] for event in events if event["event"] == "wait"] == [2]
+
+
+class Remembering(Listener):
+    """Shows as retrieved whatever it is given."""
+
+    def __init__(self, *shown: str) -> None:
+        super().__init__()
+        self.shown = list(shown)
+
+    def retrieved(self) -> list[str]:
+        return self.shown
+
+
+def retrieved_by(*shown: str) -> tuple[str, ...] | None:
+    return played(Remembering(*shown), asked(Wait(history=3))).transcript[-1].retrieved
+
+
+def test_texts_of_the_history_are_retrieved_under_their_ids() -> None:
+    both = f"{PAST[1].message}\n{PAST[1].reply}"
+
+    assert retrieved_by(both, PAST[0].message, PAST[2].asked) == ("D2", "D1", "D3")
+
+
+def test_ids_and_texts_that_nobody_told_are_retrieved_as_they_are() -> None:
+    assert retrieved_by("D3", "something else") == ("D3", "something else")
+
+
+def test_a_reply_that_is_always_the_same_names_no_exchange() -> None:
+    assert retrieved_by("Noted.") == ("Noted.",)
+
+
+def test_a_long_text_that_nobody_told_is_cut() -> None:
+    (shown,) = retrieved_by("word " * 400) or ()
+
+    assert len(shown) == 200
+    assert shown.endswith("…")
+
+
+def test_an_exchange_of_several_turns_is_retrieved_as_its_turns() -> None:
+    texts = ToldTexts()
+    texts.add(PastExchange("S1", MONDAY, "a kite and a drum", "Noted.", "a kite and a drum", ("S1_1", "S1_2")))
+
+    assert texts.named(["a kite and a drum "]) == ("S1_1", "S1_2")
+
+
+class Narrow(ScriptedAgent):
+    """Takes short messages only."""
+
+    max_message_tokens = 8
+
+
+def test_a_history_is_sent_in_parts_that_the_agent_takes() -> None:
+    past = [PastExchange("D1", MONDAY, "", "", "I bought a kite. It is red.\nIt has a very long tail of silk.")]
+    agent = Narrow(*["yes"] * 9)
+    result = run_conversation(
+        {"question": question},
+        agent,
+        examples=[PlannedExample(scenario="question", example="0", definition=asked(Wait(history=1), about=("D1",)))],
+        history=past,
+        span=10**9,
+    )
+    *sent, asking = agent.heard
+
+    assert "".join(sent) == past[0].asked
+    assert sent[0] == "I bought a kite. "
+    assert all(counter("cl100k_base").count(part) <= 8 for part in sent)
+    assert result.lanes["question/0"].questions[0].needles == tuple(range(len(sent)))
+    assert asking == "What did I buy?"
+
+
+@given(st.text(alphabet="ab .\n\u2019é🙂", max_size=80), st.integers(4, 30))
+def test_parts_joined_are_the_text(text: str, most: int) -> None:
+    count = counter("cl100k_base").count
+    cut = parts(text, most, count)
+
+    assert "".join(cut) == text
+    assert all(count(part) <= most for part in cut)
