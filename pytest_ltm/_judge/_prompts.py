@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ltm._judge._inquiry import Prompt
+from pytest_ltm._judge._locomo import LOCOMO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,6 +91,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "most slips of spelling, a word written another way or a small word changed? "
             "Only speaking about it is not enough.",
         ),
+        *LOCOMO,
     )
 }
 """`answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios."""

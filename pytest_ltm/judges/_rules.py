@@ -35,6 +35,8 @@ class RulesJudge:
         judged = {"answer": _answer, "jokes": _joke, "restaurant-drink": _drink}.get(inquiry.prompt)
         if judged is not None:
             return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
+        if inquiry.prompt.startswith("locomo-"):
+            return _locomo(inquiry.parts)
         if inquiry.prompt == "statement":
             return "Words alone do not tell. GRADE: unknown"
         return f"The rules have found nothing. GRADE: {inquiry.fail}"
@@ -49,6 +51,18 @@ def _answer(parts: Mapping[str, str]) -> bool:
     denies = _count(parts["answer"]) > _count(parts["reference"])
     numbers = {word for word in own if word.isdigit()}
     return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
+
+
+def _locomo(parts: Mapping[str, str]) -> str:
+    from pytest_ltm.datasets.locomo import verdict  # noqa: PLC0415 - most runs play no data set
+
+    ruling = verdict(
+        category=int(parts["category"]),
+        question=parts["question"],
+        answer=parts.get("reference", ""),
+        prediction=parts["answer"],
+    )
+    return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
 
 
 def _joke(parts: Mapping[str, str]) -> bool:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from pytest_ltm.datasets.locomo._answer import LocomoAnswer
+from pytest_ltm.datasets.locomo._verdict import verdict
 
-__all__ = ["LocomoAnswer"]
+__all__ = ["LocomoAnswer", "verdict"]
