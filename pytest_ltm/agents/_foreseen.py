@@ -6,7 +6,7 @@ import functools
 import inspect
 import typing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import LtmError
 from pytest_ltm._fields import Field
@@ -15,6 +15,7 @@ from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai_specs import Offer
 from pytest_ltm.agents._powers import powers
 from pytest_ltm.agents._protocols import POWERS
+from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._providers import Model
     from pytest_ltm.agents._adapt import AgentSource
 
+FORGETS_NOTHING = make_reader("full")
 SHOWN = ("system", "context", "tokenizer")
 """Parameters of a chat model that say what it is shown."""
 
@@ -65,8 +67,10 @@ class Foreseen:
     """Makes what counts, for one conversation, the tokens that are sent for each reply."""
     policy: str = "each message alone, as nobody knows what else the agent reads"
     """What is read for a reply, in words."""
+    answers: Callable[[], Any] = FORGETS_NOTHING
+    """Makes who answers in its place: the embedded reader, with a memory as good as the agent's could be."""
     brief: bool = False
-    """It says as little as the embedded reader."""
+    """Those replies are taken as they are: it is an embedded agent, and as free as its stand-in."""
 
 
 def foresee(source: AgentSource) -> Foreseen:
@@ -110,11 +114,13 @@ def _made(having: frozenset[str], limit: object) -> Foreseen:
 def _chat(offer: Offer) -> Foreseen:
     shown, context = offer.shown, offer.shown.context
     words = "the whole conversation" if context is None else f"the newest {context:,} tokens"
+    answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
     return Foreseen(
         powers=powers_of_class(offer.agent),
         max_message_tokens=MAX_MESSAGE_TOKENS if context is None else max(1, min(MAX_MESSAGE_TOKENS, context // 4)),
         reads=lambda: Chat(shown, offer.model.max_tokens),
         policy=f"{words}, sent again with each message",
+        answers=answers,
     )
 
 
@@ -124,8 +130,9 @@ def _embedded(kind: str, argument: str, source: AgentSource) -> Foreseen:
     having = powers(source.make())
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
-        return Foreseen(powers=having, reads=Whole, policy=whole, brief=True)
+        return Foreseen(powers=having, reads=Whole, policy=whole, answers=source.make, brief=True)
     if kind in {"window", "bm25", "forgetful"}:
         memory = make_memory(kind, argument)
-        return Foreseen(powers=having, reads=lambda: Seen(memory()), policy="what its memory shows it", brief=True)
-    return Foreseen(powers=having, brief=True)
+        shown = "what its memory shows it"
+        return Foreseen(powers=having, reads=lambda: Seen(memory()), policy=shown, answers=source.make, brief=True)
+    return Foreseen(powers=having, answers=source.make, brief=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._seat import Seat
 from pytest_ltm.agents._memory import count
 from pytest_ltm.agents._protocols import Reply
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class StandIn(Seat):
 
     def __init__(self, foreseen: Foreseen) -> None:
         self._foreseen = foreseen
-        self._reader = make_reader("full")()
+        self._reader: Any = foreseen.answers()
         self.kind = "say"
 
     @property
@@ -55,19 +54,24 @@ class StandIn(Seat):
 
     def ask(self, by: str, text: str, now: datetime) -> Reply:  # noqa: ARG002 - a seat's signature
         """Return a reply of typical length."""
-        self._reader.tell_time(now)
-        reply = self._reader.reply(text)
+        self._tell_time(now)
+        given: str | Reply = self._reader.reply(text)
+        reply = given.text if isinstance(given, Reply) else given
         if self._foreseen.brief:
             return Reply(reply)
         answers = answers_of(text)
         return Reply(_stretched(reply, TYPICAL[self.kind]) if answers is None else reply_of(answers))
+
+    def _tell_time(self, now: datetime) -> None:
+        if hasattr(self._reader, "tell_time"):
+            self._reader.tell_time(now)
 
     def retrieved(self) -> None:
         """Return None: it shows nothing."""
 
     def tell(self, message: str, reply: str, now: datetime) -> None:
         """Take in an exchange."""
-        self._reader.tell_time(now)
+        self._tell_time(now)
         self._reader.accept(message, reply)
 
     def keep(self, number: int) -> None:

@@ -23,7 +23,7 @@ TYPICAL = (
     "replies are reckoned with 25 tokens to what is said, 45 to a question, 25 to opening and reset messages; to "
     "filler with the list that it asks for. Another length of replies changes tokens out, and little else"
 )
-BRIEF = "replies are reckoned as long as those of the embedded reader"
+BRIEF = "embedded agents cost nothing, so their replies are reckoned as they would really be"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def _rows(columns: Sequence[_Column]) -> list[Row]:
         row("USD: agent", lambda c: _usd(c, lambda f: f.agent_use)),
     ]
     if any(column.priced.least(use(column)) is not None for column in columns):
-        rows.append(row("best use of cache", lambda c: _money(c.priced.least(use(c)))))
+        rows.append(row("best use of cache", lambda c: _least(c.priced.least(use(c)))))
     if any(column.of(lambda f: f.judge).messages for column in columns):
         rows.append(row("judge calls", lambda c: amount(c.of(lambda f: f.judge).messages), above=True))
         rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.of(lambda f: f.judge)))))
@@ -156,6 +156,10 @@ def _filler_share(column: _Column) -> str:
 
 def _usd(column: _Column, part: Callable[[Forecast], Use]) -> str:
     return _money(column.priced.dollars(column.of(part)))
+
+
+def _least(dollars: float | None) -> str:
+    return "-" if dollars is None else _money(dollars)
 
 
 def _money(dollars: float | None) -> str:
