@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pytest_ltm import Ltm
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-@pytest.mark.ltm(version="1")
-def test_question(ltm: Ltm) -> None:
+
+@pytest.mark.ltm(version="2")
+def test_question(ltm: Ltm, record_property: Callable[[str, object], None]) -> None:
     """Answers a question about its user's earlier sessions."""
-    ltm.score(LongMemEvalAnswer(ltm.definition)(ltm.play(ltm.definition)))
+    judged = LongMemEvalAnswer(ltm.definition, ltm.judge)
+    for note in judged.notes:
+        record_property("ltm_note", note)
+    verdict = judged(ltm.play(ltm.definition))
+    for name, value in judged.measures(verdict, ltm.retrieved).items():
+        ltm.measure(name, value)
+    ltm.score(verdict)

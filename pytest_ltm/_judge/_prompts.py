@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._judge._inquiry import Prompt
 from pytest_ltm._judge._locomo import LOCOMO
+from pytest_ltm._judge._longmemeval import LONGMEMEVAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +92,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "most slips of spelling, a word written another way or a small word changed? "
             "Only speaking about it is not enough.",
         ),
+        *LONGMEMEVAL,
         *LOCOMO,
     )
 }

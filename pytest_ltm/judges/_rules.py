@@ -37,7 +37,7 @@ class RulesJudge:
             return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
         if inquiry.prompt.startswith("locomo-"):
             return _locomo(inquiry.parts)
-        if inquiry.prompt == "statement":
+        if inquiry.prompt == "statement" or inquiry.prompt.startswith("longmemeval-"):
             return "Words alone do not tell. GRADE: unknown"
         return f"The rules have found nothing. GRADE: {inquiry.fail}"
 
