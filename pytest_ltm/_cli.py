@@ -41,6 +41,9 @@ COMMANDS = {
     "longmemeval-retrieval": Command(
         "_dataset_commands._longmemeval_retrieval", "the official retrieval metrics of a file of rankings"
     ),
+    "longmemeval-compile": Command(
+        "_dataset_commands._longmemeval_compile", "LongMemEval questions and fillers to histories of any length"
+    ),
     "longmemeval-generate": Command(
         "_dataset_commands._longmemeval_generate", "new LongMemEval questions and histories, without a model"
     ),

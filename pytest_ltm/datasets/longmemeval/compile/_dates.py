@@ -8,6 +8,7 @@ histories do (Wu et al., ICLR 2025, appendix), else thirty days.
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, aske
     first, last = anchors[0][1], anchors[-1][1]
     fixed = [(-1, _beginning(first)), *anchors, (total, max(asked, last))]
     found: list[datetime] = []
-    for (place, start), (following, end) in zip(fixed, fixed[1:], strict=False):
+    for (place, start), (following, end) in pairwise(fixed):
         found += _between(rng, start, end, following - place - 1)
         if following < total:
             found.append(end)
@@ -42,7 +43,7 @@ def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, aske
 
 
 def _beginning(first: datetime) -> datetime:
-    in_may = MAY < first and (first.year, first.month) == (MAY.year, MAY.month)
+    in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
     return MAY if in_may else first - LEAD
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_ltm.datasets.longmemeval.compile._clash import Clash
 from pytest_ltm.datasets.longmemeval.generate._sessions import Aside, session
 from pytest_ltm.datasets.longmemeval.generate._talk import LEAST, theme_of
 from pytest_ltm.datasets.longmemeval.generate._texts import attributes, tastes, themes
-from pytest_ltm.evaluators._words import content_stems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ class GeneratedFillers:
 
     def supply(self, record: NeedleRecord, seed: str) -> Supply:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        return _Generated(Random(seed), self.count, _asides(Random(f"asides {seed}"), record.heard()))
+        return _Generated(Random(seed), self.count, _asides(Random(f"asides {seed}"), Clash(record)))
 
 
 class _Generated:
@@ -80,13 +80,13 @@ class _Generated:
         return Filler(f"task_{self._rng.getrandbits(32):08x}", turns, tokens)
 
 
-def _asides(rng: Random, heard: frozenset[str]) -> list[tuple[str, Aside]]:
-    """Return what a filler may tell about the user, with its theme: nothing that shares a word with what was heard."""
+def _asides(rng: Random, clash: Clash) -> list[tuple[str, Aside]]:
+    """Return what fillers may tell about the user, with its theme, in a random order."""
     said = [
-        (row.theme, rng.choice(row.say).format(v=rng.choice(row.values)), (*row.words, *row.ask))
+        (row.theme, rng.choice(row.say).format(v=rng.choice(row.values)), " ".join((*row.words, *row.ask)))
         for row in attributes()
     ]
-    said += [(row.theme, row.said, (row.said,)) for row in tastes()]
-    kept = [(theme, Aside(text)) for theme, text, words in said if not content_stems(" ".join(words)) & heard]
+    said += [(row.theme, row.said, row.said) for row in tastes()]
+    kept = [(theme, Aside(text)) for theme, text, words in said if not clash.with_aside(theme, words)]
     rng.shuffle(kept)
     return kept

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CLOSE = 0.005
 """A history is long enough when it lacks less than this share of its tokens."""
+LACKING = 0.1
+"""A history that lacks more than this share is refused."""
 _IN_VAIN = 20
 """So many fillers in a row that do not fit end the search for one that does."""
 
@@ -107,4 +109,9 @@ def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -
         found.append(filler)
         room -= filler.tokens
         vain = 0
+    if room > tokens * LACKING:
+        raise DatasetError(
+            f"{record.where}: the fillers that do not touch its evidence fill only {tokens - room:,} of {tokens:,} "
+            "tokens. Give more --fillers, or ask for fewer tokens"
+        )
     return found

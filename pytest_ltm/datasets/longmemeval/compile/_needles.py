@@ -50,6 +50,10 @@ class NeedleRecord:
         """The question's id."""
         return str(self.asked["question_id"])
 
+    def user_text(self) -> str:
+        """Return all that the user says in the evidence."""
+        return "\n".join(turn["content"] for one in self.evidence for turn in one.turns if turn["role"] == "user")
+
     def heard(self) -> frozenset[str]:
         """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
         turns = [turn for one in self.evidence for turn in one.turns]

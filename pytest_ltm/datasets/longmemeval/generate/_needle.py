@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ltm.datasets.longmemeval.generate._sessions import Aside
-
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from pytest_ltm.datasets.longmemeval.generate._sessions import Aside
 
 How = Literal[
     "value", "latest", "before", "count", "sum", "days", "weeks", "months", "first", "order", "entry", "taste"

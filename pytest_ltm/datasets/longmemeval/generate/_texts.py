@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FIELDS = ("person", "habits", "circumstances", "events", "things")
-"""What a user's attributes are about: who they are, how they live, what they are in, what befell them, what they own."""
+"""What attributes are about: who users are, how they live, what they are in, what befell them, what they own."""
 _FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
 
