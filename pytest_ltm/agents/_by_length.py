@@ -41,6 +41,9 @@ class ByLength:
         self._sizes.pop()
         self.restore([self._lengths, self._sizes])
 
+    def overlook(self) -> None:
+        """Need nothing."""
+
     def sees(self, position: int) -> bool:
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:

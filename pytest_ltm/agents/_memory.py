@@ -30,6 +30,10 @@ class Memory(Protocol):
         """Take in the reply to it."""
         ...
 
+    def overlook(self) -> None:
+        """The last message only asks: nothing is in it that anybody would look for."""
+        ...
+
     def sees(self, position: int) -> bool:
         """Return whether the exchange of this number can be seen while the last message is answered."""
         ...
@@ -50,6 +54,9 @@ class Full:
         """Need nothing."""
 
     def leave(self, reply: str) -> None:
+        """Need nothing."""
+
+    def overlook(self) -> None:
         """Need nothing."""
 
     def sees(self, position: int) -> bool:  # noqa: ARG002 - the protocol's signature
@@ -86,6 +93,9 @@ class Window:
         self._sizes[-1] += size
         self._used += size
 
+    def overlook(self) -> None:
+        """Need nothing."""
+
     def sees(self, position: int) -> bool:
         """Return whether the exchange is in the window."""
         return position >= self._first
@@ -116,6 +126,9 @@ class Forgetful:
             self._forgotten.add(self._newest)
 
     def leave(self, reply: str) -> None:
+        """Need nothing."""
+
+    def overlook(self) -> None:
         """Need nothing."""
 
     def sees(self, position: int) -> bool:

@@ -51,7 +51,7 @@ class Reader:
     def reset(self) -> None:
         """Forget everything, the time included."""
         self._memory = self._make()
-        self._notes = Notebook(self._memory.sees)
+        self._notes = Notebook(self._memory.sees, self._memory.overlook)
         self._position = -1
         self._now = None
 

@@ -26,6 +26,7 @@ class Retrieving:
         self._indexed = 0
         self._seen: frozenset[int] | None = None
         self._best: list[int] = []
+        self._overlooked: set[int] = set()
 
     def arrive(self, message: str) -> None:
         """Add the message; what is seen depends on it."""
@@ -37,6 +38,10 @@ class Retrieving:
         """Add the reply to the newest exchange."""
         self._texts[-1] += f"\n{reply}"
         self._sizes[-1] += self._count(reply)
+
+    def overlook(self) -> None:
+        """Never retrieve the last message: it only asks."""
+        self._overlooked.add(len(self._texts) - 1)
 
     def sees(self, position: int) -> bool:
         """Return whether the exchange is among those retrieved for the message being answered."""
@@ -52,12 +57,13 @@ class Retrieving:
         return [self._texts[position] for position in self._best]
 
     def state(self) -> list[Any]:
-        """Return all texts and sizes."""
-        return [self._texts, self._sizes]
+        """Return all texts and sizes, and what is never retrieved."""
+        return [self._texts, self._sizes, sorted(self._overlooked)]
 
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
-        self._texts, self._sizes = state
+        self._texts, self._sizes, overlooked = state
+        self._overlooked = set(overlooked)
         self._index, self._indexed, self._seen, self._best = None, 0, None, []
 
     def _retrieved(self) -> list[int]:
@@ -65,6 +71,8 @@ class Retrieving:
         chosen, left = [newest], self._tokens - self._sizes[newest]
         recent = left * (1 - _RECENT)
         for position in range(newest - 1, -1, -1):
+            if position in self._overlooked:
+                continue
             if left - self._sizes[position] < recent:
                 break
             chosen.append(position)
@@ -93,7 +101,8 @@ class Retrieving:
         import bm25s  # noqa: PLC0415 - only agents with this memory need it
 
         self._index = bm25s.BM25()
-        self._index.index([_words(text) or [""] for text in self._texts[:size]], show_progress=False)
+        texts = ("" if n in self._overlooked else text for n, text in enumerate(self._texts[:size]))
+        self._index.index([_words(text) or [""] for text in texts], show_progress=False)
         self._indexed = size
 
 

@@ -54,9 +54,11 @@ class Note:
 class Notebook:
     """All notes of one conversation; shows only those whose messages the memory still shows."""
 
-    def __init__(self, sees: Callable[[int], bool]) -> None:
+    def __init__(self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None) -> None:
         self.sees = sees
         """Whether the exchange of a number can still be seen."""
+        self.overlook = overlook
+        """To be called for a message that only asks: nobody will look for anything in it."""
         self._notes: dict[str, list[Note]] = {}
         self._derived: dict[str, Any] = {}
 

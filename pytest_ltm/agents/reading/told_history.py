@@ -48,6 +48,7 @@ class OpenQuestions:
 
 def answered(turn: Turn, notes: Notebook) -> str:
     """Return the answer to a question from the history that can be seen."""
+    notes.overlook()
     index = notes.derived(KIND, Index)
     index.grow(notes.every(KIND))
     return answer(read(turn.text), index, notes.sees, None if turn.now is None else _day(turn.now))
