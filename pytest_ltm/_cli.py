@@ -35,6 +35,9 @@ COMMANDS = {
     "agreement": Command("_agreement", "score published results again and count how often the verdicts agree"),
     "judge-check": Command("_judge_check._command", "measure a judge on answers sorted by hand; can fail a CI job"),
     "locomo-score": Command("_dataset_commands._locomo_score", "the official F1 of a file of LoCoMo answers"),
+    "longmemeval-export": Command(
+        "_dataset_commands._longmemeval_export", "a run's answers as LongMemEval's hypothesis file"
+    ),
     "longmemeval-score": Command(
         "_dataset_commands._longmemeval_score", "verdicts by rules on a file of LongMemEval answers"
     ),

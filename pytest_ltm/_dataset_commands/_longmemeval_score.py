@@ -1,4 +1,4 @@
-"""`longmemeval-score`: rule-based verdicts on a file of answers."""
+"""`longmemeval-score`: verdicts on a file of answers, by rules, or those that a judge gave before."""
 
 from __future__ import annotations
 
@@ -8,59 +8,87 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._dataset_commands._rows import rows
-from pytest_ltm._errors import DatasetError, did_you_mean
+from pytest_ltm._dataset_commands._longmemeval_agreement import agreement, agreement_table
+from pytest_ltm._dataset_commands._longmemeval_rows import COMPLETE, HYPOTHESIS, labelled, read_answers
+from pytest_ltm._errors import DatasetError
 from pytest_ltm.datasets.longmemeval._aggregates import Accuracy, Judged, aggregate
-from pytest_ltm.datasets.longmemeval._schema import TYPES
 from pytest_ltm.datasets.longmemeval._verdict import rule
+from pytest_ltm.datasets.rulings._ruling import Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_ltm._dataset_commands._longmemeval_rows import Answered, Answers
     from pytest_ltm.datasets.longmemeval._aggregates import Aggregates
-    from pytest_ltm.datasets.rulings._ruling import Ruling
 
-FIELDS = ("question_id", "question_type", "question", "answer", "hypothesis")
 _RIGHT = {"yes": True, "no": False, "unscored": None}
+_SHOWN = 5
 
 
 def main(argv: Sequence[str]) -> int:
     """Judge the file; print a table, or JSON with one verdict for each row in the order of the file."""
+    given = _parser().parse_args(argv)
+    answers = read_answers(given.file, given.data)
+    if not answers.given:
+        raise DatasetError(f"{given.file}: holds no rows")
+    if given.agreement:
+        found = agreement([(one, label, _ruled(one)) for one, label in labelled(answers.given, given.file)])
+        sys.stdout.write(json.dumps(found, indent=2) + "\n" if given.json else agreement_table(found))
+        return 0
+    ruled = [(one, _labelled(one, given.file) if given.labels else _ruled(one)) for one in answers.given]
+    sums = aggregate([Judged(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
+    text = json.dumps(_as_json(ruled, sums, answers), indent=2) + "\n" if given.json else table(sums) + _gaps(answers)
+    sys.stdout.write(text)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pytest_ltm longmemeval-score",
         description="Verdicts on LongMemEval answers by rules, without any model; what no rule can tell is unscored.",
     )
-    parser.add_argument("file", type=Path, help=f"JSON lines (or .gz) with {', '.join(FIELDS)}")
+    parser.add_argument(
+        "file",
+        type=Path,
+        help=f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data {' and '.join(HYPOTHESIS)}",
+    )
+    parser.add_argument("--data", type=Path, help="the LongMemEval file that was asked: oracle, S or M")
     parser.add_argument("--json", action="store_true", help="print JSON: every row's verdict and the sums")
-    given = parser.parse_args(argv)
-    ruled = [(row, _ruling(where, row)) for where, row in rows(given.file, FIELDS)]
-    if not ruled:
-        raise DatasetError(f"{given.file}: holds no rows")
-    sums = aggregate([Judged(row["question_id"], row["question_type"], _RIGHT[one.verdict]) for row, one in ruled])
-    sys.stdout.write(json.dumps(_as_json(ruled, sums), indent=2) + "\n" if given.json else table(sums))
-    return 0
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--labels", action="store_true", help="take the verdicts of a judge that the rows carry (autoeval_label)"
+    )
+    which.add_argument(
+        "--agreement", action="store_true", help="compare the rules with the verdicts of a judge that the rows carry"
+    )
+    return parser
 
 
-def _ruling(where: str, row: dict[str, Any]) -> Ruling:
-    kind = row["question_type"]
-    if kind not in TYPES:
-        hint = did_you_mean(str(kind), TYPES)
-        raise DatasetError(f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}")
-    for name in ("question_id", "question", "hypothesis"):
-        if not isinstance(row[name], str):
-            raise DatasetError(f"{where}: {name}: expected a text, got {row[name]!r}")
-    return rule(**{name: row[name] for name in FIELDS})
+def _ruled(one: Answered) -> Ruling:
+    return rule(
+        question_id=one.question_id,
+        question_type=one.question_type,
+        question=one.question,
+        answer=one.answer,
+        hypothesis=one.hypothesis,
+    )
 
 
-def _as_json(ruled: Sequence[tuple[dict[str, Any], Ruling]], sums: Aggregates) -> dict[str, Any]:
+def _labelled(one: Answered, path: Path) -> Ruling:
+    ((_, label),) = labelled((one,), path)
+    return Ruling("yes" if label else "no", f"as {one.judge or 'its judge'} said")
+
+
+def _as_json(ruled: Sequence[tuple[Answered, Ruling]], sums: Aggregates, answers: Answers) -> dict[str, Any]:
     return {
         "rows": [
-            {"question_id": row["question_id"], "verdict": one.verdict, "reason": one.reason} for row, one in ruled
+            {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
         ],
         "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
         "task_averaged": sums.task_averaged,
         "overall": sums.overall.as_json(),
         "abstention": sums.abstention.as_json(),
+        "missing": list(answers.missing),
     }
 
 
@@ -76,3 +104,12 @@ def table(sums: Aggregates) -> str:
 def _line(name: str, accuracy: Accuracy) -> str:
     value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
+
+
+def _gaps(answers: Answers) -> str:
+    """Return a line on the questions that have no answer: as in the published script they are in no mean."""
+    if not answers.missing:
+        return ""
+    more = len(answers.missing) - _SHOWN
+    names = ", ".join(answers.missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{len(answers.missing):,} missing, in no mean: {names}\n"
