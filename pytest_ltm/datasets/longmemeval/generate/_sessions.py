@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.datasets.longmemeval.generate._talk import LEAST, follow_up, opening, reply
+from pytest_ltm.datasets.longmemeval.generate._advice import Advice
+from pytest_ltm.datasets.longmemeval.generate._talk import LEAST, follow_up, opening, reply, theme_of
 from pytest_ltm.datasets.longmemeval.generate._texts import frames
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 REPLY_TOKENS = (280, 620)
 """A reply is about so long, unless the session is to be shorter."""
+_GOES_ON = (0.7, 0.4, 0.1)
+"""How likely a further question about the same thing is, after one round, two, three."""
 _SMALL_WORDS = frozenset(
     ("My", "Our", "We", "The", "There", "For", "As", "In", "This", "Some", "Someone", "Somebody", "After", "Another",
      "Every", "Ever", "With", "Since", "Please", "That", "These", "It", "They", "Shops", "None", "What", "Last",
@@ -40,25 +43,51 @@ def session(
 ) -> list[dict[str, Any]]:
     """Return the turns of a session of about `tokens` tokens, never more unless the aside alone needs them.
 
-    With an aside each turn has `has_answer`: whether it holds the aside.
+    With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme.
     """
-    asked = opening(rng, theme)
+    talk = _Talk(rng, theme, changes_theme=aside is None)
     place = _place(rng, tokens, aside)
     turns: list[dict[str, Any]] = []
     left, number = tokens, 0
-    while not turns or left >= LEAST or (aside and number <= place):
-        about = rng.choice(theme.aspects)
-        user = asked.text if number == 0 else follow_up(rng, about)
+    while not turns or left >= LEAST or number <= place:
         here = aside if aside and number == place else None
-        said = _said(rng, user, here)
+        said = _said(rng, talk.question(), here)
         made = f"\n\n{here.made}" if here and here.made else ""
-        size = min(left - count(said) - count(made), rng.randint(*REPLY_TOKENS))
         thanks = f"{rng.choice(frames()['thanks'])} " if here and here.said else ""
-        text = reply(rng, theme, asked.topic, tokens=size - count(thanks), count=count, about=about if number else None)
-        turns += _round(said, thanks + text + made, here, marked=aside is not None)
-        left -= count(said) + count(thanks + text + made)
+        size = min(left - count(said), rng.randint(*REPLY_TOKENS)) - count(made) - count(thanks)
+        replied = thanks + talk.reply(size, count) + made
+        turns += _round(said, replied, here, marked=aside is not None)
+        left -= count(said) + count(replied)
         number += 1
     return turns
+
+
+class _Talk:
+    """What is asked and replied, round by round: a request, questions about the reply, then another request."""
+
+    def __init__(self, rng: Random, theme: Theme, *, changes_theme: bool) -> None:
+        self._rng, self._theme, self._changes_theme = rng, theme, changes_theme
+        self._advice, self._rounds, self._begun = Advice(rng, theme), 0, False
+        self._topic = ""
+
+    def question(self) -> str:
+        """Return what the user asks next."""
+        if self._rounds and self._rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
+            self._rounds += 1
+            aspect = self._rng.choice(self._theme.aspects)
+            self._advice.about(aspect)
+            return follow_up(self._rng, aspect)
+        if self._begun and self._changes_theme:
+            self._theme = theme_of(self._rng)
+            self._advice = Advice(self._rng, self._theme)
+        asked = opening(self._rng, self._theme)
+        changed = self._rng.choice(frames()["changes"]).format(request=asked.text) if self._begun else asked.text
+        self._topic, self._rounds, self._begun = asked.topic, 1, True
+        return changed
+
+    def reply(self, tokens: int, count: Callable[[str], int]) -> str:
+        """Return what the assistant replies to that."""
+        return reply(self._rng, self._advice, self._topic, tokens=tokens, count=count, again=self._rounds > 1)
 
 
 def _place(rng: Random, tokens: int, aside: Aside | None) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pytest_ltm.datasets.longmemeval.generate._advice import upper_first
 from pytest_ltm.datasets.longmemeval.generate._days import days_of_may, end_of_may, late_in_year, some_time
 from pytest_ltm.datasets.longmemeval.generate._needle import Fact, Needle, Query, Told
 from pytest_ltm.datasets.longmemeval.generate._sessions import Aside
 from pytest_ltm.datasets.longmemeval.generate._single import refusal
-from pytest_ltm.datasets.longmemeval.generate._talk import upper_first
 
 if TYPE_CHECKING:
     from random import Random

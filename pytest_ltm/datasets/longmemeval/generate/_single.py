@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def refusal(never: Never) -> str:
+def refusal(never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")) -> str:
     """Return the gold of a question that cannot be answered."""
-    return f"The information provided is not enough. You did not mention {never.lacks}, you only mentioned {never.has}."
+    now, then = verb
+    return f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
 
 
 def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
@@ -50,7 +51,7 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
         type="single-session-assistant",
         abstains=abstains,
         question=row.never.ask if abstains else row.ask.format(nth=slot, slot=slot),
-        answer=refusal(row.never).replace("mention", "ask for") if abstains else made[slot],
+        answer=refusal(row.never, verb=("ask for", "asked for")) if abstains else made[slot],
         asked=end_of_may(rng),
         told=(Told(at=at, theme=row.theme, aside=Aside(request=row.request, made=text)),),
         world=tuple(Fact(at, f"{row.key}: {name}", entry) for name, entry in made.items()),

@@ -8,17 +8,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pytest_ltm.datasets.longmemeval.generate._advice import upper_first
 from pytest_ltm.datasets.longmemeval.generate._days import WORDS, late_in_year, months_before, some_time
-from pytest_ltm.datasets.longmemeval.generate._needle import Fact, Needle, Query, Told
+from pytest_ltm.datasets.longmemeval.generate._needle import Fact, How, Needle, Query, Told
 from pytest_ltm.datasets.longmemeval.generate._sessions import Aside
-from pytest_ltm.datasets.longmemeval.generate._talk import upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
     from random import Random
 
-    from pytest_ltm.datasets.longmemeval.generate._needle import How
     from pytest_ltm.datasets.longmemeval.generate._texts import Happening
 
 
@@ -39,7 +38,7 @@ def _days_between(rng: Random, rows: Sequence[Happening]) -> Needle:
 
 def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
     asked, months = late_in_year(rng), rng.randint(2, 5)
-    day = rng.randint(5, 28)
+    day = rng.randint(5, 25)
     second = months_before(asked.replace(day=1), 1).replace(day=day)
     dates = [months_before(second, months), second]
     question = f"How many months passed between the day {rows[0].past} and the day {rows[1].past}?"
@@ -83,12 +82,20 @@ _KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
 def _unknown(rng: Random, known: Happening, unknown: Happening) -> Needle:
     asked = late_in_year(rng)
     date = asked - timedelta(days=rng.randint(10, 60))
-    return _needle(
-        rng, [known], [date], asked,
-        f"How many days passed between the day {known.past} and the day {unknown.past}?",
-        f"The information provided is not enough. You mentioned {known.thing}, you did not mention {unknown.thing}.",
-        "days", unknown=unknown,
-    )  # fmt: skip
+    named = rng.sample([known.thing, unknown.thing], 2)
+    question, how = rng.choice(_UNKNOWN)
+    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
+    answer = (
+        f"The information provided is not enough. You mentioned {known.thing}, you did not mention {unknown.thing}."
+    )
+    return _needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
+
+
+_UNKNOWN: tuple[tuple[str, How], ...] = (
+    ("How many days passed between the day {known} and the day {unknown}?", "days"),
+    ("Which of the two came first, {first} or {second}?", "first"),
+    ("How many weeks ago did I {did}?", "weeks"),
+)
 
 
 def _apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
