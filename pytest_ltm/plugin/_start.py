@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _gate_options, _settings
+from pytest_ltm.plugin._brevity import Brevity
 from pytest_ltm.plugin._costs import Costs
 from pytest_ltm.plugin._gate import Gate
 from pytest_ltm.plugin._redaction import Redaction
@@ -56,6 +57,7 @@ def _register(config: pytest.Config) -> None:
     if not run.is_worker:
         report = Report(run, gate)
         manager.register(report, "ltm-report")
+        manager.register(Brevity(settings), "ltm-brevity")
         if settings.rescored is None:
             manager.register(Unfinished(run, report), "ltm-unfinished")
     if getattr(config.option, "htmlpath", None):
