@@ -78,7 +78,7 @@ def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
 @pytest.mark.parametrize(
     "refused",
     [{"response_format"}, {"seed"}, {"response_format", "seed"}, {"temperature"}, {"response_format", "temperature"}],
-    ids="-".join,
+    ids=lambda names: "-".join(sorted(names)),
 )
 def test_what_a_server_does_not_take_is_left_out_from_then_on(chat_server: ChatServer, refused: set[str]) -> None:
     chat_server.not_taken = frozenset(refused)
