@@ -6,11 +6,12 @@ let go: its example keeps its recorded verdict, because nobody knows what the ag
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._channel import recorded_time
 from pytest_ltm._conversation import Conversation
-from pytest_ltm._errors import AgentFault, ConversationOver, Divergence
+from pytest_ltm._errors import ConversationOver, Divergence
 from pytest_ltm._filler import FillerExchange
 from pytest_ltm._rescore._record import SPOKEN, Record, ScriptChanged, as_recorded
 from pytest_ltm._scenario import Ask, Watch
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._lane import Ending, Lane
     from pytest_ltm._scenario import Request, Say, Wait
-    from pytest_ltm._transcript import Exchange, Kind
+    from pytest_ltm._transcript import Kind
 
 KEEPS = "keeps its recorded verdict"
 CUT_SHORT = "its record ends here, because the run that is re-scored was interrupted"
@@ -31,9 +32,7 @@ CUT_SHORT = "its record ends here, because the run that is re-scored was interru
 class Retelling(Conversation):
     """Tells a record again; `kept_ending(example)` returns how an example ended that cannot be scored anew."""
 
-    def __init__(
-        self, *args: Any, record: Record, kept_ending: Callable[[str], Ending], **keywords: Any
-    ) -> None:
+    def __init__(self, *args: Any, record: Record, kept_ending: Callable[[str], Ending], **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         self._agenda = _Unasked()
         self._record, self._kept_ending = record, kept_ending
@@ -47,6 +46,8 @@ class Retelling(Conversation):
         self._waiting: set[int] = set()
         self._told = 0
         """How many exchanges of the history have been told."""
+        self._parts: deque[str] = deque()
+        """What is left to be told of the next."""
 
     def _decide(self) -> None:
         if self.gone is not None:
@@ -76,7 +77,7 @@ class Retelling(Conversation):
             self._waiting.discard(lane.index)
             self._speak(lane, lane.body.resume(None))
         elif event["kind"] == "history":
-            self._history(lambda: self.channel.ask("", "history", event["text"]), None)
+            self._history(event["text"])
         else:
             self._retell(event)
 
@@ -88,24 +89,20 @@ class Retelling(Conversation):
         self._attempt(lambda: self.channel.ask(event["by"], kind, event["text"], about))
 
     def _tell_again(self, event: Mapping[str, Any]) -> None:
-        told = FillerExchange(event["message"], event["reply"])
         if "history" in event:
-            name = str(event["history"])
-            self._history(lambda: self.channel.tell(told, history=name), name)
+            self._history(event["message"])
         else:
+            told = FillerExchange(event["message"], event["reply"])
             self._attempt(lambda: self.channel.tell(told))
 
-    def _history(self, send: Callable[[], Exchange], name: str | None) -> None:
-        history = self._pastime.history
-        past = history[self._told] if self._told < len(history) else None
-        if past is None or name not in {None, past.id}:
+    def _history(self, text: str) -> None:
+        """Tell the next part of the history, which must be what was told."""
+        if not self._parts and self._told < len(self._pastime.history):
+            self._parts.extend(self._pastime.messages(self._told))
+        if not self._parts or as_recorded(self._parts[0]) != text:
             raise ConversationOver("the history that was told is not the one of the data set")
-        try:
-            exchange = send()
-        except AgentFault as fault:
-            raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
-        self._told += 1
-        self._pastime.told.update(dict.fromkeys((past.id, *past.holds), exchange.number))
+        exchange = self._pastime.tell(self._told, self._parts.popleft())
+        self._told += not self._parts
         self._heard(exchange)
 
     def _jump_again(self, event: Mapping[str, Any]) -> None:

@@ -29,8 +29,9 @@ class AgentSource:
 
     `serves_many` is false for an instance or function that can serve one conversation only; `refusal` is then
     the sentence for a run that has more, and "" otherwise. `owned` is true where `make` makes the agent, so
-    that whoever ends the conversation should also close it; a given instance belongs to its giver. `settings`
-    are those of an agent's file, and `unlimited` is true of an agent that may take as long as it likes.
+    that whoever ends the conversation should also close it; a given instance belongs to its giver. `at` is called
+    with the conversation's folder in place of `produce` where there is one. `settings` are those of an agent's
+    file, and `unlimited` is true of an agent that may take as long as it likes.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class AgentSource:
         settings: Mapping[str, Any] | None = None,
         unlimited: bool = False,
         given: object = None,
+        at: Callable[[Path], object] | None = None,
     ) -> None:
         self.spec = spec
+        self._at = at
         self.given = given
         """What was named: a class, a factory, an object or a function."""
         self.refusal = refusal
@@ -67,7 +70,9 @@ class AgentSource:
         What was handed out before is reset first. Raises AgentError, with the cause chained, for whatever goes
         wrong in foreign code, except `fatal` exceptions, which pass.
         """
-        made = self._guarded("could not be made", lambda: _settled(self._produce()), fatal)
+        at = self._at
+        produce = self._produce if at is None or folder is None else lambda: at(folder)
+        made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
         agent = _agent(made, self.spec)
         if any(earlier() is made for earlier in self._made):
             self._put_back(agent, fatal)

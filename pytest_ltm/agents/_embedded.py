@@ -37,9 +37,9 @@ def _reader(policy: str) -> Callable[[str], AgentSource]:
 
 
 def _replay(argument: str) -> AgentSource:
-    from pytest_ltm.agents._replay import make_replay  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.agents._replay import replay_source  # noqa: PLC0415 - other agents do without
 
-    return source(make_replay(argument), spec=f"replay:{argument}")
+    return replay_source(argument)
 
 
 def _cost(argument: str) -> AgentSource:
@@ -76,7 +76,7 @@ def describe_embedded() -> list[tuple[str, str]]:
         ("window:8k", "The same reader, seeing only the last 8,000 tokens (any number does)."),
         ("bm25:8k", "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25."),
         ("forgetful:0.2", "The same reader, forgetting every fifth exchange at random."),
-        ("replay:FILE", "Gives the replies recorded in a journal.jsonl, or in a published master log."),
+        ("replay:RUN", "Gives the replies that a run recorded (or a journal.jsonl, or a published master log)."),
         (
             "cost:3/15",
             "Spends nothing; reports what a chat at 3 and 15 dollars a million tokens in and out would cost.",

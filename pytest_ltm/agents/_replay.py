@@ -1,153 +1,169 @@
-"""Replaying recorded replies: our own journals strictly, published master logs as near as their texts allow."""
+"""Replaying recorded replies: of our own runs strictly, of published master logs as near as their texts allow."""
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections import deque
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm.datasets._published import scenario_of
-from pytest_ltm.fillers import answers_of, reply_of
+from pytest_ltm._errors import AgentError, AgentFault
+from pytest_ltm._rescore._record import as_recorded
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._master_log import MasterLogReplay
+from pytest_ltm.agents._recordings import Recordings, find_recordings
+from pytest_ltm.agents._tape import Tape, read_tape, unrecorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
 
-_MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
-"""Event types of a published master log."""
+    from pytest_ltm.agents._protocols import Reply
 
-
-class _Recorded:
-    """Recorded exchanges by speaker, handed out once each; equal texts in the order of the recording."""
-
-    def __init__(self, exchanges: Iterable[tuple[str, str, str]]) -> None:
-        self._left: dict[str, list[tuple[str, str]]] = {}
-        for speaker, message, reply in exchanges:
-            self._left.setdefault(speaker, []).append((message, reply))
-
-    def exact(self, speaker: str, message: str) -> str | None:
-        """Return the reply to this very message, or None."""
-        left = self._left.get(speaker, [])
-        for place, (text, reply) in enumerate(left):
-            if text == message:
-                del left[place]
-                return reply
-        return None
-
-    def nearest(self, speaker: str, message: str) -> tuple[str, str] | None:
-        """Return the most similar message that is left of the speaker, with its reply; None if none is left."""
-        left = self._left.get(speaker, [])
-        if not left:
-            return None
-        similar = [difflib.SequenceMatcher(None, text, message, autojunk=False).ratio() for text, _ in left]
-        return left[similar.index(max(similar))]
-
-    def take(self, speaker: str, message: str, reply: str) -> None:
-        """Hand out an exchange that `nearest` found."""
-        self._left[speaker].remove((message, reply))
+WAY_OUT = (
+    "The test, its definitions, options or filler have changed since it was recorded: put them back, or record again "
+    "with the agent itself"
+)
 
 
 class JournalReplay:
-    """Gives the replies that one of our journals holds; a message that it does not hold is an error with a diff."""
+    """Gives the replies that one of our journals holds; a message that it does not hold is a fault with a diff."""
 
-    def __init__(self, events: Iterable[dict[str, Any]]) -> None:
-        messages: dict[int, str] = {}
-        self._replies: dict[str, deque[str]] = {}
-        for event in events:
-            if event.get("event") == "message":
-                messages[event["exchange"]] = event["text"]
-            elif event.get("event") == "reply":
-                self._replies.setdefault(messages[event["exchange"]], deque()).append(event["text"])
-            elif event.get("event") == "filler":
-                self._replies.setdefault(event["message"], deque()).append(event["reply"])
-
-    def reply(self, message: str) -> str:
-        """Return the recorded reply; AgentError if there is none (left)."""
-        replies = self._replies.get(message)
-        if replies:
-            return replies.popleft()
-        if replies is not None:
-            raise AgentError(f"the recording holds no further reply to {message[:200]!r}")
-        near = difflib.get_close_matches(message, self._replies, n=1, cutoff=0)
-        diff = "\n".join(difflib.ndiff(near[:1], [message])) if near else "it is empty"
-        raise AgentError(f"the recording does not hold this message. Nearest recorded (-) and this one (+):\n{diff}")
-
-
-class ToldJournalReplay(JournalReplay):
-    """The same for a recording in which filler was told: it is told again, so that the conversation is the same."""
-
-    def accept(self, message: str, reply: str) -> None:
-        """Take filler in; nothing to remember."""
-
-
-class MasterLogReplay:
-    """Gives the replies of a published master log: exact texts first, else the nearest of the same test.
-
-    Filler of our own is answered as it asks for; opening and reset messages are acknowledged.
-    """
-
-    def __init__(self, events: Iterable[dict[str, Any]]) -> None:
-        self._recorded = _Recorded(_exchanges(events))
+    def __init__(self, tape: Tape, digest: str = "") -> None:
+        self._tape, self._digest = tape, digest
         self._speaker = ""
+        self._taken = 0
+        """A bit for each recorded message that was said."""
+        self._shown: tuple[str, ...] = ()
+        self.max_message_tokens = tape.max_message_tokens or _MOST
 
     def ltm_announce(self, speaker: str) -> None:
         """Know which example speaks next (private to the engine: no agent under test is ever told)."""
         self._speaker = speaker
 
-    def reply(self, message: str) -> str:
-        """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
-        exact = self._recorded.exact(self._speaker, message)
-        if exact is not None:
-            return exact
-        answers = answers_of(message)
-        if answers is not None:
-            return reply_of(answers)
-        near = self._recorded.nearest(self._speaker, message)
-        if near is None:
-            return "Understood."
-        self._recorded.take(self._speaker, *near)
-        return near[1]
+    def reply(self, message: str) -> Reply:
+        """Return the recorded reply; AgentFault if there is none (left), and where a fault is recorded."""
+        said = as_recorded(message)
+        place = self._tape.place(self._speaker, said, self._taken)
+        if place is None:
+            raise AgentFault(self._why_not(said))
+        self._taken |= 1 << place
+        given, self._shown = self._tape.reply(place)
+        return given
+
+    def save(self) -> bytes:
+        """Return which messages were said."""
+        return f"{self._taken:x}".encode()
+
+    def load(self, state: bytes) -> None:
+        """Go back to that."""
+        self._taken = int(state, 16)
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what is replayed."""
+        return {"replayed": self._tape.fingerprint, "journal": self._digest}
+
+    def _why_not(self, said: str) -> str:
+        who = f" of {self._speaker}" if self._speaker else ""
+        if self._tape.knows(self._speaker, said):
+            return f"the recording holds no further reply to {said[:_SHOWN]!r}{who}. {WAY_OUT}"
+        diff = unrecorded(self._tape.messages, self._speaker, said)
+        return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
 
 
-def _exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
-    asked: dict[str, str] = {}
-    for event in events:
-        kind, speaker, text = event["type"], _speaker(event["test_id"]), event["data"].get("message", "")
-        if kind in {_MESSAGE, _FILLER}:
-            asked[speaker] = text
-        elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
-            yield speaker, asked.pop(speaker), text
+_MOST, _SHOWN = 4096, 200
 
 
-def _speaker(test_id: str) -> str:
-    folder, dash, example = test_id.rpartition(" - ")
-    return f"{scenario_of(folder)}/{example}" if dash else ""
+class _Accepts:
+    def accept(self, message: str, reply: str) -> None:
+        """Take filler or history in; nothing to remember."""
 
 
-def make_replay(argument: str) -> Callable[[], JournalReplay | MasterLogReplay]:
-    """Return what makes an agent that replays the file for each conversation; AgentError if it cannot be read.
+class _Tells:
+    def tell_time(self, now: datetime) -> None:
+        """Take no notice."""
 
-    `argument`: a journal of ours, the folder that holds one, or a published master log.
+
+class _Shows:
+    _shown: tuple[str, ...]
+
+    def retrieved(self) -> Sequence[str]:
+        """Return what was retrieved for the last reply."""
+        return self._shown
+
+
+class _Resets:
+    _taken: int
+
+    def reset(self) -> None:
+        """Begin the recording again."""
+        self._taken = 0
+
+
+_POWERS = {"AcceptsHistory": _Accepts, "TimeAware": _Tells, "ShowsRetrieval": _Shows, "Resettable": _Resets}
+
+
+@cache
+def _kind(powers: frozenset[str]) -> type[JournalReplay]:
+    """Return the class of replays that have the powers of the recorded agent that matter to a conversation."""
+    more = tuple(power for name, power in _POWERS.items() if name in powers)
+    return type("JournalReplay", (*more, JournalReplay), {}) if more else JournalReplay
+
+
+def replay(path: Path) -> JournalReplay | MasterLogReplay:
+    """Return an agent that replays a file; AgentError if it cannot be read."""
+    first = _first_event(path)
+    if "type" in first:
+        return MasterLogReplay(_master_events(path))
+    tape, digest = read_tape(path)
+    if not tape.messages:
+        raise AgentError(f"nothing is recorded in {path}")
+    return _kind(tape.powers)(tape, digest)
+
+
+def make_replay(argument: str, *, ltm_dir: Path | None = None) -> Callable[[], JournalReplay | MasterLogReplay]:
+    """Return what makes an agent that replays the only recording that `argument` names."""
+    found = find_recordings(argument, ltm_dir)
+    return lambda: replay(found.only)
+
+
+def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
+    """Return the source of the agents of `replay:ARGUMENT`; AgentError if there is no such recording.
+
+    Each conversation is given the recording of the same memory span and trial.
     """
-    path = Path(argument)
-    path = path / "journal.jsonl" if path.is_dir() else path
-    events = _events(path)
-    if not events:
-        raise AgentError(f"agent 'replay:{argument}': nothing is recorded in {path}")
-    if "type" in events[0]:
-        return lambda: MasterLogReplay(events)
-    if any(event.get("event") == "filler" for event in events):
-        return lambda: ToldJournalReplay(events)
-    return lambda: JournalReplay(events)
+    found: Recordings = find_recordings(argument, ltm_dir)
+    found.check()
+    return AgentSource(
+        lambda: replay(found.only),
+        spec=f"replay:{argument}",
+        owned=True,
+        given=JournalReplay,
+        at=lambda folder: replay(found.at(folder.name)),
+    )
 
 
-def _events(path: Path) -> list[dict[str, Any]]:
+def _first_event(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+        found = json.loads(line) if line.strip() else None
+    except OSError as error:
+        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise AgentError(f"{path}: not a journal of JSON lines: {error}") from error
+    if found is None:
+        raise AgentError(f"nothing is recorded in {path}")
+    if not isinstance(found, dict):
+        raise AgentError(f"{path}: not a journal of JSON lines: its first line is no object")
+    return found
+
+
+def _master_events(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a text may hold U+2028
         return [event for event in map(json.loads, filter(None, lines)) if isinstance(event, dict)]
     except OSError as error:
-        raise AgentError(f"agent 'replay:{path}': cannot be read: {error.strerror}") from error
+        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise AgentError(f"agent 'replay:{path}': not a journal of JSON lines: {error}") from error
+        raise AgentError(f"{path}: not a log of JSON lines: {error}") from error

@@ -13,10 +13,12 @@ import pytest
 
 from pytest_ltm._errors import ConfigurationError
 from pytest_ltm._fields import shown
-from pytest_ltm._run_file import RunFile, find_run, read_run_file
+from pytest_ltm._run_file import LATEST, RunFile, find_run, read_run_file
 from pytest_ltm._secrets import redacted_data
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_ltm.plugin._settings import Settings
 
 SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
@@ -38,6 +40,8 @@ def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: lis
     ltm_dir = _ltm_dir(config, given)
     try:
         found = find_run(ltm_dir, said, folder)
+        if flag == RESCORE and said == LATEST:
+            found = find_run(ltm_dir, str(begun_by_controller(found).get("rescored") or said), folder)
         run = read_run_file(found)
     except ConfigurationError as error:
         raise pytest.UsageError(f"{flag}: {error}") from error
@@ -55,6 +59,11 @@ def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: lis
         if found.parent.parent != ltm_dir.resolve():  # named by its path
             args.append(f"--ltm-dir={found.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
+
+
+def begun_by_controller(latest: Path) -> Mapping[str, Any]:
+    """Return in an xdist worker the settings of the run that its controller has begun, as what `latest` is by then."""
+    return read_run_file(latest).settings if "PYTEST_XDIST_WORKER" in os.environ else {}
 
 
 def source_of(config: pytest.Config) -> Path | None:

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._errors import AgentError, LtmError, told
+from pytest_ltm._run_file import LATEST, find_run
 from pytest_ltm.agents._specs import find, label_for, split_specs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin._settings import Settings
+
+
+REPLAY = "replay:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +44,39 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     for agent in settings.agents:
         try:
             given = _from_hook(config, agent.spec)
-            made = (
-                find(agent.spec, base=config.rootpath, known=_named_agents(config))
-                if given is None
-                else source(given, spec=agent.spec)
-            )
+            made = _named(config, settings, agent.spec) if given is None else source(given, spec=agent.spec)
         except LtmError as error:
             raise pytest.UsageError(f"--ltm-agent: {error}") from error
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         found[agent.label] = made
     return found
+
+
+def _named(config: pytest.Config, settings: Settings, spec: str) -> AgentSource:
+    if spec.startswith(REPLAY):
+        from pytest_ltm.agents._replay import replay_source  # noqa: PLC0415 - other agents do without
+
+        return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
+    return find(spec, base=config.rootpath, known=_named_agents(config))
+
+
+def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:
+    """Return the choices with ids in place of `latest`, which is about to be this very run; so say the options, too."""
+    if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
+        return chosen
+    from pytest_ltm.agents._recordings import resolved  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.plugin._again import begun_by_controller  # noqa: PLC0415 - as above
+
+    try:
+        known = begun_by_controller(find_run(ltm_dir, LATEST, ltm_dir)).get("agents", {})
+        fixed = tuple(
+            AgentChoice(choice.label, known.get(choice.label) or resolved(choice.spec, ltm_dir)) for choice in chosen
+        )
+    except LtmError as error:
+        raise pytest.UsageError(f"--ltm-agent: {error}") from error
+    config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
+    return fixed
 
 
 def _nobody() -> object:

@@ -54,7 +54,8 @@ class Rescoring:
             return
         try:
             recorded = read_run_file(self._source).settings
-            self._refuse(setting_differences(recorded, identity(self._run.settings)))
+            nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
+            self._refuse(nothing or setting_differences(recorded, identity(self._run.settings)))
             if _amendments.read(self._source):
                 shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
         except (LtmError, OSError) as error:

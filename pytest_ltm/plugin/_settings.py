@@ -17,7 +17,7 @@ from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.datasets._suites import NAMES
 from pytest_ltm.plugin import _judging, _options, _time
 from pytest_ltm.plugin._again import source_of
-from pytest_ltm.plugin._agents import agents
+from pytest_ltm.plugin._agents import agents, fix_latest
 from pytest_ltm.plugin._costs import CostSettings, cost_settings
 from pytest_ltm.plugin._dataset import SPANS, dataset_of
 from pytest_ltm.plugin._shards import Shard, shard
@@ -95,7 +95,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=_ltm_dir(config))
     tokenizer = named("--ltm-tokenizer", lambda: counter(_options.text(config, "ltm_tokenizer")).name)
     return Settings(
-        agents=named("--ltm-agent", lambda: agents(config)),
+        agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), _ltm_dir(config))),
         spans=SPANS if dataset else spans(config, definitions),
         suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
         seed=seed,

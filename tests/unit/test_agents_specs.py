@@ -91,7 +91,7 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
     described = describe_embedded()
     assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
     for spec, sentence in described:
-        reply = find(spec.replace("FILE", str(recording))).make().reply("Hello.")
+        reply = find(spec.replace("RUN", str(recording))).make().reply("Hello.")
         assert isinstance(reply, str | Reply)
         assert sentence.endswith(".")
 
