@@ -13,7 +13,7 @@ _STILL = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    r"^\W*(?:nothing|none|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|no answer|"
+    r"^\W*(?:nothing(?! but)|none(?! but)|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|no answer|"
     r"not (?:mentioned|stated|said|specified|given|known|discussed|available|applicable|in the conversation))\b",
     re.IGNORECASE,
 )
@@ -22,7 +22,7 @@ _FALSE = re.compile(
     r"(?:mention|record|information|indication|evidence|trace|sign|reference|statement)|"
     r"(?:never|not once|nowhere) (?:\w+ ){0,2}(?:mention|say|said|talk|spoke|speak|told|tell|discuss|came up|come up|"
     r"state|describe|share)\w*|"
-    r"(?:not|n't) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|know|sure|"
+    r"(?:not|\w+n['\u2019]t) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|know|sure|"
     r"recall|remember)\w*|the question (?:\w+ ){0,3}(?:assumes|mixes|confuses)|false premise)",
     re.IGNORECASE,
 )

@@ -84,7 +84,7 @@ def _matched(tops: Sequence[Field], samples: Sequence[Sample]) -> Audit:
             found[sample.id, question.index] = _correction(fields, sample, question)
         except DefinitionError as error:
             raise DatasetError(str(error)) from error
-    lost = f"{strangers} corrections of the audit fit no question of the file"
+    lost = f"corrections of the audit that fit no question of the file: {strangers}"
     return Audit(found, (lost,) if strangers else ())
 
 

@@ -25,6 +25,9 @@ KNOWN_FILES: Mapping[str, str] = {
 }
 """SHA-256 -> which file that is."""
 
+PUBLISHED = "locomo10.json"
+"""The name of the published file."""
+
 _SESSION = re.compile(r"session_(\d+)")
 _SESSION_DATE = re.compile(r"session_(\d+)_date_time")
 
@@ -52,7 +55,7 @@ class LocomoData:
 
 def load(path: Path) -> LocomoData:
     """Return what the file or folder holds; DatasetError names the file, the record and what was expected."""
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    files = _files(path)
     if not files:
         raise DatasetError(f"{path}: holds no *.json file. Name locomo10.json, or a folder of conversations")
     digest, samples = hashlib.sha256(), []
@@ -62,6 +65,14 @@ def load(path: Path) -> LocomoData:
         samples += _samples(raw, file)
     _refuse_equal_ids(samples, path)
     return LocomoData(path, tuple(samples), digest.hexdigest())
+
+
+def _files(path: Path) -> list[Path]:
+    """Return what is read of a path: of a folder that holds the published file, only that."""
+    if not path.is_dir():
+        return [path]
+    whole = path / PUBLISHED
+    return [whole] if whole.is_file() else sorted(path.glob("*.json"))
 
 
 def _bytes(file: Path) -> bytes:
@@ -98,7 +109,9 @@ def _sample(top: Field, stem: str) -> Sample:
     sessions, notes = _sessions(parts)
     if not sessions:
         raise talk.error("sessions: fields 'session_1', 'session_1_date_time', ...")
-    known = {turn.id for session in sessions for turn in session.turns}
+    counts = Counter(turn.id for session in sessions for turn in session.turns)
+    known = counts.keys()
+    notes += [f"the id {name!r} is that of more than one turn" for name, count in counts.items() if count > 1]
     questions, more = _questions(fields.get("qa"), known)
     sample = Sample(
         id=fields["sample_id"].text() if "sample_id" in fields else stem,

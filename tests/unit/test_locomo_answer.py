@@ -1,0 +1,129 @@
+"""The score of one answer, and the figures beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_ltm._scenario import Ask, Definition
+from pytest_ltm.datasets.locomo import LocomoAnswer
+from pytest_ltm.datasets.locomo._recall import Recall, recall
+from pytest_ltm.testing import FakeJudge
+
+
+def judge_of(category: int, gold: object, **facts: Any) -> LocomoAnswer:
+    known: dict[str, Any] = {
+        "category": category, "question": "What did Tomas sell?", "choices": [], "asking": "official", "evidence": [],
+        "cited": [], "about": ["Tomas", "Ines"], "corrected": None,
+    }  # fmt: skip
+    return LocomoAnswer(Definition(steps=(Ask("What did Tomas sell?"),), expected=gold, parameters=known | facts))
+
+
+def corrected(answer: str, *, disputed: bool = True, evidence: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"kind": "AMBIGUOUS", "disputed": disputed, "answer": answer, "evidence": list(evidence)}
+
+
+def test_the_score_is_the_official_f1() -> None:
+    score = judge_of(4, "a green lamp")(["The lamp was green"])
+
+    assert (score.value, score.rule) == (0.8, "locomo-f1-official/1")
+
+
+CHOICE = {"choices": ["two quails", "Not mentioned in the conversation"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"), [("b", 1.0), ("(a)", 0.0), ("It is not mentioned.", 1.0), ("(a) (b)", 0.0)]
+)
+def test_a_choice_is_scored_by_what_it_stands_for(answer: str, value: float) -> None:
+    judged = judge_of(5, None, **CHOICE)
+
+    assert judged([answer]).value == value
+    assert judged.measures(answer)["f1"] == value
+
+
+def test_to_repeat_both_choices_earns_nothing_and_says_so() -> None:
+    score = judge_of(5, None, **CHOICE)(["(a) two quails (b) Not mentioned in the conversation"])
+
+    assert (score.value, score.reason) == (0.0, "takes both of the two choices")
+
+
+def test_a_free_refusal_scores_by_our_rule_and_the_official_one_stands_beside() -> None:
+    judged = judge_of(5, None, asking="free")
+
+    assert judged(["I do not know."]).value == 1.0
+    assert judged.measures("I do not know.") == {"f1": 0.0, "abstains": 1.0}
+
+
+def test_the_rule_of_a_score_names_the_way_of_asking() -> None:
+    rules = {judge_of(4, "x", asking=way)(["x"]).rule for way in ("official", "free")}
+
+    assert rules == {"locomo-f1-official/1", "locomo-f1-free/1"}
+
+
+def test_corrections_give_a_second_f1_and_the_ceiling() -> None:
+    judged = judge_of(4, "red boat", corrected=corrected("blue boat"))
+
+    assert judged.measures("blue boat") == {"f1": 0.5, "f1_corrected": 1.0, "ceiling": 0.5}
+    assert "disputed, ambiguous: rather 'blue boat'" in judged(["blue boat"]).reason
+
+
+def test_an_undisputed_answer_is_its_own_correction() -> None:
+    judged = judge_of(3, "Yes; she is kind", corrected=corrected("Yes; she is kind", disputed=False))
+
+    assert judged.measures("yes") == {"f1": 1.0, "f1_corrected": 1.0, "ceiling": 1.0}
+
+
+def test_recall_is_there_only_if_the_agent_shows_what_it_retrieved() -> None:
+    judged = judge_of(4, "x", evidence=["D1:1", "D2:2"], cited=["D1:1; D2:2"])
+
+    assert "recall" not in judged.measures("x")
+    assert judged.measures("x", ["D1:1", "D1:4"]) == {
+        "f1": 1.0, "recall": 0.0, "recall_repaired": 0.5, "recall_sessions": 0.5, "retrieved": 2.0,
+    }  # fmt: skip
+
+
+def test_corrected_evidence_has_a_recall_of_its_own() -> None:
+    audit = corrected("x", disputed=False, evidence=("D3:1",))
+    judged = judge_of(4, "x", evidence=["D1:1"], cited=["D1:1"], corrected=audit)
+
+    assert judged.measures("x", ["D3:1"])["recall_corrected"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "cited", "evidence", "expected"),
+    [
+        (["D1:1"], ["D1:1"], ["D1:1"], Recall(1.0, 1.0, 1.0)),
+        (["D1:2"], ["D1:1"], ["D1:1"], Recall(0.0, 0.0, 1.0)),
+        ([], ["D1:1"], ["D1:1"], Recall(0.0, 0.0, 0.0)),
+        (["D1:1"], [], [], Recall(1.0, None, None)),
+        (["D30:5"], ["D30:05"], ["D30:5"], Recall(0.0, 1.0, 1.0)),
+        (["S1"], ["D1:1", "D2:1"], ["D1:1", "D2:1"], Recall(0.5, 0.5, 0.5)),
+        (["D1:1-D1:4"], ["D1:3"], ["D1:3"], Recall(1.0, 1.0, 1.0)),
+        (["something else"], ["D1:3"], ["D1:3"], Recall(0.0, 0.0, 0.0)),
+    ],
+)
+def test_official_recall_takes_ids_as_they_stand_and_ours_as_they_are_meant(
+    retrieved: list[str], cited: list[str], evidence: list[str], expected: Recall
+) -> None:
+    assert recall(retrieved, cited=cited, evidence=evidence) == expected
+
+
+def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:
+    judged = judge_of(4, "two quails")
+    judge = FakeJudge({"locomo-answer": "GRADE: yes"})
+
+    assert judged.measures("a pair of them", judge=judge) == {"f1": 0.0, "judge": 1.0}
+    assert judged(["a pair of them"]).value == 0.0
+    assert "two quails" in judge.asked[0].text
+
+
+def test_an_adversarial_answer_is_judged_as_a_refusal() -> None:
+    judge = FakeJudge({"locomo-abstention": "GRADE: no", "locomo-answer": "GRADE: yes"})
+
+    assert judge_of(5, None).measures("two quails", judge=judge)["judge"] == 0.0
+
+
+def test_a_judge_that_cannot_tell_leaves_no_figure() -> None:
+    assert "judge" not in judge_of(4, "x").measures("y", judge=FakeJudge(otherwise="Well."))

@@ -1,0 +1,115 @@
+"""How LoCoMo's sessions are told: by date, speakers named, photos in words, and nothing that gives answers away."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from locomo_files import SECRET, second, talk, written
+
+from pytest_ltm.datasets.locomo._delivery import CHARACTERS, history, opening, told_after
+from pytest_ltm.datasets.locomo._suite import open_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm.datasets.locomo._suite import LocomoSuite
+
+BOTH = pytest.mark.parametrize("telling", ["turns", "sessions"])
+
+
+def suite(tmp_path: Path, *samples: object, **options: str) -> LocomoSuite:
+    return open_suite(written(tmp_path / "data.json", list(samples) or [talk()]), options, seed=0)
+
+
+@BOTH
+def test_nothing_that_leaks_an_answer_is_ever_said(tmp_path: Path, telling: str) -> None:
+    played = suite(tmp_path, telling=telling)
+    told = played.told("conv_1")
+    asked = [step for entry in played.suite.entries for place in played.places(entry.name or "")
+             for step in played.definition(entry.name or "", *place).steps]  # fmt: skip
+    said = [told.opening, *(text for one in told.history for text in (one.message, one.reply, one.asked))]
+    questions = [getattr(step, "text", "") for step in asked]
+
+    assert SECRET not in " ".join([*said, *questions])
+    assert not any("19 April" in text for text in (*said, *questions))  # a gold answer that nobody says
+    assert not any("img.test" in text for text in said)
+
+
+@BOTH
+def test_every_word_is_told_once_in_the_order_of_the_dates(tmp_path: Path, telling: str) -> None:
+    (sample,) = suite(tmp_path)._samples.values()
+    past = history(sample, telling)
+    whole = "\n".join(one.message for one in past)
+
+    assert [one.at for one in past] == sorted(one.at for one in past)
+    assert all(whole.count(turn.text) == 1 for turn in sample.turns)
+    assert [whole.index(turn.text) for turn in sample.turns] == sorted(whole.index(turn.text) for turn in sample.turns)
+
+
+def test_a_turn_has_its_date_its_speaker_and_what_its_photo_shows(tmp_path: Path) -> None:
+    (sample,) = suite(tmp_path)._samples.values()
+    one = history(sample, "turns")[1]
+
+    assert one.message == (
+        "[9:05 am on 3 March, 2024] Tomas: My cello came back from the workshop. [shares a photo: a cello on a chair]"
+    )
+    assert (one.id, one.at.isoformat()) == ("D1:2", "2024-03-03T09:05:00+00:00")
+
+
+def test_a_session_knows_the_turns_that_it_holds(tmp_path: Path) -> None:
+    (sample,) = suite(tmp_path)._samples.values()
+    parts = history(sample, "sessions")
+
+    assert [(part.id, part.holds) for part in parts] == [
+        ("D1:1-D1:3", ("D1:1", "D1:2", "D1:3")),
+        ("D2:1-D2:2", ("D2:1", "D2:2")),
+    ]
+
+
+def test_a_long_session_is_told_in_parts_that_any_agent_takes(tmp_path: Path) -> None:
+    long = talk()
+    turns = [{"speaker": "Ines", "dia_id": f"D1:{n}", "text": f"{n} " + "word " * 300} for n in range(1, 12)]
+    long["conversation"]["session_1"] = turns
+    (sample,) = suite(tmp_path, long)._samples.values()
+    parts = history(sample, "sessions")
+
+    assert len(parts) > 2
+    assert max(len(part.message) for part in parts) <= CHARACTERS + 100
+    assert [turn for part in parts for turn in part.holds] == [turn.id for turn in sample.turns]
+
+
+def test_the_opening_names_both_speakers(tmp_path: Path) -> None:
+    (sample,) = suite(tmp_path)._samples.values()
+
+    assert "between Ines and Tomas" in opening(sample)
+
+
+@pytest.mark.parametrize(
+    ("telling", "evidence", "after"),
+    [("turns", {"D1:1"}, 1), ("turns", {"D1:1", "D2:1"}, 4), ("turns", set(), 5), ("sessions", {"D1:3"}, 1)],
+)
+def test_evidence_has_been_told_after_the_last_exchange_that_holds_some(
+    tmp_path: Path, telling: str, evidence: set[str], after: int
+) -> None:
+    (sample,) = suite(tmp_path)._samples.values()
+
+    assert told_after(history(sample, telling), evidence) == after
+
+
+def test_what_is_told_is_described_for_the_fingerprint(tmp_path: Path) -> None:
+    described = [
+        json.dumps(suite(tmp_path, asking=asking, telling=telling).told("conv_1").described)
+        for asking in ("official", "free")
+        for telling in ("turns", "sessions")
+    ]
+
+    assert len(set(described)) == 4
+
+
+def test_each_sample_is_a_conversation_of_its_own(tmp_path: Path) -> None:
+    played = suite(tmp_path, talk(), second())
+
+    assert played.places("single_hop") == [("conv_1", "3"), ("conv_1", "5"), ("conv_2", "0")]
+    assert played.told("conv_2").history[0].at.year == 2023

@@ -1,0 +1,116 @@
+"""Strict verdicts without a model: what passes, what does not, and what is left to a judge."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pytest_ltm._judge import PROMPTS
+from pytest_ltm.datasets.locomo._verdict import verdict
+from pytest_ltm.datasets.locomo._when import Stretch, stretches
+from pytest_ltm.judges._rules import RulesJudge
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
+
+
+def days(first: str, last: str = "") -> Stretch:
+    return Stretch(date.fromisoformat(first), date.fromisoformat(last or first))
+
+
+@pytest.mark.parametrize(
+    ("text", "stretch"),
+    [
+        ("7 May 2023", days("2023-05-07")),
+        ("May 7th, 2023", days("2023-05-07")),
+        ("on 2023-05-07", days("2023-05-07")),
+        ("in June, 2023", days("2023-06-01", "2023-06-30")),
+        ("2022", days("2022-01-01", "2022-12-31")),
+        ("the summer of 2022", days("2022-06-01", "2022-08-31")),
+        ("winter 2022", days("2022-12-01", "2023-02-28")),
+        ("early June 2023", days("2023-06-01", "2023-06-10")),
+        ("The week before 9 June 2023", days("2023-06-02", "2023-06-08")),
+        ("the weekend before 17 July 2023", days("2023-07-15", "2023-07-16")),
+        ("The Friday before 14 August 2023", days("2023-08-11")),
+        ("Saturday after 27 January, 2023", days("2023-01-28")),
+        ("The week of 23 August 2023", days("2023-08-21", "2023-08-27")),
+        ("first week of May 2023", days("2023-05-01", "2023-05-07")),
+        ("last week of July 2023", days("2023-07-25", "2023-07-31")),
+        ("between October 19 and 24, 2023", days("2023-10-19", "2023-10-24")),
+        ("19-24 October 2023", days("2023-10-19", "2023-10-24")),
+    ],
+)
+def test_times_in_words_are_stretches_of_days(text: str, stretch: Stretch) -> None:
+    assert stretches(text) == [stretch]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["last week", "31 June 2023", "two weeks before 11 August 2023", "a few years before 2023", "13 August",
+     "between 26 March and 20 April 2023", "late April to mid May 2023"],
+)  # fmt: skip
+def test_times_that_cannot_be_told_exactly_are_left_out(text: str) -> None:
+    assert stretches(text) == []
+
+
+ASKED = "When did Olga first row there?"
+
+
+@pytest.mark.parametrize(
+    ("category", "gold", "said", "expected"),
+    [
+        (2, "The week before 9 June 2023", "On 4 June 2023.", "yes"),
+        (2, "The week before 9 June 2023", "9 June 2023", "no"),
+        (2, "June 2023", "In the summer of 2023", "no"),
+        (2, "June 2023", "July 2023", "no"),
+        (2, 2022, "It was in 2022.", "yes"),
+        (2, "June 2023", "June 2023, or maybe July 2023", "unscored"),
+        (2, "June 2023", "last month", "unscored"),
+        (2, "4 years", "four years", "yes"),
+        (2, "4 years", "5 years", "no"),
+        (4, "a wooden boat", "She has a wooden boat.", "yes"),
+        (4, "a wooden boat", "Something to row in", "unscored"),
+        (4, "Lake Bled", "Lake Como", "unscored"),
+        (4, "Ana Novak", "Piet Jansen", "no"),
+        (4, "a wooden boat", "", "no"),
+        (4, "a wooden boat", "I don't know.", "no"),
+        (1, "rowing, chess and judo", "Judo, chess, rowing.", "yes"),
+        (1, "rowing, chess and judo", "Judo and chess.", "unscored"),
+        (3, "Yes; she loves water", "Yes", "yes"),
+        (3, "Yes; she loves water", "No, she fears water", "no"),
+        (3, "Yes; she loves water", "Yes, because it is cheap and near her flat", "unscored"),
+        (3, "Likely no", "Likely yes", "no"),
+        (5, None, "That was never mentioned.", "yes"),
+        (5, None, "A boat.", "no"),
+    ],
+)  # fmt: skip
+def test_verdicts(category: int, gold: object, said: str, expected: str) -> None:
+    assert verdict(category=category, question=ASKED, answer=gold, prediction=said).verdict == expected
+
+
+@pytest.mark.parametrize(("said", "grade"), [("4 June 2023", "yes"), ("June 2022", "no"), ("recently", "unknown")])
+def test_the_judge_without_a_model_gives_the_strict_verdict(said: str, grade: str) -> None:
+    parts = {"question": ASKED, "reference": "June 2023", "answer": said, "category": "2"}
+
+    assert RulesJudge().assess(PROMPTS["locomo-answer"].inquiry(**parts)).endswith(f"GRADE: {grade}")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the LoCoMo data, which is not shipped")
+def test_hardly_a_wrong_or_vague_published_answer_passes_and_what_passes_is_right() -> None:
+    with gzip.open(DATA / "judged_and_f1_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    passed = [
+        row
+        for row in rows
+        if verdict(**{k: row[k] for k in ("category", "question", "answer", "prediction")}).verdict == "yes"
+    ]
+    by = {source: [row for row in passed if row["source"] == source] for source in ("ap_v1", "ap_v2")}
+    others = [row for row in passed if row["source"] not in by]
+
+    assert len(by["ap_v1"]) <= 758 * 0.01
+    assert len(by["ap_v2"]) <= 785 * 0.01
+    assert len(others) >= 3020 * 0.45
+    assert sum(sum(row["judge"]) >= 2 for row in others) >= len(others) * 0.99
