@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
+_WANTS_FACTS = re.compile(
+    r"\b(?:please (?:provide|answer|share|give|tell)|(?:could|can) you (?:please )?(?:provide|share))\b", re.IGNORECASE
+)
+"""How an answer asks the user for the facts that it would need."""
 _AROUND = 12
 """So many words may stand around an answer that repeats the expected one."""
 
@@ -69,6 +73,8 @@ def _repeats(gold: Gold, hypothesis: str) -> bool:
 def _abstention(hypothesis: str) -> Ruling:
     if refuses(conclusion(hypothesis)):
         return Ruling("yes", "says that it cannot be known")
+    if _WANTS_FACTS.search(hypothesis):
+        return Ruling("yes", "asks for what it was not told")
     if refuses(hypothesis) or len(hypothesis) > SHORT:
         return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
     return Ruling("no", "answers what cannot be known")
