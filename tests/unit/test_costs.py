@@ -1,0 +1,155 @@
+"""Prices, bills and the ledger of a budget."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._costs._bill import Bill, Tariff
+from pytest_ltm._costs._budget import Budget, Limits, Spent, read_dollars, read_tokens, spent_in
+from pytest_ltm._costs._prices import JUDGE, Price, list_price, read_price, read_prices
+from pytest_ltm._errors import BudgetSpent, ConfigurationError
+from pytest_ltm._journal import line
+from pytest_ltm._shared import Shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPENAI = "https://api.openai.com/v1"
+USED = {"input_tokens": 1_000, "output_tokens": 100, "cached_tokens": 600}
+
+
+@pytest.mark.parametrize(
+    ("text", "price", "dollars"),
+    [("3/15", Price(3, 15), 0.0045), ("3/15/0.3", Price(3, 15, 0.3), 0.00288), (" 0/0 ", Price(0, 0), 0.0)],
+)
+def test_a_price_is_dollars_for_a_million_tokens_of_each_kind(text: str, price: Price, dollars: float) -> None:
+    assert read_price(text) == price
+    assert price.of(1_000, 100, 600) == pytest.approx(dollars)
+    assert read_price(str(price)) == price
+
+
+@pytest.mark.parametrize("text", ["", "3", "a/b", "-1/2", "nan/1", "1/inf", "1/2/3/4", "3/15/"])
+def test_what_is_no_price_is_refused_with_its_form(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="Write dollars per million tokens"):
+        read_price(text)
+
+
+def test_a_label_has_its_own_price_and_the_judge_none_but_its_own() -> None:
+    prices = read_prices(["1/2", "big=10/20", "1/3"])
+    assert (prices.of("small"), prices.of("big"), prices.of(JUDGE)) == (Price(1, 3), Price(10, 20), None)
+    assert read_prices(["judge=5/6"]).of(JUDGE) == Price(5, 6)
+
+
+def test_list_prices_are_those_of_the_makers_own_endpoint() -> None:
+    assert list_price("gpt-4o-2024-08-06", OPENAI) == list_price("gpt-4o", OPENAI) == Price(2.5, 10, 1.25)
+    assert list_price("gpt-4o", "http://localhost:8000/v1") is None
+    assert list_price("gpt-4o-audio", OPENAI) is None
+
+
+@pytest.mark.parametrize(
+    ("tariff", "event", "usd", "spent"),
+    [
+        (Tariff(), {"cost_usd": 0.5, "tokens": 7}, 0.5, (0.5, 27)),
+        (Tariff(price=Price(100, 200)), {"cost_usd": 0.5, "tokens": 7}, 0.5, (0.5, 27)),
+        (Tariff(price=Price(100, 200)), {"tokens": 10}, 0.004, (0.004, 30)),
+        (Tariff(price=Price(100, 200, 0)), {"tokens": 10, "usage": USED}, 0.06, (0.06, 1_100)),
+        (Tariff(), {"tokens": 10, "usage": USED}, None, (None, 1_100)),
+        (Tariff(free=True), {"tokens": 10}, None, (0.0, 30)),
+        (Tariff(free=True), {"cost_usd": 9, "hypothetical": True, "tokens": 10}, 9.0, (0.0, 0)),
+    ],
+)
+def test_what_a_reply_costs_and_what_a_budget_is_charged_with(
+    tariff: Tariff, event: dict[str, Any], usd: float | None, spent: tuple[float | None, int]
+) -> None:
+    assert tariff.cost(event, message_tokens=20) == (usd if usd is None else pytest.approx(usd))
+    charged, tokens = tariff.spent(event, message_tokens=20)
+    assert (charged if charged is None else pytest.approx(charged), tokens) == spent
+
+
+def test_a_bill_keeps_exchanges_apart() -> None:
+    bill = Bill(Tariff(price=Price(1e6, 1e6)))
+    assert (bill.usd, bill.of({0}), bill.input_tokens) == (None, None, None)
+    bill.add(0, {"tokens": 2}, message_tokens=1)
+    bill.add(4, {"tokens": 2, "usage": USED}, message_tokens=1)
+    assert (bill.usd, bill.of({0}), bill.of({1})) == (1_103, 3, 0)
+    assert (bill.input_tokens, bill.cached_tokens, bill.hypothetical) == (1_000, 600, False)
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("200", 200), ("1.5k", 1_500), ("2M", 2_000_000), ("1_000", 1_000)])
+def test_tokens_may_be_said_in_thousands_and_millions(text: str, tokens: int) -> None:
+    assert read_tokens(text) == tokens
+    assert read_dollars(f"${tokens / 100}") == tokens / 100
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1g", "nan", "$"])
+def test_what_is_no_amount_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError):
+        read_tokens(text)
+    with pytest.raises(ConfigurationError):
+        read_dollars(text)
+
+
+def test_conversations_spend_from_one_budget_whoever_writes_first(tmp_path: Path) -> None:
+    budgets = [Budget(Limits(usd=1.0), Shared(tmp_path / "budget.json")) for _ in range(4)]
+
+    def spend(budget: Budget, name: str) -> None:
+        account = budget.account(name)
+        for _ in range(5):
+            account.check()
+            account.add("agent", usd=0.04, tokens=3)
+
+    threads = [threading.Thread(target=spend, args=(budget, f"c{n}")) for n, budget in enumerate(budgets)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spent = budgets[0].spent()
+    assert spent.usd == pytest.approx(0.8)
+    assert (spent.tokens, spent.calls) == (60, 20)
+    account = budgets[1].account("c1")
+    account.add("judge", usd=0.3, tokens=1)
+    with pytest.raises(BudgetSpent, match="--ltm-max-cost=\\$1") as found:
+        budgets[2].account("c2").check()
+    assert "21 replies" in str(found.value)
+
+
+def test_whoever_was_refused_once_stays_refused(tmp_path: Path) -> None:
+    budget = Budget(Limits(tokens=5), Shared(tmp_path / "budget.json"))
+    account = budget.account("c")
+    account.add("agent", usd=None, tokens=5)
+    with pytest.raises(BudgetSpent, match="--ltm-max-tokens=5"):
+        account.check()
+    budget.begin({"agent": {}, "judge": {}})
+    with pytest.raises(BudgetSpent):
+        account.check()
+    budget.account("other").check()
+
+
+def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(tmp_path: Path) -> None:
+    account = Budget(Limits(usd=5), Shared(tmp_path / "budget.json")).account("bot~2k~0")
+    account.check()
+    account.add("agent", usd=None, tokens=5)
+    with pytest.raises(BudgetSpent, match="--ltm-price=bot=IN/OUT"):
+        account.check()
+
+
+def test_a_larger_budget_is_twice_as_large() -> None:
+    assert Limits(usd=2.5, tokens=200).twice() == "--ltm-max-cost=5 --ltm-max-tokens=400"
+
+
+def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
+    journal, timings = tmp_path / "journal.jsonl", tmp_path / "timings.jsonl"
+    journal.write_text(
+        line("message", exchange=0, text="a", tokens=20)
+        + line("reply", exchange=0, text="b", tokens=10)
+        + line("message", exchange=1, text="a", tokens=20)
+        + line("reply", exchange=1, text="b", tokens=10, cost_usd=1.0)
+        + '{"event": "torn'
+    )
+    timings.write_text(line("judge", remembered=True, cost_usd=9.0) + line("judge", remembered=False, cost_usd=0.5))
+    found = spent_in(journal, timings, agent=Tariff(price=Price(1e6, 1e6)), judge=Tariff())
+    assert found == {"agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1)}
+    assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == Spent()

@@ -1,0 +1,137 @@
+"""What is foreseen of an agent that is not made, and how a schedule looks."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from pytest_ltm._costs._forecast import Bar
+from pytest_ltm._providers import Model
+from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._foreseen import foresee, is_free, model_of, powers_of_class
+from pytest_ltm.agents._keyless import keyless
+from pytest_ltm.agents._memory import count
+from pytest_ltm.agents._openai import OpenAiChat, Shown
+from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._reader import Reader, make_reader
+from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
+from pytest_ltm.agents._specs import find
+from pytest_ltm.reporting._gantt import MOST_LINES, gantt
+
+
+class Bot:
+    max_message_tokens = 700
+
+    def __init__(self) -> None:
+        raise AssertionError("it is never made")
+
+    def reply(self, message: str) -> str:
+        return message
+
+    def accept(self, message: str, reply: str) -> None: ...
+
+    def reset(self) -> None: ...
+
+
+def make_bot() -> Bot:
+    return Bot()
+
+
+def make_something():  # type: ignore[no-untyped-def]
+    return Bot()
+
+
+def test_powers_are_read_off_the_class() -> None:
+    assert powers_of_class(Reader) == powers(make_reader("full")())
+    assert powers_of_class(Bot) == {"AcceptsHistory", "Resettable", "LimitsMessages"}
+    assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= powers_of_class(OpenAiChat)
+
+
+@pytest.mark.parametrize("given", [Bot, functools.partial(Bot), make_bot])
+def test_an_agent_is_foreseen_without_being_made(given: object) -> None:
+    found = foresee(source(given, spec="bots:Bot"))
+    assert "AcceptsHistory" in found.powers
+
+
+def test_of_a_factory_that_does_not_say_what_it_makes_nothing_is_assumed() -> None:
+    assert foresee(source(make_something, spec="bots:make")).powers == frozenset()
+    assert foresee(source(Bot, spec="bots:Bot")).max_message_tokens == 700
+
+
+def test_a_chat_model_needs_neither_key_nor_client_to_be_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with keyless():
+        found = foresee(find("openai:gpt-4o?context=2000"))
+    assert found.max_message_tokens == 500
+    assert "AcceptsHistory" in found.powers
+
+
+@pytest.mark.parametrize(
+    ("spec", "free"),
+    [("full", True), ("window:8k", True), ("cost:3/15", True), ("human", True), ("length-bias:8k", True),
+     ("length-bias:8k:openai:gpt-4o", False), ("openai:gpt-4o", False), ("bots:Bot", False), ("cmd:run", False)],
+)  # fmt: skip
+def test_ours_are_free(spec: str, free: bool) -> None:
+    assert is_free(spec) is free
+
+
+def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
+    assert model_of("ts:openai:gpt-4o@https://api.openai.com/v1?context=5") == Model(name="gpt-4o")
+    assert model_of("bots:Bot") is None
+    assert model_of("openai:") is None
+
+
+def test_each_policy_sends_what_it_shows() -> None:
+    talk = [(f"message {n} of the talk", "noted") for n in range(6)]
+    sizes = [count(message) + count(reply) for message, reply in talk]
+    asked, cached = zip(*(Whole().ask(*one) for one in talk[:1]), strict=True)
+    assert (asked, cached) == ((count(talk[0][0]),), (0,))
+    whole: Reads = Whole()
+    first, second = whole.ask(*talk[0]), whole.ask(*talk[1])
+    assert second == (sizes[0] + count(talk[1][0]), first[0])
+    whole.tell(*talk[2])
+    assert whole.ask(*talk[3])[0] == sum(sizes[:3]) + count(talk[3][0])
+    assert Sent().ask(*talk[0]) == (count(talk[0][0]), 0)
+
+
+def test_a_window_never_sends_more_than_it_holds() -> None:
+    seen = Seen(make_reader("window", "30")()._memory)
+    sent = [seen.ask(f"message {n} of a long talk", "noted")[0] for n in range(9)]
+    assert sent[0] < sent[1] <= 30
+    assert max(sent) <= 30
+
+
+def test_a_chat_sends_its_prompt_again_until_something_is_cut() -> None:
+    chat = Chat(Shown(system="Be brief.", context=60), max_tokens=10)
+    sent = [chat.ask(f"message {n}", "noted") for n in range(8)]
+    assert sent[1][1] == sent[0][0]
+    assert max(size for size, _ in sent) <= 50
+    assert sent[-1][1] == 0  # the beginning of the prompt is another one
+
+
+def bars(scenarios: int, examples: int) -> list[Bar]:
+    return [
+        Bar(scenario=f"s{s}", example=str(e), start=100 * e, end=100 * e + 60, speaks=(100 * e, 100 * e + 50))
+        for s in range(scenarios)
+        for e in range(examples)
+    ]
+
+
+def test_a_schedule_shows_who_speaks_and_who_waits() -> None:
+    lines = gantt(bars(1, 2), 200, 45)
+    assert lines[0] == "s0/0 #---------#-"
+    assert lines[1].rstrip() == "s0/1                     #---------#-"
+    assert lines[-1].endswith("200 tokens")
+
+
+@pytest.mark.parametrize(("scenarios", "examples", "lines"), [(3, 2, 7), (3, 40, 4), (60, 1, MOST_LINES + 2)])
+def test_a_schedule_has_a_bounded_height_and_width(scenarios: int, examples: int, lines: int) -> None:
+    for width in (40, 80, 200):
+        shown = gantt(bars(scenarios, examples), 100 * examples, width)
+        assert len(shown) == lines
+        assert max(map(len, shown)) <= width
+
+
+def test_nothing_is_a_schedule_too() -> None:
+    assert len(gantt([], 0, 80)) == 1
