@@ -20,7 +20,7 @@ _AUTO, _LISTING = "auto", "fE"
 
 
 class Brevity:
-    """In place of a data set's thousands of failures a sentence, unless the command line asks for them (-v, -r, --tb)."""
+    """In place of thousands of failures of a data set a sentence, unless -v, -r or --tb ask for them."""
 
     def __init__(self, settings: Settings) -> None:
         self._is_dataset = settings.dataset is not None
