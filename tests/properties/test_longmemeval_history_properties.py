@@ -1,0 +1,97 @@
+"""Whatever is asked for, a compiled history has its length, its order and its evidence."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ltm._tokens import counter
+from pytest_ltm.datasets.longmemeval._schema import read_date
+from pytest_ltm.datasets.longmemeval.compile._dates import dates, places
+from pytest_ltm.datasets.longmemeval.compile._fillers import GeneratedFillers
+from pytest_ltm.datasets.longmemeval.compile._history import Length, compiled
+from pytest_ltm.datasets.longmemeval.compile._needles import needle
+from pytest_ltm.datasets.longmemeval.generate._questions import questions
+from pytest_ltm.datasets.longmemeval.generate._records import record
+from pytest_ltm.datasets.longmemeval.generate._sessions import session
+from pytest_ltm.datasets.longmemeval.generate._solve import solve
+from pytest_ltm.datasets.longmemeval.generate._talk import counted
+from pytest_ltm.datasets.longmemeval.generate._texts import themes
+
+count = counted(counter("cl100k_base"))
+NEEDLES = [needle(record(one, f"p {number}", count), f"p {number}") for number, one in enumerate(questions(22, 0))]
+START = datetime(2023, 5, 1, tzinfo=timezone.utc)
+minutes = st.integers(min_value=-100_000, max_value=100_000)
+seeds = st.integers(min_value=0, max_value=2**32)
+
+
+@given(st.data(), seeds)
+def test_evidence_keeps_its_places_dates_and_order(data: st.DataObject, seed: int) -> None:
+    anchors = sorted(START + timedelta(minutes=one) for one in data.draw(st.lists(minutes, min_size=1, max_size=6)))
+    total = data.draw(st.integers(min_value=len(anchors), max_value=60))
+    asked = START + timedelta(minutes=data.draw(minutes))
+    rng = Random(seed)
+
+    taken = places(rng, len(anchors), total)
+    found = dates(rng, list(zip(taken, anchors, strict=True)), total, asked)
+
+    assert len(found) == total
+    assert len(set(taken)) == len(anchors)
+    assert [found[place] for place in taken] == anchors
+    assert all(one <= other for one, other in pairwise(found))
+    assert found[-1] <= max(asked, anchors[-1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(NEEDLES), st.integers(min_value=10_000, max_value=40_000), seeds)
+def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
+    one: object, tokens: int, seed: int
+) -> None:
+    chosen = next(record for record in NEEDLES if record is one)
+    row = compiled(chosen, GeneratedFillers(count), Length(tokens=tokens), seed=seed, count=count)
+
+    whole = sum(counter("cl100k_base").count(turn["content"]) for said in row["haystack_sessions"] for turn in said)
+
+    assert 0.98 * tokens <= whole <= tokens
+    at = [read_date(when) for when in row["haystack_dates"]]
+    assert all(first <= second for first, second in pairwise([one for one in at if one is not None]))
+    cited = [name for name in row["haystack_session_ids"] if name in row["answer_session_ids"]]
+    assert cited == [evidence.id for evidence in chosen.evidence]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(NEEDLES), st.integers(min_value=5, max_value=30), seeds)
+def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
+    one: object, sessions: int, seed: int
+) -> None:
+    chosen = next(record for record in NEEDLES if record is one)
+    first, second = (
+        compiled(chosen, GeneratedFillers(count), Length(sessions=sessions), seed=seed, count=count) for _ in range(2)
+    )
+
+    assert first == second
+    assert len(first["haystack_sessions"]) == sessions
+    assert len(set(first["haystack_session_ids"])) == sessions
+
+
+@given(st.sampled_from(sorted(themes())), st.integers(min_value=80, max_value=5000), seeds)
+@settings(deadline=None)
+def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(theme: str, tokens: int, seed: int) -> None:
+    said = session(Random(seed), themes()[theme], count, tokens=tokens)
+
+    assert [turn["role"] for turn in said] == ["user", "assistant"] * (len(said) // 2)
+    assert all(turn["content"].strip() for turn in said)
+    assert sum(count(turn["content"]) for turn in said) <= tokens + 40
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds)
+def test_the_golds_of_any_seed_follow_from_the_facts(seed: int) -> None:
+    for one in questions(22, seed):
+        found = solve(one)
+        assert (found is None) == one.abstains
+        assert found is None or str(one.answer) == found or str(one.answer).startswith(f"{found}. ")

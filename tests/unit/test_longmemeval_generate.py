@@ -1,0 +1,205 @@
+"""Generated questions: golds that the world bears out, evidence where it is said to be, the published schema."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._cli import main
+from pytest_ltm._tokens import counter
+from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
+from pytest_ltm.datasets.longmemeval._schema import TYPES, is_abstention
+from pytest_ltm.datasets.longmemeval._verdict import rule
+from pytest_ltm.datasets.longmemeval.generate._advice import Advice
+from pytest_ltm.datasets.longmemeval.generate._questions import SHARES, kinds, questions
+from pytest_ltm.datasets.longmemeval.generate._records import record
+from pytest_ltm.datasets.longmemeval.generate._sessions import lower_first
+from pytest_ltm.datasets.longmemeval.generate._solve import solve
+from pytest_ltm.datasets.longmemeval.generate._talk import counted
+from pytest_ltm.datasets.longmemeval.generate._texts import FIELDS, attributes, lists, series, themes, updates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm.datasets.longmemeval.generate._texts import Attribute, Made, Series, Update
+
+SEEDS = (0, 1, 2)
+MANY = [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(questions(500, seed))]
+count = counted(counter("cl100k_base"))
+RECORDS = [(needle, record(needle, seed, count)) for seed, needle in MANY[:500]]
+
+
+def rows() -> list[Attribute | Update | Series | Made]:
+    return [*attributes(), *updates(), *series(), *lists()]
+
+
+def verdict(row: dict[str, Any], hypothesis: str) -> str:
+    names = ("question_id", "question_type", "question", "answer")
+    return rule(**{name: row[name] for name in names}, hypothesis=hypothesis).verdict
+
+
+def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
+    for _, needle in MANY:
+        found, gold = solve(needle), str(needle.answer)
+        if needle.abstains:
+            assert found is None, needle.question
+        else:
+            assert gold == found or gold.startswith(f"{found}. "), (needle.question, gold, found)
+
+
+def test_a_gold_in_days_has_the_next_day_as_a_second_one() -> None:
+    golds = [str(needle.answer) for _, needle in MANY if needle.query.how == "days" and not needle.abstains]
+
+    assert golds
+    for gold in golds:
+        assert gold.endswith(f" {int(gold.split()[0]) + 1} days (including the last day) is also acceptable.")
+
+
+def test_nothing_happens_and_nothing_is_told_after_the_question() -> None:
+    for _, needle in MANY:
+        assert max(told.at for told in needle.told) < needle.asked, needle.question
+        assert max(fact.at for fact in needle.world) < needle.asked, needle.question
+
+
+def test_an_update_is_told_after_what_it_replaces() -> None:
+    for _, needle in MANY:
+        if needle.type == "knowledge-update":
+            old, new = needle.told
+            assert old.at < new.at
+            assert len({fact.value for fact in needle.world}) == 2
+
+
+def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone() -> None:
+    for needle, row in RECORDS:
+        for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
+            (marked,) = [turn for turn in turns if turn["has_answer"]]
+            text = told.aside.made or told.aside.said
+            assert text[1:] in marked["content"]
+            assert marked["role"] == ("assistant" if told.aside.made else "user")
+            assert not any(text[1:] in turn["content"] for turn in turns if turn is not marked)
+
+
+def test_what_an_abstention_question_asks_about_was_never_said() -> None:
+    nevers = {row.never.ask: row.never for row in rows()}
+    for needle, row in RECORDS:
+        if needle.abstains and needle.question in nevers:
+            said = "\n".join(
+                turn["content"] for turns in row["haystack_sessions"] for turn in turns if turn["has_answer"]
+            )
+            assert nevers[needle.question].lacks.lower() not in said.lower(), needle.question
+
+
+def test_the_rules_accept_every_gold_bare_and_in_a_sentence() -> None:
+    for needle, row in RECORDS:
+        wanted = "unscored" if needle.type == "single-session-preference" else "yes"
+        for said in (f"{row['answer']}", f"The answer is {row['answer']}"):
+            assert verdict(row, said) == wanted, (row["question"], said)
+
+
+def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> None:
+    for needle, row in RECORDS:
+        accepted = verdict(row, "I do not have enough information to answer that.") == "yes"
+        assert accepted == needle.abstains, row["question"]
+
+
+def test_small_files_have_every_kind_and_large_ones_the_published_shares() -> None:
+    assert set(kinds(len(SHARES))) == set(SHARES)
+    assert Counter(kinds(500)) == SHARES
+
+
+def test_a_smaller_count_gives_the_first_of_the_same_questions() -> None:
+    assert list(questions(40, 5))[:15] == list(questions(15, 5))
+
+
+def test_another_seed_gives_other_questions() -> None:
+    assert list(questions(30, 1)) != list(questions(30, 2))
+
+
+def test_no_two_questions_of_a_file_have_the_same_id() -> None:
+    names = [row["question_id"] for _, row in RECORDS]
+
+    assert len(set(names)) == len(names)
+    assert sum(map(is_abstention, names)) == sum(needle.abstains for needle, _ in RECORDS) == 32
+
+
+def test_all_five_fields_are_asked_about() -> None:
+    assert {needle.field for _, needle in MANY if needle.field} == set(FIELDS)
+
+
+def test_every_row_of_the_texts_can_be_told_in_its_theme() -> None:
+    for row in rows():
+        assert row.theme in themes(), row.key
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("My dog sleeps.", "my dog sleeps."),
+        ("I sleep.", "I sleep."),
+        ("The annual audit cost me an hour.", "the annual audit cost me an hour."),
+    ],
+)
+def test_a_sentence_goes_on_small_unless_it_begins_with_a_name_or_i(said: str, expected: str) -> None:
+    assert lower_first(said) == expected
+
+
+def test_no_advice_comes_again_before_all_of_its_theme_was_given() -> None:
+    theme = themes()["garden"]
+    everything = {do for aspect in theme.aspects for do in aspect.do}
+    advice = Advice(Random(4), theme)
+
+    assert {advice.next().do for _ in everything} == everything
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "approx"])
+def test_counting_line_by_line_gives_the_count_of_the_whole(name: str) -> None:
+    whole = counter(name)
+    fast = counted(whole)
+    for _, row in RECORDS[:30]:
+        for turns in row["haystack_sessions"]:
+            for turn in turns:
+                assert fast(turn["content"]) == whole.count(turn["content"])
+
+
+def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "made.json"
+
+    assert main(["longmemeval-generate", "--count", "22", "--tokens", "10k", "--seed", "3", "-o", str(file)]) == 0
+    assert capsys.readouterr().out.startswith(f"{file}: 22 questions, ")
+    found = list(LongMemEvalFile(file).records())
+    assert {one.type for one in found} == set(TYPES)
+    assert not any(one.notes for one in found)
+    assert all(sum(turn.has_answer for one in row.sessions for turn in one.turns) for row in found)
+
+
+def test_without_a_length_a_history_is_the_evidence_alone(tmp_path: Path) -> None:
+    file = tmp_path / "oracle.json"
+
+    assert main(["longmemeval-generate", "--count", "11", "-o", str(file)]) == 0
+    for row in json.loads(file.read_bytes()):
+        assert row["haystack_session_ids"] == row["answer_session_ids"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--tokens", "many"], "expected a number of tokens such as 8000, 115k or 1.5m, got 'many'"),
+        (["--tokens", "0"], "got '0'"),
+        (["--sessions", "0"], "expected a number of at least 1, got '0'"),
+        (["--count", "-3"], "expected a number of at least 1, got '-3'"),
+        (["--tokens", "2k", "--sessions", "4"], "not allowed with argument"),
+    ],
+)
+def test_what_cannot_be_generated_is_told_in_a_sentence(
+    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["longmemeval-generate", *words, "-o", str(tmp_path / "made.json")])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
