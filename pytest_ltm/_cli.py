@@ -28,6 +28,7 @@ COMMANDS = {
     "list": Command("_listing", "list the suites, scenarios or agents that come with pytest-ltm"),
     "report": Command("reporting.html._command", "write one HTML file about one or many runs"),
     "compare": Command("_compare", "compare runs or baselines: what moved, is it chance, do rules hold"),
+    "doctor": Command("_doctor._command", "what a run folder holds and what can be done with it; what is installed"),
     "rescore": Command("_rescore._command", "score a recorded run again with the evaluators and judge of today"),
     "amend": Command("_amend_command", "correct one verdict of a run by hand; the automatic one is kept beside it"),
     "merge": Command("_merge._command", "join run folders that were played apart, such as shards"),

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._doctor._command import main
+from pytest_ltm._doctor._run import Diagnosis, diagnose
+from pytest_ltm._errors import ConfigurationError
+from pytest_ltm._locks import FolderLock
+from pytest_ltm._run_file import RunFile, write_run_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER: dict[str, Any] = {
+    "event": "header",
+    "format": 1,
+    "plan": {"examples": [{}]},
+    "agent": {"spec": "bot", "powers": ["AcceptsHistory"], "max_message_tokens": 4096},
+}
+SAID = [
+    {"event": "begin", "example": "cat/0"},
+    {"event": "message", "exchange": 0, "by": "cat/0", "kind": "ask", "text": "Hi?", "tokens": 3},
+    {"event": "reply", "exchange": 0, "text": "Yes.", "tokens": 2},
+]
+DONE = [{"event": "end", "example": "cat/0"}, {"event": "end", "reason": "complete"}]
+
+
+def run_folder(root: Path, *events: dict[str, Any], torn: str = "", name: str = "bot~2k~0") -> Path:
+    run = root / ".ltm" / "runs" / "r1"
+    folder = run / name
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events) + torn)
+    started = RunFile(
+        run="r1", options={}, paths=(), folder=".", settings={"agents": {"bot": "bot"}}, versions={"pytest": "0.1"}
+    )
+    write_run_file(run, started)
+    return run
+
+
+def diagnosed(run: Path) -> Diagnosis:
+    return diagnose(run, run.parent.parent)
+
+
+def ways(found: Diagnosis) -> dict[str, str]:
+    return {way.what: way.command or f"no: {way.why_not}" for way in found.ways}
+
+
+def test_a_complete_conversation_can_be_scored_again_and_replayed(tmp_path: Path) -> None:
+    found = diagnosed(run_folder(tmp_path, HEADER, *SAID, *DONE))
+    (one,) = found.conversations
+    assert (one.state, one.exchanges, one.tokens, one.ended, one.examples) == ("complete", 1, 5, 1, 1)
+    assert ways(found)["score again"] == "pytest --ltm-rescore=r1"
+    assert ways(found)["replay"] == "pytest --ltm-agent=replay:r1 ..."
+    assert not found.problems
+
+
+def test_an_interrupted_one_says_how_far_it_came_and_what_is_torn(tmp_path: Path) -> None:
+    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, torn='{"event": "mess')).conversations
+    assert (one.state, one.torn, one.resume) == ("interrupted", 15, "")
+
+
+def test_one_whose_agent_cannot_be_put_back_says_so(tmp_path: Path) -> None:
+    header = {**HEADER, "agent": {**HEADER["agent"], "powers": []}}
+    found = diagnosed(run_folder(tmp_path, header, *SAID))
+    assert "neither Checkpointable" in ways(found)["resume"]
+
+
+def test_a_conversation_without_its_checkpoint_names_it(tmp_path: Path) -> None:
+    header = {**HEADER, "agent": {**HEADER["agent"], "powers": ["Checkpointable"]}}
+    assert "no checkpoint of exchange 0" in ways(diagnosed(run_folder(tmp_path, header, *SAID)))["resume"]
+
+
+def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
+    events = [{"event": "fault", "exchange": 1, "text": "boom", "fatal": True}, {"event": "end", "reason": "boom"}]
+    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, *events)).conversations
+    assert one.state == "agent gone"
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "7", "{", '{"event": []}', "[" * 100_000, '{"event": "reply", "exchange": "x"}', "\udcff"]
+)
+def test_a_damaged_journal_is_told_and_nothing_breaks(tmp_path: Path, line: str) -> None:
+    run = run_folder(tmp_path, HEADER, *SAID)
+    with (run / "bot~2k~0" / "journal.jsonl").open("a", errors="surrogateescape") as file:
+        file.write(line + "\n")
+    found = diagnosed(run)
+    assert [one.state for one in found.conversations] == ["damaged"]
+    assert found.problems
+
+
+@pytest.mark.parametrize("content", ["", "null", "[1]", "{", '{"format": 1}', "\x00" * 100])
+@pytest.mark.parametrize("name", ["run.json", "amendments.json", "bot~2k~0/results.json", "bot~2k~0/.owner.json"])
+def test_any_file_of_a_run_may_be_damaged(tmp_path: Path, name: str, content: str) -> None:
+    run = run_folder(tmp_path, HEADER, *SAID, *DONE)
+    (run / name).write_text(content)
+    assert diagnosed(run).run == "r1"
+
+
+def test_folders_in_the_place_of_files_and_links_in_circles_are_survived(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, HEADER)
+    (run / "a~b~c" / "journal.jsonl").mkdir(parents=True)
+    (run / "x~y~z").symlink_to(run)
+    (run / "bot~2k~0" / "checkpoints").mkdir()
+    (run / "bot~2k~0" / "checkpoints" / "loop").symlink_to(run)
+    assert [one.name for one in diagnosed(run).conversations] == ["a~b~c", "bot~2k~0"]
+
+
+def test_a_lock_that_is_held_is_told_with_its_owner(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, HEADER, *SAID)
+    lock = FolderLock(run / "bot~2k~0")
+    lock.acquire()
+    try:
+        found = diagnosed(run)
+    finally:
+        lock.release()
+    assert f"held by process {os.getpid()}" in found.conversations[0].lock
+    assert "held by" in ways(found)["resume"]
+
+
+def test_what_a_dead_owner_left_is_no_lock(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, HEADER, *SAID)
+    (run / "bot~2k~0" / ".lock").touch()
+    (run / "bot~2k~0" / ".owner.json").write_text('{"pid": 1, "host": "elsewhere", "since": "then"}')
+    assert "process 1 on 'elsewhere'" in diagnosed(run).conversations[0].lock
+    assert diagnosed(run).conversations[0].lock.startswith("free")
+
+
+def test_versions_of_then_stand_beside_those_of_now(tmp_path: Path) -> None:
+    assert diagnosed(run_folder(tmp_path, HEADER, *SAID)).versions["pytest"] == ("0.1", pytest.__version__)
+
+
+def test_nothing_is_changed(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, HEADER, *SAID, torn="{")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    diagnosed(run)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_the_command_says_it_in_lines_of_the_terminals_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(tmp_path, HEADER, *SAID, *DONE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["r1"]) == 0
+    text = capsys.readouterr().out
+    assert "bot~2k~0: complete, 1 exchange, 5 tokens, 1 of 1 example ended" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_command_speaks_json_and_tells_by_its_status_that_something_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(tmp_path, {"event": "other"})
+    monkeypatch.chdir(tmp_path)
+    assert main(["r1", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["conversations"][0]["state"] == "damaged"
+
+
+def test_a_run_that_is_not_there_is_refused_with_those_that_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_folder(tmp_path, HEADER)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match="r1"):
+        main(["r2"])
+
+
+def test_without_a_run_it_tells_of_the_installation_and_of_keys_the_names_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    main([])
+    text = capsys.readouterr().out
+    assert "tokenizers without a network: cl100k_base, o200k_base" in text
+    assert "keys that are set (names only): OPENAI_API_KEY" in text
+    assert "planted" not in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pytest_ltm._doctor._environment.tempfile.TemporaryFile", refuse)
+    assert main([]) == 1
+    assert "cannot be written: Permission denied" in capsys.readouterr().out
