@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 WORDING = 1
 """The version of the words in which sessions are told and questions are put."""
 
+LEGEND = (
+    "LongMemEval: accuracy is its task average (the mean over the question types), `right` of all examples its overall "
+    "accuracy, `abstention` that of the questions that cannot be answered; what nobody could judge is in no mean"
+)
+
 
 class LongMemEvalSuite:
     """The questions of a LongMemEval file."""
@@ -42,6 +47,8 @@ class LongMemEvalSuite:
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
         self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}, {self._told_in()}"
         self.notes: Sequence[str] = ()
+        self.legend = (LEGEND,)
+        """What the report's readers should know of its figures."""
         self._last: tuple[str, Told] | None = None
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
