@@ -70,11 +70,14 @@ def chosen(entries: Sequence[Entry], choices: Choices, *, seed: int) -> Sequence
 
 
 def groups(entries: Sequence[Entry], size: int, *, seed: int) -> list[Sequence[Entry]]:
-    """Return the questions in groups that share a history: mixed by the seed, of sizes that differ by one at most."""
+    """Return the questions in groups that share a history: of sizes that differ by one at most.
+
+    Which go together is drawn by the seed; in a group they stand as in the file.
+    """
     mixed = list(entries)
     Random(f"longmemeval groups {seed}").shuffle(mixed)
     count = -(-len(mixed) // size)
-    return [mixed[number::count] for number in range(count)]
+    return [sorted(mixed[number::count], key=lambda entry: entry.start) for number in range(count)]
 
 
 def _fits(entry: Entry, choices: Choices) -> bool:

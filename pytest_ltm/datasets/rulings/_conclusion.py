@@ -35,7 +35,7 @@ _REFUSAL = phrases(
     rf"(?:unable|not able|difficult|hard) to (?:\w+ ){{0,2}}{_KNOWN}\w*",
     rf"(?:not|im)[ -]?possible to (?:\w+ ){{0,2}}{_KNOWN}\w*",
     r"(?:i|we) (?:do not|don't|did not|didn't|cannot|can't) (?:\w+ ){0,2}(?:have|know|see|find|recall|remember)",
-    r"(?:not|never) (?:\w+ )?(?:mentioned|specified|known|provided|stated|available|given|clear|aware)",
+    r"(?:not|never) (?:\w+ )?(?:mentioned|specified|known|provided|stated|told|shared|available|given|clear|aware)",
     r"(?:unknown|unclear|unspecified|undetermined|unanswerable|empty)",
     r"only mentioned",
     r"no (?:definitive|definite|specific|explicit|direct|clear) (?:answer|information|mention|number|date)",

@@ -1,0 +1,97 @@
+"""longmemeval-score with official files: joining, labels, agreement; and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from longmemeval_files import records
+from longmemeval_files import written as data_file
+
+from pytest_ltm._cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+
+
+def lines(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def said(name: str, text: str, **more: object) -> dict[str, Any]:
+    return {"question_id": name, "hypothesis": text, **more}
+
+
+def scored(tmp_path: Path, capsys: Capture, *rows: dict[str, Any], options: tuple[str, ...] = ("--json",)) -> str:
+    data = data_file(tmp_path / "data.json", records())
+    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 0
+    return capsys.readouterr().out
+
+
+def test_hypotheses_are_joined_with_their_questions_and_missing_ones_named(tmp_path: Path, capsys: Capture) -> None:
+    found = json.loads(scored(tmp_path, capsys, said("moss_abs", "You never mentioned one."), said("kiln", "Three.")))
+
+    assert [(row["question_id"], row["verdict"]) for row in found["rows"]] == [("moss_abs", "yes"), ("kiln", "no")]
+    assert found["missing"] == ["room"]
+    assert found["overall"] == {"accuracy": 0.5, "right": 1, "judged": 2, "unscored": 0}
+
+
+def test_the_table_tells_how_many_are_missing(tmp_path: Path, capsys: Capture) -> None:
+    text = scored(tmp_path, capsys, said("kiln", "Five."), options=())
+
+    assert text.splitlines()[-1] == "2 missing, in no mean: moss_abs, room"
+
+
+def test_official_verdicts_are_taken_by_the_official_rule(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        said("kiln", "Who knows?", autoeval_label={"model": "m", "label": True}),
+        said("moss_abs", "Moss.", autoeval_label="No."),
+        said("room", "This one.", autoeval_label="Yes, it does."),
+    ]
+    found = json.loads(scored(tmp_path, capsys, *rows, options=("--json", "--labels")))
+
+    assert [row["verdict"] for row in found["rows"]] == ["yes", "no", "yes"]
+    assert found["task_averaged"] == pytest.approx(2 / 3)
+    assert found["abstention"]["accuracy"] == 0.0
+
+
+def test_agreement_is_told_by_kind_and_by_judge(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        said("kiln", "Five.", label=True, judge_model="a"),
+        said("moss_abs", "Moss.", label=True, judge_model="b"),
+        said("room", "This one.", label=True, judge_model="b"),
+    ]
+    found = json.loads(scored(tmp_path, capsys, *rows, options=("--json", "--agreement")))
+
+    assert found["by_kind"]["knowledge-update"]["agree_share"] == 1.0
+    assert found["by_kind"]["single-session-preference"]["agree_share"] is None
+    assert found["by_judge"]["b"] == {"rows": 2, "decided": 1, "decided_share": 0.5, "agree": 0, "agree_share": 0.0}
+    assert [row["question_id"] for row in found["disagree"]] == ["moss_abs"]
+    assert "judge b" in scored(tmp_path, capsys, *rows, options=("--agreement",))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "told"),
+    [
+        ([said("kilm", "Five.")], [], "has no question 'kilm'. Did you mean 'kiln'"),
+        ([said("kiln", "Five."), said("kiln", "Six.")], [], "a second answer to 'kiln'; the first is at"),
+        ([said("kiln", "Five.")], ["--labels"], "no autoeval_label"),
+        ([said("kiln", "Five.", label=3)], ["--labels"], "label: expected true, false or the judge's reply, got 3"),
+        ([{"question_id": "kiln"}], [], "the field 'hypothesis' is missing"),
+        ([said("kiln", None)], [], "hypothesis: expected a text, got None"),  # type: ignore[arg-type]
+        ([], [], "holds no rows"),
+    ],
+)
+def test_what_is_wrong_with_hypotheses_is_told_with_its_place(
+    tmp_path: Path, capsys: Capture, rows: list[dict[str, Any]], options: list[str], told: str
+) -> None:
+    data = data_file(tmp_path / "data.json", records())
+
+    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert "h.jsonl" in error
