@@ -13,8 +13,9 @@ _STILL = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    r"^\W*(?:nothing(?! but)|none(?! but)|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|no answer|"
-    r"not (?:mentioned|stated|said|specified|given|known|discussed|available|applicable|in the conversation))\b",
+    r"^\W*(?:nothing(?! but)|none(?! but)|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|"
+    r"no answer|not (?:mentioned|stated|said|specified|given|known|discussed|available|applicable|in the "
+    r"conversation))\b",
     re.IGNORECASE,
 )
 _FALSE = re.compile(
@@ -22,8 +23,8 @@ _FALSE = re.compile(
     r"(?:mention|record|information|indication|evidence|trace|sign|reference|statement)|"
     r"(?:never|not once|nowhere) (?:\w+ ){0,2}(?:mention|say|said|talk|spoke|speak|told|tell|discuss|came up|come up|"
     r"state|describe|share)\w*|"
-    r"(?:not|\w+n['\u2019]t) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|know|sure|"
-    r"recall|remember)\w*|the question (?:\w+ ){0,3}(?:assumes|mixes|confuses)|false premise)",
+    r"(?:not|\w+n['\u2019]t) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|"
+    r"know|sure|recall|remember)\w*|the question (?:\w+ ){0,3}(?:assumes|mixes|confuses)|false premise)",
     re.IGNORECASE,
 )
 

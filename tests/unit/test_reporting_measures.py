@@ -1,0 +1,98 @@
+"""Figures beside the score in the reports: means by scenario, each over the examples that have it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sample_runs import conversation, run
+
+from pytest_ltm._result import Measure
+from pytest_ltm.reporting._measures import measure_lines, measured, measures_json
+from pytest_ltm.reporting._summary import summary_json
+from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm.reporting._text import columns_of
+
+if TYPE_CHECKING:
+    from pytest_ltm._result import ConversationResult, RunResult
+
+FIGURES = {
+    "names": [{"f1": 0.5, "recall": 1.0}, {"f1": 1.0}],
+    "places": [{"f1": 0.0, "recall": 0.25, "retrieved": 1_234.0}],
+}
+
+
+def talk(agent: str) -> ConversationResult:
+    scores = {name: [1.0] * len(rows) for name, rows in FIGURES.items()}
+    held = conversation(agent, "2k", scores)
+    figures = [figures for rows in FIGURES.values() for figures in rows]
+    rows = tuple(
+        replace(row, measures=tuple(Measure(*item) for item in each.items()))
+        for row, each in zip(held.scenarios, figures, strict=True)
+    )
+    return replace(held, scenarios=rows)
+
+
+def two() -> RunResult:
+    return run(talk("full"), talk("window_8k"))
+
+
+def test_means_are_over_the_examples_that_have_the_figure() -> None:
+    (one, _) = measured(two())
+
+    assert one.names == ("f1", "recall", "retrieved")
+    assert [one.text("names", name) for name in one.names] == ["0.750", "1.000", "-"]
+    assert [one.text("", name) for name in one.names] == ["0.500", "0.625", "1,234.0"]
+
+
+def test_the_table_names_scenarios_examples_and_figures() -> None:
+    lines = [line.split() for line in measure_lines(two(), 80, color=False)]
+
+    assert ["full", "at", "2k"] in lines
+    assert ["examples", "f1", "recall", "retrieved"] in lines
+    assert ["names", "2", "0.750", "1.000", "-"] in lines
+    assert ["all", "examples", "3", "0.500", "0.625", "1,234.0"] in lines
+
+
+def test_a_long_name_stands_in_two_lines() -> None:
+    held = talk("full")
+    rows = tuple(replace(row, measures=(Measure("recall_repaired", 0.5),)) for row in held.scenarios)
+    lines = [line.split() for line in measure_lines(run(replace(held, scenarios=rows)), 80, color=False)]
+
+    assert ["recall"] in lines
+    assert ["examples", "repaired"] in lines
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    held = talk("an_agent_with_quite_a_long_label_that_goes_on_and_on_and_on")
+    names = ["f1", "f1_corrected", "ceiling", "abstains", "judge", "recall", "recall_repaired", "recall_sessions"]
+    figures = tuple(Measure(name, 0.5) for name in names)
+    rows = tuple(replace(row, scenario=row.scenario * 9, measures=figures) for row in held.scenarios)
+    lines = measure_lines(run(replace(held, scenarios=rows)), width, color=False)
+
+    assert max(map(columns_of, lines)) <= width
+    assert all(any(name.rpartition("_")[2] in line for line in lines) for name in names)
+
+
+def test_without_figures_nothing_is_said() -> None:
+    assert measure_lines(run(conversation("full", "2k", {"names": [1.0]})), 80, color=False) == []
+
+
+def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
+    loud = summary_lines(two(), width=80, verbosity=0, color=False)
+    quiet = summary_lines(two(), width=80, verbosity=-1, color=False)
+
+    assert any(line.startswith("names") and "0.750" in line for line in loud)
+    assert "full at 2k: f1 0.500, recall 0.625, retrieved 1,234.0" in quiet
+
+
+def test_the_json_has_means_and_counts_by_scenario() -> None:
+    assert measures_json(two(), "full", "2k")["recall"] == {
+        "mean": 0.625,
+        "count": 2,
+        "scenarios": {"names": {"mean": 1.0, "count": 1}, "places": {"mean": 0.25, "count": 1}},
+    }
+    written = summary_json(two(), pytest_ltm_version="1", seed=0, plan={})
+    assert written["results"][1]["measures"]["f1"]["mean"] == 0.5
