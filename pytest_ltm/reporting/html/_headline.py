@@ -189,8 +189,9 @@ def _cost(found: Material) -> Answer:
     text = f"Most of it for {dearest.label}: {money(dearest.cost_usd or 0.0)}. "
     text += f"{money(spent)} of it went to filler. " * bool(spent)
     text += said
-    if len(told) < len(columns):
-        text += f" {len(columns) - len(told)} of {len(columns)} columns do not tell their price."
+    untold = sum(column.cost_usd is None for column in columns)
+    if untold:
+        text += f" {untold} of {len(columns)} columns do not tell their price."
     return Answer(question=question, short=money(total), text=text)
 
 
