@@ -21,12 +21,12 @@ HEADER: dict[str, Any] = {
     "plan": {"examples": [{}]},
     "agent": {"spec": "bot", "powers": ["AcceptsHistory"], "max_message_tokens": 4096},
 }
-SAID = [
+SAID: list[dict[str, Any]] = [
     {"event": "begin", "example": "cat/0"},
     {"event": "message", "exchange": 0, "by": "cat/0", "kind": "ask", "text": "Hi?", "tokens": 3},
     {"event": "reply", "exchange": 0, "text": "Yes.", "tokens": 2},
 ]
-DONE = [{"event": "end", "example": "cat/0"}, {"event": "end", "reason": "complete"}]
+DONE: list[dict[str, Any]] = [{"event": "end", "example": "cat/0"}, {"event": "end", "reason": "complete"}]
 
 
 def run_folder(root: Path, *events: dict[str, Any], torn: str = "", name: str = "bot~2k~0") -> Path:
@@ -75,7 +75,10 @@ def test_a_conversation_without_its_checkpoint_names_it(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
-    events = [{"event": "fault", "exchange": 1, "text": "boom", "fatal": True}, {"event": "end", "reason": "boom"}]
+    events: list[dict[str, Any]] = [
+        {"event": "fault", "exchange": 1, "text": "boom", "fatal": True},
+        {"event": "end", "reason": "boom"},
+    ]
     (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, *events)).conversations
     assert one.state == "agent gone"
 
