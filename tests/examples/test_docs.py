@@ -80,6 +80,7 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
     assert documented == {option.flag for option in _options.OPTIONS} | {
         "--ltm-agent",
         "--ltm",
+        "--ltm-dry-run",
         "--ltm-isolated",
         "--ltm-resume",
         "--ltm-save",
