@@ -62,7 +62,9 @@ class Report:
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
-            lines.append(f"ltm: data: {settings.dataset.title}; {len(settings.dataset.notes)} oddities noted")
+            noted = len(settings.dataset.notes)
+            oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted" * bool(noted)
+            lines.append(f"ltm: data: {settings.dataset.title}{oddities}")
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):

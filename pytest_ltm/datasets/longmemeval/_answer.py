@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score, Unscored
 from pytest_ltm.datasets.longmemeval._judging import judged, prompt_for
-from pytest_ltm.datasets.longmemeval._retrieved import figures
+from pytest_ltm.datasets.longmemeval._retrieved import SHOWN, figures
 from pytest_ltm.datasets.longmemeval._schema import is_abstention
 from pytest_ltm.datasets.longmemeval._verdict import rule
 
@@ -49,7 +49,7 @@ class LongMemEvalAnswer:
 
         `right`: the verdict again, so that its mean over all questions stands beside those of the types;
         `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
-        to find: recall_any, recall_all, ndcg_any (all as published) and the standard ndcg of turns and sessions.
+        to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
         found = {}
         if isinstance(verdict, Score):
@@ -57,7 +57,8 @@ class LongMemEvalAnswer:
             if is_abstention(self._facts["id"]):
                 found["abstention"] = verdict.value
         if retrieved is not None and self._facts.get("wanted_turns"):
-            found |= figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
+            every = figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
+            found |= {name: every[name] for name in SHOWN}
         return found
 
     def _ruled(self, answer: str) -> Score | Unscored:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pytest_ltm.datasets.longmemeval._retrieval import DEPTHS, retrieval, session_of, turns_as_sessions
@@ -12,19 +13,18 @@ if TYPE_CHECKING:
 
     from pytest_ltm.datasets.longmemeval._retrieval import Retrieval
 
-SHOWN = (5, 10)
-"""The values of k that the paper's tables have: those that stand beside each score."""
+SHOWN = tuple(
+    f"{level}_{name}_{k}" for level, k, name in product(("session", "turn"), (5, 10), ("recall_all", "ndcg_any"))
+)
+"""The figures that the paper's tables have (Wu et al., 2025, section 5): those that stand beside each score."""
 UNMARKED = "unmarked:"
 """Stands in front of the ids of turns that hold no answer, of sessions that do."""
 
 
 def figures(
-    retrieved: Iterable[str],
-    wanted: Sequence[str],
-    user_turns: Mapping[str, Sequence[int]],
-    depths: Sequence[int] = SHOWN,
+    retrieved: Iterable[str], wanted: Sequence[str], user_turns: Mapping[str, Sequence[int]]
 ) -> dict[str, float]:
-    """Return the metrics by name, such as `turn_recall_any_5` and `session_ndcg_10`; each 0 to 1.
+    """Return the metrics at all published depths by name, such as `turn_recall_any_5`; each 0 to 1.
 
     `retrieved`: what an agent says, best first: ids `<session>_<turn>` of the history; anything else counts as a wrong
     one. `wanted`: the user's turns that hold the answer; other turns of their sessions count as those of a session
@@ -36,17 +36,10 @@ def figures(
     users = [name for name in dict.fromkeys(retrieved) if _is_users(name, user_turns)]
     ranked = [name if name in gold or session_of(name) not in sessions else f"{UNMARKED}{name}" for name in users]
     found: dict[str, float] = {}
-    for k in depths:
-        for level, metric in (("turn", retrieval), ("session", turns_as_sessions)):
+    for k in DEPTHS:
+        for level, metric in (("session", turns_as_sessions), ("turn", retrieval)):
             found |= _named(metric(ranked, wanted, gold, k), level, k)
     return found
-
-
-def at_all_depths(
-    retrieved: Iterable[str], wanted: Sequence[str], user_turns: Mapping[str, Sequence[int]]
-) -> dict[str, float]:
-    """Return the metrics at all published values of k."""
-    return figures(retrieved, wanted, user_turns, DEPTHS)
 
 
 def _named(found: Retrieval, level: str, k: int) -> dict[str, float]:

@@ -19,10 +19,11 @@ from pytest_ltm.datasets.longmemeval._schema import TYPES, ability_of
 from pytest_ltm.datasets.longmemeval._told import told_alone, told_together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm.datasets.longmemeval._index import Entry
+    from pytest_ltm.datasets.longmemeval._schema import Record
     from pytest_ltm.datasets.longmemeval._told import Question, Told
 
 WORDING = 1
@@ -49,7 +50,7 @@ class LongMemEvalSuite:
         self.notes: Sequence[str] = ()
         self.legend = (LEGEND,)
         """What the report's readers should know of its figures."""
-        self._last: tuple[str, Told] | None = None
+        self._last: tuple[str, Told, Mapping[str, str]] | None = None
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a type."""
@@ -62,11 +63,12 @@ class LongMemEvalSuite:
         ]
 
     def told(self, thread: str) -> ToldConversation:
-        """Return the sessions told in a conversation."""
+        """Return the sessions told in a conversation; without those of questions whose records cannot be read."""
+        told, _ = self._compiled(thread)
         ids = [one.id for one in self._threads[thread].values()]
-        digests = "".join(map(self._file.digest, ids))
+        digests = "".join(self._file.digest(name) for name in told.questions)
         return ToldConversation(
-            history=self._compiled(thread).past,
+            history=told.past,
             opening=OPENING,
             described={
                 "data": "longmemeval",
@@ -78,9 +80,15 @@ class LongMemEvalSuite:
         )
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
-        """Return one question, asked at its date; one dated before what is told last is asked at once."""
-        told = self._compiled(thread)
-        question = told.questions[self._threads[thread][example].id]
+        """Return one question, asked at its date; one dated before what is told last is asked at once.
+
+        DatasetError if its record cannot be read.
+        """
+        told, faults = self._compiled(thread)
+        name = self._threads[thread][example].id
+        if name in faults:
+            raise DatasetError(faults[name])
+        question = told.questions[name]
         known = {turn for one in told.past for turn in one.holds}
         return Definition(
             steps=(
@@ -104,18 +112,25 @@ class LongMemEvalSuite:
         late = question.at - told.last if told.last else timedelta(0)
         return Wait(history=len(told.past)), *((Wait(time=late),) if late > timedelta(0) else ())
 
-    def _compiled(self, thread: str) -> Told:
-        """Return what is told in a conversation; the last one asked for is kept, and no other."""
+    def _compiled(self, thread: str) -> tuple[Told, Mapping[str, str]]:
+        """Return what is told in a conversation, and by question what is wrong with its record.
+
+        The last one asked for is kept, and no other.
+        """
         if self._last is None or self._last[0] != thread:
             self._last = None  # lets go of the one before the next is made
-            ids = [one.id for one in self._threads[thread].values()]
-            told = (
-                told_together(map(self._file.record, ids))
-                if self._choices.shared
-                else told_alone(self._file.record(ids[0]))
-            )
-            self._last = thread, told
-        return self._last[1]
+            faults: dict[str, str] = {}
+            records = self._readable([one.id for one in self._threads[thread].values()], faults)
+            told = told_together(records) if self._choices.shared else told_alone(next(records, None))
+            self._last = thread, told, faults
+        return self._last[1:]
+
+    def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[Record]:
+        for name in ids:
+            try:
+                yield self._file.record(name)
+            except DatasetError as error:
+                faults[name] = str(error)
 
     def _told_in(self) -> str:
         if not self._choices.shared:

@@ -58,8 +58,10 @@ class Told:
         return self.past[-1].at if self.past else None
 
 
-def told_alone(record: Record) -> Told:
-    """Return a record's own history, as its file has it but for the order, which is by date."""
+def told_alone(record: Record | None) -> Told:
+    """Return a record's own history, as its file has it but for the order, which is by date; None: nothing is told."""
+    if record is None:
+        return Told((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
     past = history(record.sessions)
     return Told(past, {record.id: _question(record, cited, past)}, _irregular(record.sessions))

@@ -1,0 +1,197 @@
+"""LongMemEval as a run: ids, workers, resuming, shared histories, export, wrong options."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from longmemeval_files import records, written
+
+from pytest_ltm._cli import main
+
+if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
+    from conftest import Project
+
+REAL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "longmemeval"
+BOT = '''
+class Bot:
+    """Knows the kiln and nothing else; keeps what it hears."""
+
+    def __init__(self):
+        self.heard = []
+
+    def accept(self, message, reply):
+        self.heard.append(message)
+
+    def reply(self, message):
+        if "shelves does" in message and any("five shelves" in one for one in self.heard):
+            return "It has five shelves."
+        return "You never mentioned that." if "parrot" in message else "Noted."
+
+    def tell_time(self, now):
+        self.now = now
+
+    def retrieved(self):
+        return [one for one in self.heard if "shelves" in one][::-1]
+'''
+
+
+def played(project: Project, *options: str, agent: str = "bot:Bot", subprocess: bool = False) -> RunResult:
+    project.file(BOT, "bot.py")
+    written(project.path / "data.json", records())
+    return project.pytest(
+        f"--ltm-agent={agent}", "--ltm-suite=longmemeval", "--ltm-data=data.json", *options, subprocess=subprocess
+    )
+
+
+def journal(project: Project, ending: str) -> list[dict[str, Any]]:
+    (path,) = (project.path / ".ltm" / "runs").glob(f"*/*{ending}/journal.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_question_is_an_item_with_its_verdict(project: Project) -> None:
+    run = played(project, "-v")
+
+    run.assert_outcomes(passed=2, skipped=1)
+    run.stdout.fnmatch_lines_random(
+        [
+            "ltm: data: data.json: 3 questions, each with a history of its own*",
+            "ltm/knowledge_update::test_question[[]bot_Bot-all-0.kiln-0[]] PASSED*",
+            "ltm/single_session_user::test_question[[]bot_Bot-all-0.moss_abs-0[]] PASSED*",
+            "ltm/single_session_preference::test_question[[]bot_Bot-all-0.room-0[]] SKIPPED*",
+            "*no rule can tell: a preference is judged by a rubric*",
+        ]
+    )
+
+
+def test_sessions_are_told_at_their_dates_and_the_question_at_its_own(project: Project) -> None:
+    played(project, "--ltm-longmemeval-ids=kiln")
+    events = journal(project, "kiln")
+    said = [event for event in events if event["event"] == "message"]
+
+    assert [event["to"][:16] for event in events if event["event"] == "jump"] == [
+        "2024-04-01T08:00", "2024-05-20T18:30", "2024-06-10T09:00",
+    ]  # fmt: skip
+    assert said[-1]["text"] == "[2024/06/10 (Mon) 09:00] How many shelves does my kiln have?"
+
+
+def test_figures_and_notes_stand_beside_the_score(project: Project) -> None:
+    played(project, "--junitxml=it.xml")
+    kiln = {one["name"]: one["value"] for one in project.results()["knowledge_update"]["measures"]}
+    xml = (project.path / "it.xml").read_text(encoding="utf-8")
+
+    assert kiln["right"] == kiln["turn_recall_all_5"] == kiln["session_recall_all_10"] == 1.0
+    assert project.results()["single_session_user"]["measures"][1] == {"name": "abstention", "value": 1.0}
+    assert xml.count('name="ltm_note" value="the question is dated before its last session"') == 1
+
+
+def test_many_questions_share_one_history_at_a_distance(project: Project) -> None:
+    run = played(project, "-v", "--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40")
+
+    run.assert_outcomes(passed=2, skipped=1)
+    run.stdout.fnmatch_lines(["*3 questions, in 1 shared history*", "*test_question[[]bot_Bot-all-0.h0-kiln[]]*"])
+    gap = project.results()["knowledge_update"]["gap"]
+    assert 40 <= gap < 400
+    assert sum("green tea" in json.dumps(event) for event in journal(project, "h0")) == 1
+
+
+def test_an_agent_without_history_is_sent_messages(project: Project) -> None:
+    played(project, "--ltm-longmemeval-ids=kiln", agent="echo")
+    sent = [event["text"] for event in journal(project, "kiln") if event["event"] == "message"]
+
+    assert "[2024/04/01 (Mon) 08:00] I said: How hot should green tea be?\nYou said: About 75 degrees." in sent
+
+
+def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
+    run = played(project, "--ltm-judge=always-yes")
+
+    run.assert_outcomes(passed=3)
+    assert project.results()["single_session_preference"]["rule"] == "judge longmemeval-preference/1"
+    assert project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1"
+
+
+def test_questions_are_spread_over_workers(project: Project) -> None:
+    run = played(project, "-n2", subprocess=True)
+
+    run.assert_outcomes(passed=2, skipped=1)
+    assert len(list((project.path / ".ltm" / "data-index").iterdir())) == 1
+
+
+def test_listing_writes_nothing(project: Project) -> None:
+    run = played(project, "--collect-only", "-q")
+
+    run.stdout.fnmatch_lines(["ltm/knowledge_update::test_question[[]bot_Bot-all-0.kiln-0[]]"])
+    assert not (project.path / ".ltm").exists()
+
+
+def test_an_interrupted_run_goes_on(project: Project) -> None:
+    played(project, "-x", "--maxfail=1", "--ltm-longmemeval-ids=kiln", agent="silent").assert_outcomes(failed=1)
+    played(project, "--ltm-longmemeval-ids=kiln,moss_abs")
+    run_id = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
+    results = project.path / ".ltm" / "runs" / run_id / "bot_Bot~all~0.kiln" / "results.json"
+    before = results.read_bytes()
+    text = (results.parent / "journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (results.parent / "journal.jsonl").write_text("".join(text[: len(text) // 2]), encoding="utf-8")
+    results.unlink()
+
+    project.pytest("--ltm-resume=latest").assert_outcomes(passed=2)
+    assert results.read_bytes() == before
+
+
+def test_answers_are_exported_and_scored_again(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(project)
+    monkeypatch.chdir(project.path)
+    capsys.readouterr()
+
+    assert main(["longmemeval-export", "latest", "-o", "h.jsonl"]) == 0
+    assert capsys.readouterr().err == "3 answers\n"
+    rows = [json.loads(line) for line in (project.path / "h.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["question_id"]: row["hypothesis"] for row in rows}["kiln"] == "It has five shelves."
+    assert main(["longmemeval-score", "h.jsonl", "--data", "data.json"]) == 0
+    assert re.search(r"overall +1\.0000 +2 +1\n", capsys.readouterr().out)
+
+
+def test_of_several_agents_one_is_exported(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(project, "--ltm-longmemeval-ids=kiln", agent="bot:Bot,silent")
+    monkeypatch.chdir(project.path)
+    capsys.readouterr()
+
+    assert main(["longmemeval-export", "latest"]) == 2
+    assert "--agent: say whose. There are bot_Bot, silent" in capsys.readouterr().err
+    assert main(["longmemeval-export", "latest", "--agent=silent"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"question_id": "kiln", "hypothesis": ""}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--ltm-longmemeval-types=temporal"], "--ltm-longmemeval-types: 'temporal' is none of them."),
+        (["--ltm-longmemeval-history=both"], "'both' is not one of own, shared"),
+        (["--ltm-data=nowhere.json"], "nowhere.json: cannot be read: No such file"),
+        (["--ltm-span=2k"], "--ltm-span: the histories of longmemeval have their own lengths"),
+    ],
+)
+def test_wrong_options_end_the_run_before_it_begins(project: Project, options: list[str], told: str) -> None:
+    run = played(project, *options)
+
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in run.stderr.str()
+
+
+def test_a_record_that_cannot_be_read_ends_its_own_question_only(project: Project) -> None:
+    project.file(BOT, "bot.py")
+    data = records()
+    data[0]["question_date"] = "someday"
+    written(project.path / "data.json", data)
+    run = project.pytest("--ltm-agent=bot:Bot", "--ltm-suite=longmemeval", "--ltm-data=data.json")
+
+    run.assert_outcomes(passed=1, skipped=1, errors=1)
+    run.stdout.fnmatch_lines(["*data.json: kiln*question_date*expected a date such as*"])
