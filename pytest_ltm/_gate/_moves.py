@@ -24,12 +24,16 @@ _OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
 """Metrics that also examples without a score count for."""
 
 
-def moved(rule: Rule, change: Change) -> Found:
-    """Return whether the rule holds, and what was found."""
+def moved(rule: Rule, change: Change, *, looks: int = 1) -> Found:
+    """Return whether the rule holds, and what was found.
+
+    `looks`: at so many agents and memory spans the rule looks in all. A rule about chance shares its limit among them,
+    so that the chance of any false alarm is no more than it says (Bonferroni).
+    """
     if rule.metric.name == "p":
-        return _chance(rule, _pairs(rule, change), change)
+        return _chance(rule, _pairs(rule, change), change, looks)
     if rule.metric.name == "holm":
-        return _chances(rule, _pairs(rule, change))
+        return _chances(rule, _pairs(rule, change), looks)
     return _drop(rule, change)
 
 
@@ -94,20 +98,24 @@ def _unknown(rule: Rule, was: float | None) -> str:
     return f"{rule.subject} is unknown: no example has a score in both"
 
 
-def _chance(rule: Rule, pairs: Sequence[Pair], change: Change) -> Found:
-    found = compare(pairs, alpha=rule.limit)
+def _chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int) -> Found:
+    found = compare(pairs, alpha=rule.limit / looks)
     name = f"the scores{rule.scope.words}"
     if not found.can_tell or found.p_drop is None:
         return "unmeasurable", f"whether {name} dropped cannot be told: {found.reason}"
     difference = found.difference or 0.0
     if not found.dropped:
-        return "held", f"{name} moved by {difference:+.2f}, which chance explains (p = {found.p_drop:.3f})"
-    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p {_p(found.p_drop)})"
+        return "held", f"{name} moved by {difference:+.2f}, which chance explains (p = {found.p_drop:.3f}{_of(looks)})"
+    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p {_p(found.p_drop)}{_of(looks)})"
     return "breached", told + _where(rule, change.levels, {pair.scenario for pair in pairs})
 
 
-def _chances(rule: Rule, pairs: Sequence[Pair]) -> Found:
-    found = compare_scenarios(pairs, alpha=rule.limit)
+def _of(looks: int) -> str:
+    return f", one of {looks} looks" if looks > 1 else ""
+
+
+def _chances(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
+    found = compare_scenarios(pairs, alpha=rule.limit / looks)
     dropped = [name for name, one in found.items() if one.dropped]
     if dropped:
         listed = ", ".join(

@@ -172,13 +172,14 @@ def _unknown(rule: Rule, rows: Sequence[ScenarioResult]) -> str:
 
 def _moved(rule: Rule, run: RunResult, changes: Changes | None) -> list[Finding]:
     found = []
-    for agent, span in _places(run):
+    places = _places(run)
+    for agent, span in places:
         change = changes.of(agent, span) if changes is not None else None
         if change is None:
             name = changes.before if changes is not None else "there is no baseline: it"
             found.append(_finding(rule, agent, span, "unmeasurable", f"{name} has nothing to compare with here"))
         else:
-            state, sentence = moved(rule, change)
+            state, sentence = moved(rule, change, looks=len(places))
             found.append(_finding(rule, agent, span, state, sentence))
     return found
 

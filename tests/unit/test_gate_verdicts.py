@@ -212,6 +212,21 @@ def test_a_significant_drop_is_red_and_noise_is_not() -> None:
     assert compared(before, dropped, "scenario:jokes.p:0.05").state == "held"
 
 
+def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks_at() -> None:
+    spans = ("2k", "8k", "32k")
+    full: dict[str, tuple[float, ...]] = {"colours": (1.0,), "jokes": (1.0,)}
+    less: dict[str, tuple[float, ...]] = {"colours": (0.0,), "jokes": (1.0,)}
+
+    def run(scores: dict[str, dict[str, tuple[float, ...]]]) -> Side:
+        return side(*(held(of, span=span, trial=str(i)) for span, of in scores.items() for i in range(8)))
+
+    before, now = run(dict.fromkeys(spans, full)), run({**dict.fromkeys(spans, full), "32k": less})
+    assert compared(run({"32k": full}), run({"32k": less}), "p:0.005").state == "breached"
+    assert compared(before, now, "p:0.005").state == "unmeasurable"  # eight trials cannot show so little
+    (told,) = [text for text in texts(compared(before, now, "p:0.02")) if text.startswith("mybot at 32k: ")]
+    assert "one of 3 looks" in told
+
+
 def test_too_few_trials_for_a_test_are_not_measurable_rather_than_green() -> None:
     verdict = compared(side(held(FULL)), side(held(WORSE)), "p:0.05")
     assert verdict.state == "unmeasurable"
