@@ -114,7 +114,7 @@ class Channel:
             self._timings.write("reply", exchange=number, seconds=round(seconds, 6))
         self.silences += not exchange.reply
         self.bill.add(number, answer, message_tokens=tokens)
-        if self._account is not None and not recorded:
+        if self._account is not None and not recorded and not answer.get("hypothetical"):
             usd, spent = self.bill.tariff.spent(answer, message_tokens=tokens)
             self._account.add("agent", usd=usd, tokens=spent)
         return self._end(exchange, replaying=replaying)

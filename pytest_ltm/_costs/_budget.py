@@ -54,7 +54,8 @@ class Spent:
         return Spent(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
 
     def __str__(self) -> str:
-        return f"${self.usd:.4f}, {self.tokens:,} tokens, {self.calls:,} replies"
+        dollars = f"${self.usd:.4f}, " if self.usd else ""
+        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} replies"
 
 
 class Budget:
@@ -154,7 +155,7 @@ def spent_in(journal: Path, timings: Path, *, agent: Tariff, judge: Tariff) -> d
     for event in _events(journal):
         if event.get("event") == "message":
             message = int(event.get("tokens", 0))
-        elif event.get("event") == "reply":
+        elif event.get("event") == "reply" and not event.get("hypothetical"):
             usd, tokens = agent.spent(event, message_tokens=message)
             sides["agent"] += Spent(usd or 0.0, tokens, 1)
     for event in _events(timings):

@@ -173,6 +173,7 @@ def test_hypothetical_cost_counts_against_no_budget_and_is_shown_as_such(project
     result = run(project, "--ltm-max-cost=0.000001", "--ltm-max-tokens=1", "test_talk.py", agent="cost:3/15")
     assert len(replies(project)) == 13
     result.stdout.fnmatch_lines(["would cost in USD *"])
+    assert not (folder(project) / "budget.json").exists() or spent(project) == []
     [conversation] = held(project)
     assert conversation["hypothetical"] is True
     summary = json.loads((folder(project) / "summary.json").read_text())
