@@ -46,5 +46,16 @@ def test_to_say_at_length_that_the_trap_is_not_there_is_no_choice_of_both() -> N
     assert chosen(answer, (NOT, TRAP)) == answer
 
 
+def test_a_letter_inside_a_sentence_is_no_choice() -> None:
+    trap = "He had to take a break."
+
+    assert chosen(trap, (NOT, trap)) == trap
+    assert chosen("No information available.", (NOT, "No")) == "No information available."
+
+
+def test_where_the_trap_is_part_of_the_right_choice_the_longer_text_is_taken() -> None:
+    assert chosen(NOT, ("Not mentioned", NOT)) == NOT
+
+
 def test_without_choices_a_letter_is_an_answer() -> None:
     assert chosen("a", ()) == "a"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from pytest_ltm.datasets.locomo._metric import abstains_officially
+
 _LETTER = re.compile(r"\(([ab])\)|\b([ab])\)", re.IGNORECASE)
 _BARE = re.compile(
     r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*", re.IGNORECASE
 )
 _SETTLED = re.compile(
-    r"\b(?:answer|choice|option|choose|pick|go with|going with|take)\b(?: is| would be)?\W{0,4}([ab])\b(?![\w'])",
+    r"\b(?:answer|choice|option|choose|pick|go with|going with|take)\b(?: is| would be)?\W{0,4}([ab])\b"
+    r"(?=[)*\"']{0,3}\s*(?:$|[.,;:!\n]|because\b|as\b|since\b))",
     re.IGNORECASE,
 )
 _FEW = 3
@@ -47,7 +50,10 @@ def _first(answer: str, letters: dict[str, str]) -> str:
 
 def _by_text(answer: str, choices: tuple[str, ...]) -> str:
     said = _plain(answer)
-    named = [text for text in choices if _plain(text) and f" {_plain(text)} " in f" {said} "]
+    found = [text for text in choices if _plain(text) and f" {_plain(text)} " in f" {said} "]
+    named = [one for one in found if not any(_plain(one) in _plain(other) for other in found if other != one)]
+    if len(named) == 1 and abstains_officially(answer) and not abstains_officially(named[0]):
+        return answer
     if len(named) == 1:
         return named[0]
     rest = said

@@ -14,6 +14,7 @@ from pytest_ltm._fields import Field
 from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._dates import read_date
 from pytest_ltm.datasets.locomo._evidence import repaired
+from pytest_ltm.datasets.locomo._metric import abstains_officially
 from pytest_ltm.datasets.locomo._schema import Events, Observation, Question, Sample, Session, Turn
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ def _question(item: Field, index: int, known: Collection[str]) -> tuple[Question
         evidence=evidence,
         cited=cited,
     )
+    if question.adversarial_answer and abstains_officially(question.adversarial_answer):
+        notes = (*notes, f"suggests {question.adversarial_answer!r}, so that both choices are right")
     return question, [*notes, *(["has no evidence"] if not cited else [])]
 
 
