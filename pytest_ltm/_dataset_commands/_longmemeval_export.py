@@ -23,8 +23,7 @@ def main(argv: Sequence[str]) -> int:
     """Write one line for each answered question; say on stderr how many there are, and how many have no answer."""
     given = _parser().parse_args(argv)
     run = read_run(find_run(given.run, given.ltm_dir))
-    chosen = _chosen(run, given.agent, given.trial)
-    found = list(_answers(chosen))
+    found = list(_answers(chosen(run, given.agent, given.trial)))
     if not found:
         raise DatasetError(f"{run.path}: holds no LongMemEval questions")
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found if row["hypothesis"] is not None]
@@ -51,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen(run: Run, agent: str, trial: str) -> list[ConversationFolder]:
+def chosen(run: Run, agent: str, trial: str) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
     held = run.conversations
     by_agent = _only("--agent", agent, dict.fromkeys(each.result.agent for each in held))
@@ -74,8 +73,8 @@ def _trial(each: ConversationFolder) -> str:
     return each.result.trial.partition(".")[0]
 
 
-def _answers(chosen: Iterable[ConversationFolder]) -> Iterator[dict[str, Any]]:
-    for each in chosen:
+def _answers(held: Iterable[ConversationFolder]) -> Iterator[dict[str, Any]]:
+    for each in held:
         for row in each.result.scenarios:
             name = question_id(each.path, row)
             if name is not None:

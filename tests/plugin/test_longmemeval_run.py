@@ -157,6 +157,33 @@ def test_answers_are_exported_and_scored_again(
     assert re.search(r"overall +1\.0000 +2 +1\n", capsys.readouterr().out)
 
 
+def test_the_retrieval_of_a_run_is_measured_at_all_depths(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(project)
+    monkeypatch.chdir(project.path)
+    capsys.readouterr()
+
+    assert main(["longmemeval-retrieval", "--run", "latest"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["2", "questions,", "k", "=", "1", "3", "5", "10", "30", "50"]
+    assert lines[1] == ["session", "recall_any", *["0.500"] * 6]  # one of two: nothing of the room was retrieved
+    assert main(["longmemeval-retrieval", "--run", "latest", "--json"]) == 0
+    rows = {row["question_id"]: row["metrics"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["kiln"]["turn_recall_all_1"] == 0.0
+    assert rows["kiln"]["turn_recall_all_3"] == 1.0
+
+
+def test_an_agent_that_does_not_tell_has_no_retrieval_to_measure(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(project, agent="silent")
+    monkeypatch.chdir(project.path)
+
+    assert main(["longmemeval-retrieval", "--run", "latest"]) == 2
+    assert "it needs a method retrieved()" in capsys.readouterr().err
+
+
 def test_of_several_agents_one_is_exported(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
