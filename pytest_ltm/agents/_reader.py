@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._errors import AgentError
 from pytest_ltm.agents._memory import Memory, make_memory
@@ -12,6 +12,8 @@ from pytest_ltm.agents.reading import ABILITIES, Appends, Notebook, Turn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+
+    from pytest_ltm.agents._retrieval import Retrieving
 
 VERSION = 2
 """Goes up when the reader's answers change: part of its fingerprint."""
@@ -56,27 +58,36 @@ class Reader:
         self._now = None
 
     def save(self) -> bytes:
-        """Return all state: one line of JSON, then one for each note."""
-        head = json.dumps([VERSION, self._policy, self._position, self._now, self._memory.state()])
-        return "\n".join([head, *self._notes.lines()]).encode()
+        """Return all state: one line of JSON, then one for each exchange that the memory keeps, and for each note."""
+        kept = self._kept()
+        head = json.dumps([VERSION, self._policy, self._position, self._now, self._memory.state(), len(kept)])
+        return "\n".join([head, *kept, *self._notes.lines()]).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
         head, *lines = state.decode().split("\n")
-        version, policy, position, now, memory = json.loads(head)
+        version, policy, *rest = json.loads(head)
         if (version, policy) != (VERSION, self._policy):
             raise AgentError(
                 f"this state was saved by reader {version!r} with memory {policy!r}; "
                 f"reader {VERSION} with memory {self._policy!r} cannot go on from it"
             )
         self.reset()
-        self._position, self._now = position, now
+        self._position, self._now, memory, kept = rest
         self._memory.restore(memory)
-        self._notes.restore(lines)
+        self._take(lines[:kept])
+        self._notes.restore(lines[kept:])
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""
         return {"reader": VERSION, "memory": self._policy}
+
+    def _kept(self) -> list[str]:
+        """Return the exchanges that the memory itself keeps, a line each."""
+        return []
+
+    def _take(self, lines: list[str]) -> None:
+        """Have the memory keep the exchanges of `lines`."""
 
     def _turn(self, message: str, *, told: bool = False, reply: str = "") -> Turn:
         self._position += 1
@@ -96,9 +107,17 @@ class RetrievingReader(Reader):
 
     def retrieved(self) -> list[str]:
         """Return the texts of the exchanges that it saw for its last reply, best first."""
-        memory: Any = self._memory
-        found: list[str] = memory.shown()
-        return found
+        return self._retrieving.shown()
+
+    @property
+    def _retrieving(self) -> Retrieving:
+        return cast("Retrieving", self._memory)
+
+    def _kept(self) -> list[str]:
+        return self._retrieving.lines()
+
+    def _take(self, lines: list[str]) -> None:
+        self._retrieving.take(lines)
 
 
 def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _WORD = re.compile(r"\w+")
 _GROWTH = 0.05
@@ -27,6 +28,7 @@ class Retrieving:
         self._seen: frozenset[int] | None = None
         self._best: list[int] = []
         self._overlooked: set[int] = set()
+        self._written: list[str] = []
 
     def arrive(self, message: str) -> None:
         """Add the message; what is seen depends on it."""
@@ -56,15 +58,29 @@ class Retrieving:
         """
         return [self._texts[position] for position in self._best]
 
-    def state(self) -> list[Any]:
-        """Return all texts and sizes, and what is never retrieved."""
-        return [self._texts, self._sizes, sorted(self._overlooked)]
+    def state(self) -> list[int]:
+        """Return what is never retrieved."""
+        return sorted(self._overlooked)
+
+    def lines(self) -> list[str]:
+        """Return each exchange as a line of JSON, made once: saving only joins lines."""
+        for number in range(len(self._written), len(self._texts) - 1):  # the last one may lack its reply
+            self._written.append(self._line(number))
+        return [*self._written, *([self._line(-1)] if self._texts else [])]
 
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
-        self._texts, self._sizes, overlooked = state
-        self._overlooked = set(overlooked)
+        self._overlooked = set(state)
+
+    def take(self, lines: Sequence[str]) -> None:
+        """Hold the exchanges of `lines` and no others."""
+        exchanges = [json.loads(line) for line in lines]
+        self._texts, self._sizes = [text for text, _ in exchanges], [size for _, size in exchanges]
+        self._written = list(lines[:-1])
         self._index, self._indexed, self._seen, self._best = None, 0, None, []
+
+    def _line(self, number: int) -> str:
+        return json.dumps([self._texts[number], self._sizes[number]])
 
     def _retrieved(self) -> list[int]:
         newest = len(self._texts) - 1
