@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -41,7 +42,9 @@ class LtmRun:
         option = config.option
         acts = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         self.rehearses = acts and option.ltm_dry_run
-        """Whether conversations are held with a stand-in, to see what they would take."""
+        """Whether conversations are held with a stand-in, to see what they would take; their time never really passes."""
+        if self.rehearses:
+            self.settings = settings = replace(settings, time="simulated")
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
         with keyless() if self.rehearses else nullcontext():

@@ -203,6 +203,20 @@ def test_a_dry_run_is_of_a_whole_run(project: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*--ltm-dry-run: not with --ltm-resume*"])
 
 
+def test_time_that_would_really_pass_is_expected_and_does_not_pass(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_talk="""
+        def test_tea(ltm):
+            ltm.say("The tea is in the red tin.")
+            ltm.wait(time="3h")
+            ltm.ask("Where is the tea?")
+        """
+    )
+    for mode, expected in (("sleep", "3h"), ("simulated", "6s")):
+        result = run(project, "--ltm-dry-run", f"--ltm-time={mode}", "test_talk.py", "--ltm-latency=2")
+        result.stdout.fnmatch_lines([f"expected time * {expected}"])
+
+
 def test_workers_are_left_out(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "-n2", "test_talk.py")
     assert (result.ret, "2 workers" in result.stdout.str()) == (0, False)
