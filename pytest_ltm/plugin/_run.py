@@ -42,7 +42,7 @@ class LtmRun:
         option = config.option
         acts = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         self.rehearses = acts and option.ltm_dry_run
-        """Whether conversations are held with a stand-in, to see what they would take; their time never really passes."""
+        """Whether conversations are held with a stand-in, to see what they would take; nobody really waits."""
         if self.rehearses:
             self.settings = settings = replace(settings, time="simulated")
         self.plays = acts and not self.rehearses
