@@ -1,0 +1,170 @@
+"""Sessions out of the event graph: what the two say, and which facts each turn makes known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm.datasets.locomo.generate import _texts
+from pytest_ltm.datasets.locomo.generate._when import phrase
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm.datasets.locomo.generate._graph import Event, World
+    from pytest_ltm.datasets.locomo.generate._outline import Outline
+    from pytest_ltm.datasets.locomo.generate._texts import Detail, Kind
+
+HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
+"""What a turn may make known of an event beside its roles."""
+_WITH_PHOTO = 0.3
+_WITH_CAUSE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """One fact that a turn makes known."""
+
+    event: Event
+    what: str
+    """A role of the event, or HAPPENED, PLAN, CAUSE."""
+    value: str
+    """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn."""
+
+    id: str
+    speaker: str
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+    @property
+    def session(self) -> int:
+        """In which it is said."""
+        return int(self.id[1:].split(":")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+
+def sessions(world: World, outlines: Sequence[Outline], rng: random.Random) -> list[list[Said]]:
+    """Return the turns of each session; the speakers alternate."""
+    speaker = _Speaker(world, rng)
+    events = iter(world.events)
+    found = []
+    for outline in outlines:
+        turns = speaker.session(outline, events)
+        order = (world.speakers[outline.first], world.speakers[1 - outline.first])
+        found.append(
+            [
+                Said(f"D{outline.number}:{n}", order[(n - 1) % 2], line.text.format(you=order[n % 2]), *_rest(line))
+                for n, line in enumerate(turns, start=1)
+            ]
+        )
+    return found
+
+
+def _rest(line: _Line) -> tuple[str, tuple[Reveal, ...]]:
+    return line.caption, line.reveals
+
+
+class _Speaker:
+    """Finds words; does not repeat itself as long as there are others."""
+
+    def __init__(self, world: World, rng: random.Random) -> None:
+        self._world, self._rng = world, rng
+        self._by_id = {event.id: event for event in world.events}
+        self._left: dict[str, list[str]] = {}
+
+    def session(self, outline: Outline, events: Iterator[Event]) -> Iterator[_Line]:
+        """Yield the lines of one session; `{you}` stands for whoever is spoken to."""
+        yield _Line(self._words("greetings"))
+        yield _Line(self._words("replies"))
+        for number, asked in enumerate(outline.blocks):
+            bridge = f"{self._words('bridges')} " if number else ""
+            yield from self._told(next(events), asked, bridge) if asked else [self._small_talk()]
+        yield _Line(self._words("farewells"))
+        yield _Line(self._words("partings"))
+
+    def _words(self, purpose: str) -> str:
+        left = self._left.setdefault(purpose, [])
+        if not left:
+            sentences = _texts.talk()[purpose]
+            left.extend(self._rng.sample(sentences, len(sentences)))
+        return left.pop()
+
+    def _small_talk(self) -> _Line:
+        if self._rng.random() > _WITH_PHOTO:
+            return _Line(f"{self._words('bridges')} {self._words('chat')}")
+        text, caption = self._words("snaps").split(" | ")
+        return _Line(text, caption)
+
+    def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_Line]:
+        """Yield the event's opening, and as many questions about it with their answers."""
+        kind = _texts.kinds()[event.kind]
+        yield self._opening(event, kind, bridge)
+        details = self._rng.sample(kind.details, min(asked, len(kind.details)))
+        for detail in details:
+            yield _Line(f"{self._words('reactions')} {detail.ask or self._words('whys')}")
+            answer = self._answer(event, detail)
+            yield self._with_plan(answer, event, kind) if detail is details[-1] else answer
+        for number in range(asked - len(details)):
+            question, answers = ("moods", "answers") if kind.conclusions and not number else ("chat", "chat")
+            yield _Line(f"{self._words('reactions')} {self._words(question)}")
+            yield _Line(self._words(answers))
+
+    def _answer(self, event: Event, detail: Detail) -> _Line:
+        text = _filled(detail.tell or self._words("reasons"), event)
+        caption = detail.caption.format(**event.roles) if detail.caption else ""
+        return _Line(text, caption, (Reveal(event, detail.role, event.roles[detail.role]),))
+
+    def _with_plan(self, line: _Line, event: Event, kind: Kind) -> _Line:
+        if event.plan is None:
+            return line
+        after = _filled(following(kind).do, event)
+        text = f"{line.text} {self._words('plans').format(next=after)}"
+        return _Line(text, line.caption, (*line.reveals, Reveal(event, PLAN, "next month")))
+
+    def _opening(self, event: Event, kind: Kind, bridge: str) -> _Line:
+        if event.on is None:
+            happened = Reveal(event, HAPPENED, event.roles.get(kind.role, ""))
+            return _Line(f"{bridge}{_filled(kind.tell, event)}", "", (happened,))
+        when = phrase(event.on, self._world.dates[event.session - 1].date(), self._rng)
+        cause = self._by_id[event.causes[0]] if event.causes and self._rng.random() < _WITH_CAUSE else None
+        reveals = [Reveal(event, HAPPENED, when)]
+        if cause:
+            reveals.append(Reveal(event, CAUSE, happening(cause)))
+        sentence = self._words("effects" if cause else "openings").format(
+            when=when, When=capitalised(when), did=happening(event), cause=happening(cause) if cause else ""
+        )
+        return _Line(f"{bridge}{sentence}", "", tuple(reveals))
+
+
+def happening(event: Event) -> str:
+    """Return what happened, after a name: `signed up for a pottery class`; of what has no date: `has a sister ...`."""
+    kind = _texts.kinds()[event.kind]
+    return (kind.did or kind.gist or "{new}").format(**event.roles)
+
+
+def following(kind: Kind) -> Kind:
+    """Return the step after this one."""
+    name, _, number = kind.key.partition("/")
+    return _texts.lines()[name].steps[int(number) + 1]
+
+
+def capitalised(text: str) -> str:
+    """Return the text with its first letter a capital one."""
+    return text[:1].upper() + text[1:]
+
+
+def _filled(text: str, event: Event) -> str:
+    return capitalised(text.format(**event.roles))
