@@ -71,6 +71,16 @@ def test_a_temporal_answer_may_be_one_day_off_and_no_other_may() -> None:
     assert verdict("7 days", "8 days passed.", question, "multi-session") == "no"
 
 
+def test_one_week_or_month_off_is_left_to_a_judge() -> None:
+    asked = "How many weeks ago did I plant the fig tree?"
+
+    for answer, expected in [("Five weeks ago.", "unscored"), ("Four weeks ago.", "yes"), ("Seven weeks ago.", "no")]:
+        ruling = rule(
+            question_id="q", question_type="temporal-reasoning", question=asked, answer="4 weeks", hypothesis=answer
+        )
+        assert ruling.verdict == expected
+
+
 def test_of_two_things_the_right_one_must_be_named_alone() -> None:
     question = "Which did I buy first, the red kettle or the blue lamp?"
 

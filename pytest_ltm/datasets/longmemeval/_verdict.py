@@ -1,8 +1,9 @@
 """Whether an answer is right, by rules and without a model: yes, no, or nobody could tell.
 
 The rules follow the judging rules of the paper (Wu et al., ICLR 2025, section 3.4 and appendix): an abstention question
-wants a refusal; a temporal one forgives an error of one day; an updated fact may come with the old one; a preference is
-judged by a rubric, which no rule can read; all others want the whole answer. Whoever cannot tell says so.
+wants a refusal; a temporal one forgives an error of one day (one week or month is left to a judge); an updated fact may
+come with the old one; a preference is judged by a rubric, which no rule can read; all others want the whole answer.
+Whoever cannot tell says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
+_UNITS_ASKED = re.compile(r"\bhow many (?:hours|weeks|months|years)\b", re.IGNORECASE)
+ONE_OFF = Ruling("unscored", "is one off, and not of days")
 _WANTS_FACTS = re.compile(
     r"\b(?:please (?:provide|answer|share|give|tell)|(?:could|can) you (?:please )?(?:provide|share))\b", re.IGNORECASE
 )
@@ -52,12 +55,23 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
         case "yes or no":
             return _yes_or_no(gold, end, refused=refused)
         case "amount":
-            forgiving = question_type == "temporal-reasoning" and bool(_DAYS_ASKED.search(question))
-            return amount_ruling(gold, end, refused=refused, forgiving=forgiving)
+            if question_type == "temporal-reasoning":
+                return _time(gold, question, end, refused=refused)
+            return amount_ruling(gold, end, refused=refused, forgiving=False)
         case "order":
             return CANNOT_TELL if refused else Ruling("unscored", "an order of events")
         case "phrase":
             return phrase_ruling(gold, question, hypothesis, end, refused=refused)
+
+
+def _time(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an amount of time: one day off is forgiven; one week or month off, judges see either way."""
+    days = _DAYS_ASKED.search(question) is not None
+    strict = amount_ruling(gold, end, refused=refused, forgiving=days)
+    if strict.verdict == "no" and _UNITS_ASKED.search(question):
+        mild = amount_ruling(gold, end, refused=refused, forgiving=True)
+        return ONE_OFF if mild.verdict == "yes" else strict
+    return strict
 
 
 def _repeats(gold: Gold, hypothesis: str) -> bool:
