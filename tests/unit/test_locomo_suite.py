@@ -80,7 +80,7 @@ def test_by_default_a_question_waits_for_the_whole_history(tmp_path: Path) -> No
 
 
 def test_interleaved_it_waits_for_its_evidence_and_some_tokens_more(tmp_path: Path) -> None:
-    played = suite(tmp_path, after="2000")
+    played = suite(tmp_path, after="2k")
 
     assert question(played, "open_domain", 2).steps[:-1] == (Wait(history=4), Wait(tokens=2000))
     assert question(played, "single_hop", 5).steps[0] == Wait(history=5)  # it has no evidence

@@ -175,16 +175,23 @@ def _chosen(data: LocomoData, names: str) -> Sequence[Sample]:
 
 
 def _choices(options: Mapping[str, str], seed: int, audit: Audit | None = None) -> Choices:
-    after = options.get("after", "").strip()
-    if after and not (after.isascii() and after.isdecimal()):
-        raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens such as 2000, got {after!r}")
     return Choices(
         asking=_one_of(options, "asking", ASKINGS),
         telling=_one_of(options, "telling", TELLINGS),
-        after=int(after) if after else None,
+        after=_tokens(options.get("after", "")),
         seed=seed,
         audit=audit,
     )
+
+
+def _tokens(text: str) -> int | None:
+    """Return a number of tokens from `2000` or `2k`; None for none."""
+    if not text.strip():
+        return None
+    found = re.fullmatch(r"([0-9]+)(k?)", text.strip().lower())
+    if found is None:
+        raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens such as 2000 or 2k, got {text!r}")
+    return int(found[1]) * (1000 if found[2] else 1)
 
 
 def _one_of(options: Mapping[str, str], name: str, known: Sequence[str]) -> str:
