@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._process import Gone, LineProcess
+from pytest_ltm.agents._promised import Promised
 from pytest_ltm.agents._protocols import Reply, Usage
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ def make_command(command: str, parameters: Field) -> AgentSource:
         raise AgentError("agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'")
     if shutil.which(words[0]) is None and not (Path(settings.folder or os.curdir) / words[0]).exists():
         raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
-    return source(lambda: CommandAgent(settings), spec=f"cmd:{command}")
+    made = source(lambda: CommandAgent(settings), spec=f"cmd:{command}")
+    made.given = Promised(frozenset({*settings.powers, "Configured"}), settings.max_message_tokens)
+    return made
 
 
 def _setting(name: str, field: Field) -> Any:

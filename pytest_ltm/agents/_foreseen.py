@@ -14,6 +14,7 @@ from pytest_ltm.agents._embedded import EMBEDDED
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai_specs import Offer
 from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._promised import Promised
 from pytest_ltm.agents._protocols import POWERS
 from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
@@ -79,6 +80,8 @@ def foresee(source: AgentSource) -> Foreseen:
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):
         return _chat(source.given)
+    if isinstance(source.given, Promised):
+        return _made(source.given.powers, source.given.max_message_tokens)
     if kind in EMBEDDED:
         return _embedded(kind, argument, source)
     given = source.given

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._errors import AgentError, TransientFault, told
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._http_settings import HttpSettings, filled, read_settings
+from pytest_ltm.agents._keyless import is_keyless
+from pytest_ltm.agents._promised import Promised
 from pytest_ltm.agents._protocols import Reply, Usage
 
 if TYPE_CHECKING:
@@ -159,8 +161,15 @@ class HttpAgent:
 def make_http(url: str, parameters: Field) -> AgentSource:
     """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work."""
     settings = read_settings(url, parameters)
-    _need_client()
-    return source(lambda: HttpAgent(settings), spec=url)
+    if not is_keyless():
+        _need_client()
+    made = source(lambda: HttpAgent(settings), spec=url)
+    having = {
+        "Resettable": settings.reset, "AcceptsHistory": settings.history, "TimeAware": settings.time is not None,
+        "Checkpointable": settings.keeps_conversations, "Configured": True,
+    }  # fmt: skip
+    made.given = Promised(frozenset(name for name, has in having.items() if has), settings.max_message_tokens)
+    return made
 
 
 def _need_client() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import AgentError
 from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._keyless import is_keyless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +116,7 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
     parameters.mapping(known=[])
     if argument:
         raise AgentError(f"agent 'human:{argument}': 'human' takes no argument. Write 'human'.")
-    if not (sys.stdin is not None and sys.stdin.isatty()):
+    if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
         raise AgentError(
             "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "
             "keyboard alone) and without -n."

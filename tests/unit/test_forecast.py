@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +19,9 @@ from pytest_ltm.agents._reader import Reader, make_reader
 from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
 from pytest_ltm.agents._specs import find
 from pytest_ltm.reporting._gantt import MOST_LINES, gantt
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Bot:
@@ -57,6 +61,20 @@ def test_an_agent_is_foreseen_without_being_made(given: object) -> None:
 def test_of_a_factory_that_does_not_say_what_it_makes_nothing_is_assumed() -> None:
     assert foresee(source(make_something, spec="bots:make")).powers == frozenset()
     assert foresee(source(Bot, spec="bots:Bot")).max_message_tokens == 700
+
+
+def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    (tmp_path / "bot.yml").write_text(
+        "agent: http://localhost:1/chat\n"
+        "parameters: {history: told, max_message_tokens: 300, headers: {Authorization: 'Bearer ${MY_KEY}'}}\n"
+        "env: [MY_KEY]\n"
+    )
+    with keyless():
+        http, human = foresee(find("bot.yml", base=tmp_path)), foresee(find("human"))
+    assert http.powers == {"AcceptsHistory", "Configured"}
+    assert http.max_message_tokens == 300
+    assert "AcceptsHistory" not in human.powers
 
 
 def test_a_chat_model_needs_neither_key_nor_client_to_be_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
