@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm.agents._protocols import Reply
 
-WAY_OUT = (
-    "The test, its definitions, options or filler have changed since it was recorded: put them back, or record again "
-    "with the agent itself"
-)
+WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
 
 
 class JournalReplay:

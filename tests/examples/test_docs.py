@@ -82,6 +82,7 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
         "--ltm",
         "--ltm-dry-run",
         "--ltm-isolated",
+        "--ltm-rescore",
         "--ltm-resume",
         "--ltm-save",
     }

@@ -26,6 +26,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"failed": 1}, "go on with: pytest --ltm-resume=RUN-ID"),
         ({"failed": 1, "passed": 1}, "boots                 0.00"),
     ],
+    "recorded_run": [
+        ({"passed": 4}, "rent                   1.00   1.00"),
+        ({"passed": 4}, "scored again: run recorded: 4 verdicts the same, 0 moved"),
+    ],
     "custom_scenario": [
         ({"passed": 2, "failed": 2, "deselected": 2}, "FAILED  does not contain 'Tuesday'"),
         (
