@@ -74,7 +74,7 @@ def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: p
         http, human = foresee(find("bot.yml", base=tmp_path)), foresee(find("human"))
     assert http.powers == {"AcceptsHistory", "Configured"}
     assert http.max_message_tokens == 300
-    assert "AcceptsHistory" not in human.powers
+    assert {"AcceptsHistory", "TimeAware"} <= human.powers
 
 
 def test_a_chat_model_needs_neither_key_nor_client_to_be_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
