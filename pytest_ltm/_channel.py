@@ -213,7 +213,7 @@ class Channel:
         self._ready("")
         with self._faults(number), self._around(""):
             self._seat.tell(filler.message, filler.expected_reply, self.clock.now)
-            self._seat.keep(number)
+            self._seat.keep_told(number)
         answered = self._counter.count(filler.expected_reply)
         return {
             "message": filler.message, "message_tokens": tokens,

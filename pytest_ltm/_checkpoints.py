@@ -23,6 +23,11 @@ class Checkpoints:
         if folder is not None and folder.is_dir():
             self._held = dict.fromkeys(_numbers(folder), b"")
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no state is kept."""
+        return not self._held
+
     def has(self, number: int) -> bool:
         """Return whether the state after an exchange is kept."""
         return number in self._held

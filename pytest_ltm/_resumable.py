@@ -84,7 +84,8 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         return ""
     powers = known(recording).powers
     if "Checkpointable" in powers and "Stateless" not in powers and recording.last is not None:
-        return "" if checkpoints.has(recording.last) else f"there is no checkpoint of exchange {recording.last}"
+        usable = recording.since if "AcceptsHistory" in powers else (recording.last,)  # what was told is told again
+        return "" if any(map(checkpoints.has, usable)) else f"there is no checkpoint of exchange {recording.last}"
     return cannot_be_put_back(powers)
 
 

@@ -135,6 +135,14 @@ class Seat:
         if self._saves:
             self._checkpoints.keep(number, self.speaker.save())
 
+    def keep_told(self, number: int) -> None:
+        """Save an agent after an exchange that it was told, unless it is cheaper to tell it again than to save it.
+
+        Saving takes no more time in all than talking does: else a long history would cost the square of its length.
+        """
+        if self._saves and (self._checkpoints.is_empty or self.speaker.saves_cheaply):
+            self.keep(number)
+
     def faulted(self, fault: AgentFault) -> None:
         """Note that the agent may have heard a message that it did not reply to: it is put back before the next."""
         if self._saves or (fault.interrupted and "AcceptsHistory" in self.powers):
@@ -161,10 +169,15 @@ class Seat:
             if self._first is not None:
                 self.speaker.load(self._first)
             return
-        number = said[-1].number
-        if not self._checkpoints.has(number):
-            raise AgentError(f"there is no checkpoint of exchange {number}")
+        place = len(said) - 1
+        while said[place].told and place and not self._checkpoints.has(said[place].number):
+            place -= 1
+        number = said[place].number
+        if not self._checkpoints.has(number) or (said[-1].number != number and "AcceptsHistory" not in self.powers):
+            raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
         self.speaker.load(self._checkpoints.state(number))
+        for exchange in said[place + 1 :]:
+            self.tell(exchange.message, exchange.reply, exchange.now)
 
     def _tell_all(self, said: Sequence[Exchange]) -> None:
         if self._used:

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._deadline import OutOfTime, call_within
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 MAX_MESSAGE_TOKENS = 4096
 """The size of the largest message to an agent that does not say how much it takes."""
+
+SAVING = 1.0
+"""Seconds that saving an agent may take in all, however fast the agent is."""
 
 LONGEST_REPLY = 1_000_000
 """The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record."""
@@ -71,6 +75,8 @@ class Speaker:
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
+        self._saving = self._talking = 0.0
+        """Seconds that its calls took."""
 
     def ask(self, message: str) -> Reply:
         """Return the reply; AgentFault if there is none."""
@@ -81,16 +87,23 @@ class Speaker:
     def tell(self, message: str, reply: str) -> None:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._must("AcceptsHistory")
-        self._persistently(lambda: self._call("accept", message, reply))
+        self._persistently(lambda: self._call("accept", message, reply), saves=self.saves_cheaply)
 
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
         self._must("Checkpointable")
+        began = stopwatch()
         state = self._call("save")
+        self._saving += stopwatch() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise AgentFault(f"agent {self._name} saved {_shown(state)}; save() returns bytes")
         self._saved = bytes(state)
         return self._saved
+
+    @property
+    def saves_cheaply(self) -> bool:
+        """Whether saving has taken less time than talking so far, or next to none."""
+        return self._saving <= self._talking + SAVING
 
     def load(self, state: bytes) -> None:
         """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
@@ -157,11 +170,21 @@ class Speaker:
         ours = type(self.agent).__module__ == "pytest_ltm.agents._openai"
         return cast(Any, self.agent).ltm_turn() if ours else nullcontext()
 
-    def _persistently(self, attempt: Callable[[], T]) -> T:
-        """Return what the attempt comes to, made again after passing faults, each time with the agent as it was."""
+    def _persistently(self, attempt: Callable[[], T], *, saves: bool = True) -> T:
+        """Return what the attempt comes to, made again after passing faults, each time with the agent as it was.
+
+        `saves`: the agent may be saved for that; else it is put back only if its state is known.
+        """
+        began = stopwatch() - self._saving
+        try:
+            return self._again_and_again(attempt, saves=saves)
+        finally:
+            self._talking += stopwatch() - self._saving - began
+
+    def _again_and_again(self, attempt: Callable[[], T], *, saves: bool) -> T:
         if self._retries is None or not self._retries.most:
             return attempt()
-        before, self._saved = self._state(), None
+        before, self._saved = self._state() if saves else self._saved, None
         failures: list[Failed] = []
 
         def failed(one: Failed) -> None:

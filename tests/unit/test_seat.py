@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -123,6 +124,42 @@ def test_one_that_is_told_is_told_the_times_too() -> None:
     second.clock.advance(START + timedelta(hours=2))
     second.channel.tell(FillerExchange("filler", "ok"))
     assert second.say("two") == "09:00 one 11:00 filler 11:00 two"
+
+
+class SavedAndTold(Saved):
+    def accept(self, message: str, reply: str) -> None:  # noqa: ARG002 - the protocol's signature
+        self.heard.append(message)
+
+
+def told_twice(line: Line) -> None:
+    line.say("one")
+    line.channel.tell(FillerExchange("two", "ok"))
+    line.channel.tell(FillerExchange("three", "ok"))
+
+
+def test_what_was_told_is_not_saved_where_saving_is_dearer_and_told_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ltm.agents._speaker.SAVING", -math.inf)
+    first = Line(SavedAndTold, folder=tmp_path)
+    told_twice(first)
+    assert [path.name for path in tmp_path.iterdir()] == ["0.bin"]
+    second = Line(SavedAndTold, recorded=first.file.getvalue(), folder=tmp_path)
+    told_twice(second)
+    assert second.say("four") == "one two three four"
+
+
+def test_what_was_told_is_saved_where_that_is_cheap(tmp_path: Path) -> None:
+    told_twice(Line(SavedAndTold, folder=tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.bin", "2.bin"]
+
+
+def test_an_agent_that_is_only_told_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ltm.agents._speaker.SAVING", -math.inf)
+    line = Line(SavedAndTold, folder=tmp_path)
+    for text in ("one", "two", "three"):
+        line.channel.tell(FillerExchange(text, "ok"))
+    assert [path.name for path in tmp_path.iterdir()] == ["0.bin"]
 
 
 def test_one_that_cannot_be_put_back_ends_the_conversation_before_it_is_asked() -> None:
