@@ -44,11 +44,22 @@ class Measured:
     """By scenario and measure; the scenario "" is all of them."""
 
     def text(self, scenario: str, name: str) -> str:
-        """Return the mean as it is shown: three digits up to one, one above."""
+        """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
         found = self.cells.get((scenario, name))
+        star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
         if found is None:
-            return NOTHING
-        return f"{found.mean:.3f}" if abs(found.mean) <= 1 else f"{found.mean:,.1f}"
+            return NOTHING + star
+        return (f"{found.mean:.3f}" if abs(found.mean) <= 1 else f"{found.mean:,.1f}") + star
+
+    @property
+    def partial(self) -> frozenset[str]:
+        """The measures that some examples of a scenario have and others have not."""
+        return frozenset(name for name in self.names if self._lacking(name))
+
+    def _lacking(self, name: str) -> frozenset[str]:
+        found = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
+        some = [one for one, cell in found.items() if cell is not None and cell.count < self.examples[one]]
+        return frozenset([*some, ""] if some else some)
 
 
 def measured(run: RunResult) -> tuple[Measured, ...]:
@@ -81,7 +92,9 @@ def measure_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     found = measured(run)
     if not found:
         return []
-    lines = wrap("Figures beside the score: the mean over the examples that have one; they earn nothing.", width)
+    said = "Figures beside the score: the mean over the examples that have one; they earn nothing."
+    starred = " *: some examples have none." if any(one.partial for one in found) else ""
+    lines = wrap(said + starred, width)
     for one in found:
         for names in _pages(one, width):
             lines += ["", *_page(one, names, width, color=color)]
@@ -90,7 +103,7 @@ def measure_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
 
 def quiet_line(one: Measured) -> str:
     """Return the means over all examples in one line."""
-    figures = ", ".join(f"{name} {one.text('', name)}" for name in one.names)
+    figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
     return f"{one_line(one.agent)} at {one_line(one.span_label)}: {figures}"
 
 
@@ -129,22 +142,25 @@ def _pages(one: Measured, width: int) -> list[list[str]]:
 def _page(one: Measured, names: Sequence[str], width: int, *, color: bool) -> list[str]:
     label = _label(one, width)
     title = shorten(f"{one_line(one.agent)} at {one_line(one.span_label)}", width, mark="…")
-    heads = [_line("", ["", *(_halves(name)[0] for name in names)], one, names, label)]
-    heads.append(_line("", ["examples", *(_halves(name)[1] for name in names)], one, names, label))
+    heads = [_line("", ["", *(_halves(name, room=name in one.partial)[0] for name in names)], one, names, label)]
+    heads.append(
+        _line("", ["examples", *(_halves(name, room=name in one.partial)[1] for name in names)], one, names, label)
+    )
     rule = paint("─" * max(map(columns_of, heads)), "dim", color=color)
+    heads = [head for head in heads if head]
     rows = [
         _line(scenario, [f"{count:,}", *(one.text(scenario, name) for name in names)], one, names, label)
         for scenario, count in one.examples.items()
     ]
     total = _line(ALL, [f"{sum(one.examples.values()):,}", *(one.text("", name) for name in names)], one, names, label)
     whole = [rule, total] if len(rows) > 1 else []
-    return [paint(title, "strong", color=color), *(h.rstrip() for h in heads if h.strip()), rule, *rows, *whole]
+    return [paint(title, "strong", color=color), *heads, rule, *rows, *whole]
 
 
 def _line(label: str, cells: Sequence[str], one: Measured, names: Sequence[str], width: int) -> str:
     slots = [_slot(one, "examples"), *(_slot(one, name) for name in names)]
     texts = [right(cell, slot) for cell, slot in zip(cells, slots, strict=True)]
-    return _GAP.join([left(shorten(one_line(label), width, mark="…"), width), *texts])
+    return _GAP.join([left(shorten(one_line(label), width, mark="…"), width), *texts]).rstrip()
 
 
 def _label(one: Measured, width: int) -> int:
@@ -154,10 +170,11 @@ def _label(one: Measured, width: int) -> int:
 
 def _slot(one: Measured, name: str) -> int:
     texts = [one.text(scenario, name) for scenario in (*one.examples, "")]
-    return max(map(columns_of, [*_halves(name), *texts]))
+    return max(map(columns_of, [*_halves(name, room=name in one.partial), *texts]))
 
 
-def _halves(name: str) -> tuple[str, str]:
-    """Return the head in two lines: `recall` over `repaired`; a single word stands in the lower one."""
+def _halves(name: str, *, room: bool = False) -> tuple[str, str]:
+    """Return the head in two lines: `recall` over `repaired`; `room`: for the stars below it."""
     first, _, rest = name.partition("_")
-    return (first, rest) if rest else ("", name)
+    blank = " " * room
+    return (first + blank, rest + blank) if rest else ("", name + blank)

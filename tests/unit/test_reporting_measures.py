@@ -42,8 +42,8 @@ def test_means_are_over_the_examples_that_have_the_figure() -> None:
     (one, _) = measured(two())
 
     assert one.names == ("f1", "recall", "retrieved")
-    assert [one.text("names", name) for name in one.names] == ["0.750", "1.000", "-"]
-    assert [one.text("", name) for name in one.names] == ["0.500", "0.625", "1,234.0"]
+    assert [one.text("names", name) for name in one.names] == ["0.750", "1.000*", "-"]
+    assert [one.text("", name) for name in one.names] == ["0.500", "0.625*", "1,234.0"]
 
 
 def test_the_table_names_scenarios_examples_and_figures() -> None:
@@ -51,8 +51,8 @@ def test_the_table_names_scenarios_examples_and_figures() -> None:
 
     assert ["full", "at", "2k"] in lines
     assert ["examples", "f1", "recall", "retrieved"] in lines
-    assert ["names", "2", "0.750", "1.000", "-"] in lines
-    assert ["all", "examples", "3", "0.500", "0.625", "1,234.0"] in lines
+    assert ["names", "2", "0.750", "1.000*", "-"] in lines
+    assert ["all", "examples", "3", "0.500", "0.625*", "1,234.0"] in lines
 
 
 def test_a_long_name_stands_in_two_lines() -> None:
@@ -85,7 +85,7 @@ def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
     quiet = summary_lines(two(), width=80, verbosity=-1, color=False)
 
     assert any(line.startswith("names") and "0.750" in line for line in loud)
-    assert "full at 2k: f1 0.500, recall 0.625, retrieved 1,234.0" in quiet
+    assert "full at 2k: f1 0.500, recall 0.625*, retrieved 1,234.0" in quiet
 
 
 def test_the_json_has_means_and_counts_by_scenario() -> None:
