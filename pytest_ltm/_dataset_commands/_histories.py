@@ -23,7 +23,7 @@ _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 def add_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Add what both commands accept."""
     length = parser.add_mutually_exclusive_group(required=required)
-    length.add_argument("--sessions", type=_whole, metavar="N", help="each history has N sessions")
+    length.add_argument("--sessions", type=whole, metavar="N", help="each history has N sessions")
     length.add_argument(
         "--tokens", type=_tokens, metavar="T", help="each history has at most T tokens, such as 115k or 1.5m"
     )
@@ -49,7 +49,8 @@ def save(path: Path, records: Iterable[dict[str, Any]]) -> int:
     return 0
 
 
-def _whole(text: str) -> int:
+def whole(text: str) -> int:
+    """Return the number of at least 1 that an argument gives."""
     if not (text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
     return int(text)
@@ -61,6 +62,3 @@ def _tokens(text: str) -> int:
     if tokens < 1:
         raise argparse.ArgumentTypeError(f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}")
     return tokens
-
-
-whole = _whole

@@ -24,7 +24,8 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--count", type=whole, default=500, metavar="N", help="so many questions (default: 500)")
     add_options(parser, required=False)
-    return save(parser.parse_args(argv).output, _generated(parser.parse_args(argv)))
+    given = parser.parse_args(argv)
+    return save(given.output, _generated(given))
 
 
 def _generated(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
