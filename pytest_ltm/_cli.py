@@ -39,6 +39,9 @@ COMMANDS = {
     "longmemeval-export": Command(
         "_dataset_commands._longmemeval_export", "a run's answers as LongMemEval's hypothesis file"
     ),
+    "locomo-generate": Command(
+        "_dataset_commands._locomo_generate", "make new conversations with questions in LoCoMo's schema"
+    ),
     "longmemeval-score": Command(
         "_dataset_commands._longmemeval_score", "verdicts by rules on a file of LongMemEval answers"
     ),

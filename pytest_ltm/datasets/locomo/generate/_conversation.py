@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError
@@ -14,8 +15,6 @@ from pytest_ltm.datasets.locomo.generate._talk import sessions
 from pytest_ltm.datasets.locomo.generate._weave import weave
 
 if TYPE_CHECKING:
-    import random
-
     from pytest_ltm.datasets.locomo.generate._asked import Asked
     from pytest_ltm.datasets.locomo.generate._graph import World
     from pytest_ltm.datasets.locomo.generate._talk import Said
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
 TURNS, SESSIONS = 588, 27
 """Of a published conversation, in the mean."""
 _TURNS_FOR_A_QUESTION = 3
+_TOKENS_OF_A_TURN = 19
+_TOKENIZER = "o200k_base"
+_OFF = 0.02
+_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,28 @@ class Generated:
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
         return exported(self.id, self.world, self.sessions, self.questions)
+
+
+def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
+    """Return the size with which a conversation has about as many tokens; as many sessions as fit unless given."""
+    turns = round(tokens / _TOKENS_OF_A_TURN)
+    fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
+    for _ in range(_TRIES):
+        size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
+        probe = random.Random()
+        probe.setstate(rng.getstate())
+        counted = tokens_of(conversation("", size, probe))
+        if abs(counted - tokens) <= _OFF * tokens:
+            break
+        turns = round(turns * tokens / counted)
+    return replace(size, questions=None)
+
+
+def tokens_of(made: Generated) -> int:
+    """Return the tokens of what is said, speakers and captions included."""
+    from pytest_ltm._tokens import counter  # noqa: PLC0415 - heavy
+
+    return counter(_TOKENIZER).count("\n".join(f"{one.speaker}: {one.text} {one.caption}" for one in made.turns))
 
 
 def conversation(name: str, size: Size, rng: random.Random) -> Generated:

@@ -23,7 +23,7 @@ _HABIT = 0.1
 _GO_ON = 0.6
 _MOST_OPEN = 6
 _PLAN = 0.25
-_TRIES = 60
+_TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,9 @@ class _Weaver:
 
     def _new_theme(self) -> tuple[Line, str]:
         lines = list(_texts.lines().values())
-        for _ in range(_TRIES):
-            line = self._rng.choice(lines)
+        endless = [line for line in lines if line.endless]
+        for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
+            line = self._rng.choice(lines if tried < _TRIES else endless)
             theme = _texts.drawn(line.theme, self._rng)
             if theme.casefold() not in self._themes:
                 self._themes.add(theme.casefold())
