@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_ltm._errors import LtmInternalError
 from pytest_ltm._seat import Seat
 from pytest_ltm.agents._memory import count
 from pytest_ltm.agents._protocols import Reply
@@ -25,6 +26,7 @@ class StandIn(Seat):
     """The seat of an agent that is never made; set `kind` before each message."""
 
     def __init__(self, foreseen: Foreseen) -> None:
+        super().__init__(_never)
         self._foreseen = foreseen
         self._reader: Any = foreseen.answers()
         self.kind = "say"
@@ -77,11 +79,18 @@ class StandIn(Seat):
     def keep(self, number: int) -> None:
         """Need nothing."""
 
+    def keep_told(self, number: int) -> None:
+        """Need nothing."""
+
     def faulted(self, fault: object) -> None:
         """Need nothing."""
 
     def close(self) -> None:
         """Need nothing."""
+
+
+def _never() -> NoReturn:
+    raise LtmInternalError("a dry run makes no agent")
 
 
 def _stretched(reply: str, tokens: int) -> str:
