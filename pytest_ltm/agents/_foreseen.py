@@ -116,13 +116,14 @@ def _made(having: frozenset[str], limit: object) -> Foreseen:
 
 def _chat(offer: Offer) -> Foreseen:
     shown, context = offer.shown, offer.shown.context
-    words = "the whole conversation" if context is None else f"the newest {context:,} tokens"
+    whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
+    words = whole if context is None else f"the newest {context:,} tokens,"
     answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
     return Foreseen(
         powers=powers_of_class(offer.agent),
         max_message_tokens=MAX_MESSAGE_TOKENS if context is None else max(1, min(MAX_MESSAGE_TOKENS, context // 4)),
         reads=lambda: Chat(shown, offer.model.max_tokens),
-        policy=f"{words}, sent again with each message",
+        policy=f"{words} sent again with each message",
         answers=answers,
     )
 
