@@ -60,6 +60,8 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
 
     A run of several agents is followed by `/LABEL` of the one that is wanted.
     """
+    if not argument:
+        raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
     path = Path(argument)
     if path.is_file():
         return Recordings(argument, path, {"": path})
@@ -88,8 +90,6 @@ def _is_run(said: str, runs: Path) -> bool:
 def _folder(argument: str, said: str, ltm_dir: Path) -> Path:
     if Path(said).is_dir():
         return Path(said)
-    if not said:
-        raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
     try:
         return find_run(ltm_dir, said, Path())
     except ConfigurationError as error:
