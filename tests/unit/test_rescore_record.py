@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._errors import LtmError
+from pytest_ltm._plan import Plan, PlannedExample
+from pytest_ltm._rescore._moves import compared, reasons
+from pytest_ltm._rescore._plans import plan_differences, rescored_plan, setting_differences
+from pytest_ltm._rescore._record import Record
+from pytest_ltm._result import Automatic, ScenarioResult
+from pytest_ltm.reporting._rescoring import rescored_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = {"event": "header", "format": 1}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def plan(**more: Any) -> Plan:
+    fields: dict[str, Any] = {
+        "examples": (PlannedExample(scenario="cat", example="0", version="1"),), "seed": 0, "trial": 0, "span": 2000,
+        "tokenizer": "cl100k_base", "filler": {}, "scoring": "current", "judge": "none", "judge_votes": 1,
+        "time": "simulated", "opening": "",
+    }  # fmt: skip
+    return Plan(**{**fields, **more})
+
+
+def row(score: float | None = 1.0, **more: Any) -> ScenarioResult:
+    outcome = "skipped" if score is None else "passed" if score >= 1 else "failed"
+    fields: dict[str, Any] = {
+        "scenario": "cat", "example": "0", "agent": "bot", "span_label": "2k", "span": 2000, "trial": "0",
+        "nodeid": "t.py::test_cat[bot-2k-0-0]", "outcome": outcome, "score": score, "reason": "so",
+    }  # fmt: skip
+    return ScenarioResult(**{**fields, **more})
+
+
+def test_a_message_without_a_reply_at_the_end_is_none(tmp_path: Path) -> None:
+    asked = {"event": "message", "exchange": 0, "by": "cat/0", "kind": "ask", "text": "Hi?"}
+    record = Record.of(write(tmp_path / "j", HEADER, {"event": "begin", "example": "cat/0"}, asked))
+    assert record is not None
+    record.skip()
+    assert record.next is None
+
+
+def test_a_file_that_is_not_there_or_without_a_whole_line_is_no_record(tmp_path: Path) -> None:
+    assert Record.of(tmp_path / "none") is None
+    assert Record.of(write(tmp_path / "torn", '{"event": "hea')) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]\n", "7\n", "{\n", '{"event": []}\n', '{"event": "other"}\n', '{"event": "message", "by": 1}\n',
+        '{"event": "jump", "to": 7}\n', "[" * 100_000 + "\n",
+    ],
+)  # fmt: skip
+def test_what_is_no_journal_is_an_error_that_says_where(tmp_path: Path, line: str) -> None:
+    with pytest.raises(LtmError, match="line 2"):
+        Record.of(write(tmp_path / "j", HEADER, line))
+
+
+def test_what_the_judge_said_is_found_by_example_question_and_vote(tmp_path: Path) -> None:
+    judged = [{"event": "judge", "example": "cat/0", "prompt": "h", "vote": 1, "reply": text} for text in "ab"]
+    record = Record.of(write(tmp_path / "j", HEADER, *judged))
+    assert record is not None
+    said = [record.judgement("cat/0", "h", 1) for _ in range(3)]
+    assert [one and one["reply"] for one in said] == ["a", "b", "b"]
+    assert record.judgement("cat/0", "h", 0) is None
+
+
+def test_scoring_may_change_and_what_is_said_may_not() -> None:
+    then = {"seed": 1, "scoring": "current", "judge": "none"}
+    assert setting_differences(then, {"seed": 1, "scoring": "paper", "judge": "rules", "rescored": "r"}) == []
+    assert setting_differences(then, {**then, "seed": 2}) == ["seed was 1 and is 2."]
+
+
+def test_a_plan_takes_the_rules_of_now_and_all_else_from_the_record() -> None:
+    now = plan(
+        scoring="paper", judge="rules (answer/1)", opening="New.",
+        examples=(PlannedExample(scenario="cat", example="0", version="2", reset="Forget.", pass_mark=0.5),),
+    )  # fmt: skip
+    found = rescored_plan(plan(), now, same_judge=False)
+    assert (found.scoring, found.judge, found.opening) == ("paper", "rules (answer/1)", "")
+    (example,) = found.examples
+    assert (example.version, example.reset, example.pass_mark) == ("2", "", 0.5)
+    assert rescored_plan(plan(), now, same_judge=True).judge == "none"
+
+
+def test_another_history_or_an_example_that_was_not_recorded_is_a_difference() -> None:
+    now = plan(history={"file": "x"}, examples=(PlannedExample(scenario="dog", example="0"),))
+    assert plan_differences(plan(), now) == [
+        "The plan's history was None and is {'file': 'x'}.",
+        "dog/0 was not recorded.",
+    ]
+
+
+def test_why_names_what_has_changed() -> None:
+    then, now = plan(judge="a (answer/1, jokes/1)"), plan(judge="a (answer/1, jokes/2)", scoring="paper")
+    found = reasons(row(rule="cat/1", judge_calls=1), row(rule="cat/2"), [then, now])
+    assert found == ["evaluator cat/1 -> cat/2", "scoring current -> paper", "prompt jokes/1 -> jokes/2"]
+
+
+def test_an_amended_verdict_moves_by_its_rules() -> None:
+    before = row(0.5, automatic=Automatic(score=0.0, reason="no", outcome="failed"))
+    after = row(0.5, automatic=Automatic(score=1.0, reason="yes", outcome="passed"))
+    (move,) = compared("r", [before], [after], plans={}, kept={}).moves
+    assert (move.before.score, move.after.score, move.amended) == (0.0, 1.0, True)
+
+
+def test_a_verdict_that_is_lost_moves_and_one_that_is_new_is_counted() -> None:
+    found = compared("r", [row(1.0)], [row(None), row(1.0, example="1")], plans={}, kept={})
+    assert (len(found.moves), found.unknown, found.same) == (1, 1, 0)
+    assert rescored_lines(found, 80) == [
+        "scored again: run r: 0 verdicts the same, 1 moved, 1 scored for the first time",
+        "  bot-2k-0 cat/0: 1.00 -> skipped, no score: no version has changed: it is the",
+        "    code that the test uses, or the judge says something else",
+    ]
