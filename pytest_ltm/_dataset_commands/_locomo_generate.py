@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-
 def main(argv: Sequence[str]) -> int:
     """Write the file; say on stderr what is in it."""
     given = _parser().parse_args(argv)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TURNS, SESSIONS = 588, 27
 """Of a published conversation, in the mean."""
-_TURNS_FOR_A_QUESTION = 3
+TURNS_FOR_A_QUESTION = 3
 _TOKENS_OF_A_TURN = 19
 _TOKENIZER = "o200k_base"
 _OFF = 0.02
@@ -95,6 +95,6 @@ def conversation(name: str, size: Size, rng: random.Random) -> Generated:
     plan = outlines(size.sessions, size.turns, rng)
     world = weave((first, second), plan, rng)
     said = sessions(world, plan, rng)
-    wanted = size.turns // _TURNS_FOR_A_QUESTION if size.questions is None else size.questions
+    wanted = size.turns // TURNS_FOR_A_QUESTION if size.questions is None else size.questions
     asked = questions(world, [turn for session in said for turn in session], wanted, rng)
     return Generated(name, world, tuple(map(tuple, said)), tuple(asked))

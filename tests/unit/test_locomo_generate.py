@@ -1,0 +1,233 @@
+"""`locomo-generate`: what it writes, that our loader reads it without a remark, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scripted_author
+
+from pytest_ltm._cli import main
+from pytest_ltm.datasets.locomo._categories import Category
+from pytest_ltm.datasets.locomo._file import load
+from pytest_ltm.datasets.locomo.generate import Size, Solver, agrees, conversation
+from pytest_ltm.datasets.locomo.generate._checks import fault
+from pytest_ltm.datasets.locomo.generate._conversation import of_tokens, tokens_of
+from pytest_ltm.datasets.locomo.generate._when import meaning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+TOLD = date(2023, 6, 14)  # a Wednesday
+
+
+def generated(path: Path, *words: str) -> list[dict[str, Any]]:
+    assert main(["locomo-generate", "-o", str(path), *words]) == 0
+    found: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return found
+
+
+def test_the_file_has_the_schema_and_nothing_to_remark(tmp_path: Path) -> None:
+    records = generated(tmp_path / "new.json", "--conversations", "2", "--seed", "5")
+    data = load(tmp_path / "new.json")
+
+    assert [sample.notes for sample in data.samples] == [(), ()]
+    assert [len(sample.turns) for sample in data.samples] == [588, 588]
+    assert set(records[0]) == {"qa", "conversation", "event_summary", "observation", "session_summary", "sample_id"}
+    assert all(question.evidence == question.cited for sample in data.samples for question in sample.questions)
+    assert all(sample.events and sample.observations and len(sample.summaries) == 27 for sample in data.samples)
+
+
+def test_the_categories_have_the_shares_of_the_published_file(tmp_path: Path) -> None:
+    (record,) = generated(tmp_path / "new.json")
+    counts = Counter(Category(one["category"]).label for one in record["qa"])
+
+    assert counts == {"multi-hop": 27, "temporal": 31, "open-domain": 10, "single-hop": 83, "adversarial": 45}
+
+
+def test_only_adversarial_questions_have_an_adversarial_answer(tmp_path: Path) -> None:
+    (record,) = generated(tmp_path / "new.json")
+
+    for one in record["qa"]:
+        assert ("adversarial_answer" in one) == (one["category"] == Category.ADVERSARIAL) == ("answer" not in one)
+
+
+def test_a_conversation_does_not_depend_on_how_many_are_made(tmp_path: Path) -> None:
+    few = generated(tmp_path / "few.json", "--turns", "60")
+    more = generated(tmp_path / "more.json", "--turns", "60", "--conversations", "3")
+
+    assert more[:1] == few
+    assert len({json.dumps(one["conversation"]) for one in more}) == 3
+
+
+def test_the_graph_of_a_file_has_its_events_with_their_causes(tmp_path: Path) -> None:
+    (record,) = generated(tmp_path / "new.json", "--turns", "200", "--graph", str(tmp_path / "graph.json"))
+    (graph,) = json.loads((tmp_path / "graph.json").read_bytes())
+    told = [text for one in record["event_summary"].values() for who in graph["speakers"] for text in one[who]]
+    ids = {event["id"] for event in graph["events"]}
+
+    assert graph["sample_id"] == record["sample_id"]
+    assert len(told) == sum("on" in event for event in graph["events"])
+    assert {cause for event in graph["events"] for cause in event.get("causes", ())} < ids
+
+
+@pytest.mark.parametrize("tokens", [1_000, 20_000])
+def test_a_length_in_tokens_is_met_within_a_few_percent(tokens: int) -> None:
+    size = of_tokens(tokens, None, random.Random(3))
+
+    assert tokens_of(conversation("x", size, random.Random(3))) == pytest.approx(tokens, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "gold"),
+    [
+        ("yesterday", "13 June 2023"),
+        ("two days ago", "12 June 2023"),
+        ("last Friday", "9 June 2023"),
+        ("last Wednesday", "7 June 2023"),
+        ("last week", "The week before 14 June 2023"),
+        ("last weekend", "The weekend before 14 June 2023"),
+        ("last month", "May 2023"),
+        ("next month", "July 2023"),
+        ("on 20 December", "20 December 2022"),
+    ],
+)
+def test_a_date_as_people_say_it_means_one_gold(words: str, gold: str) -> None:
+    assert meaning(words, TOLD) == gold
+
+
+@pytest.mark.parametrize(
+    ("day", "gold", "held"),
+    [
+        (date(2023, 6, 5), "The week before 14 June 2023", True),
+        (date(2023, 6, 12), "The week before 14 June 2023", False),
+        (date(2023, 6, 11), "The weekend before 14 June 2023", True),
+        (date(2023, 6, 9), "The weekend before 14 June 2023", False),
+        (date(2023, 5, 31), "May 2023", True),
+        (date(2023, 5, 31), "1 June 2023", False),
+    ],
+)
+def test_a_day_agrees_with_the_period_that_holds_it(day: date, gold: str, held: bool) -> None:
+    assert agrees(day, gold) is held
+
+
+def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None:
+    made = conversation("x", Size(), random.Random(1))
+    solver = Solver(made.world)
+    right = next(one for one in made.questions if one.category is Category.SINGLE_HOP)
+
+    assert agrees(solver.answer(right.text), right.gold)
+    assert not agrees(solver.answer(right.text), "something else")
+    with pytest.raises(ValueError, match="no known form"):
+        solver.answer("Who let the dogs out?")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--turns", "10", "--sessions", "3"], "10 turns cannot be shared among 3 sessions"),
+        (["--conversations", "0"], "--conversations: expected 1 or more, got 0"),
+        (["--tokens", "500", "--turns", "20"], "Give one of them"),
+        (["--sessions", "-1"], "--sessions: expected 1 or more, got -1"),
+        (["--questions", "-1"], "cannot make -1 questions"),
+        (["--model", "nowhere.at:all"], "--model 'nowhere.at:all'"),
+        (["--model", "json:decoder"], "is no function from a prompt to a text"),
+        (["--model", "openai:any", "--graph", "g.json"], "--model takes neither"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path, capsys: Capture, words: list[str], told: str) -> None:
+    assert main(["locomo-generate", "-o", str(tmp_path / "new.json"), *words]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["locomo-generate", "-o", str(tmp_path / "no" / "new.json")]) == 2
+    assert "its folder does not exist" in capsys.readouterr().err
+
+
+BY_MODEL = ("--model", "scripted_author:write", "--sessions", "3", "--turns", "30", "--questions", "12")
+
+
+def test_a_model_writes_a_conversation_that_loads(tmp_path: Path, capsys: Capture) -> None:
+    generated(tmp_path / "new.json", *BY_MODEL)
+    (sample,) = load(tmp_path / "new.json").samples
+    told = capsys.readouterr().err
+
+    assert sample.notes == ()
+    assert len(sample.turns) == 30
+    assert {question.category for question in sample.questions} == set(Category)
+    assert len(sample.questions) == 15
+    assert "6 that did not hold were dropped" in told
+    assert "scripted_author:write: 13 calls" in told
+
+
+def test_a_file_that_was_begun_is_carried_on(tmp_path: Path, capsys: Capture) -> None:
+    first = generated(tmp_path / "new.json", *BY_MODEL)
+    both = generated(tmp_path / "new.json", *BY_MODEL, "--conversations", "2")
+
+    assert both[:1] == first
+    assert [one["sample_id"] for one in both] == ["gen-0-1", "gen-0-2"]
+    assert "gen-0-1: is in" in capsys.readouterr().err
+
+
+def test_a_model_is_told_what_was_wrong_and_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[str] = []
+    rote = scripted_author.write
+
+    def stumbling(prompt: str) -> str:
+        prompts.append(prompt)
+        return "Sure!" if len(prompts) == 1 else rote(prompt)
+
+    monkeypatch.setattr(scripted_author, "write", stumbling)
+    generated(tmp_path / "new.json", *BY_MODEL)
+
+    assert "It cannot be used: it is not one JSON value" in prompts[1]
+
+
+def test_a_model_that_never_gets_it_right_ends_in_a_sentence(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted_author, "write", lambda _: "[]")
+
+    assert main(["locomo-generate", "-o", str(tmp_path / "new.json"), *BY_MODEL]) == 2
+    assert "no usable answer in 3 tries" in capsys.readouterr().err
+
+
+TURNS = {
+    "D1:1": {"speaker": "Ada", "text": "I keep two goats."},
+    "D1:2": {"speaker": "Bo", "text": "My boat is red."},
+    "D2:1": {"speaker": "Ada", "text": "The older of my two goats is called Moss."},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, ""),
+        ({"category": "hard"}, "has no category"),
+        ({"answer": ""}, "lacks a question or an answer"),
+        ({"evidence": ["D9:9"]}, "cites evidence that does not exist"),
+        ({"question": "What is the boat like?"}, "names neither speaker"),
+        ({"answer": "green"}, "that its evidence does not hold"),
+        ({"question": "Is the boat of Bo red?"}, "gives its answer away"),
+        (
+            {"question": "What does Ada keep?", "answer": "two goats", "evidence": ["D1:1"]},
+            "answered without its evidence",
+        ),
+        ({"category": "multi-hop"}, "multi-hop with one turn"),
+        ({"category": "temporal"}, "no date"),
+        ({"category": "adversarial"}, "its evidence is said by Bo"),
+        ({"category": "adversarial", "question": "What colour is the boat of Ada?"}, ""),
+    ],
+)
+def test_a_question_must_hold(changes: dict[str, Any], why: str) -> None:
+    good = {"category": "single-hop", "question": "What colour is Bo's boat?", "answer": "red", "evidence": ["D1:2"]}
+    found = fault({**good, **changes}, TURNS, ("Ada", "Bo"), ())
+
+    assert why in found if why else found == ""
