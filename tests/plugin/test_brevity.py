@@ -1,0 +1,70 @@
+"""What the screen shows of a data set's failures: a few as pytest shows them, of many the number."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm.plugin._brevity import LISTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+    """Return what asks the silent agent so many questions of a small conversation."""
+
+    def ask(questions: int, *options: str) -> pytest.RunResult:
+        turns = [
+            {"speaker": "Ida", "dia_id": "D1:1", "text": "I keep bees."},
+            {"speaker": "Tom", "dia_id": "D1:2", "text": "I mend clocks."},
+        ]
+        qa = [
+            {"question": f"What does Ida keep ({n})?", "answer": "bees", "evidence": ["D1:1"], "category": 4}
+            for n in range(questions)
+        ]
+        talk = {"speaker_a": "Ida", "speaker_b": "Tom", "session_1": turns}
+        talk["session_1_date_time"] = "9:05 am on 3 March, 2021"
+        path = pytester.path / "talks.json"
+        path.write_text(json.dumps([{"sample_id": "talk-1", "conversation": talk, "qa": qa}]), encoding="utf-8")
+        return pytester.runpytest_subprocess(
+            "--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", "-p", "no:randomly", *options
+        )
+
+    return ask
+
+
+def test_many_failures_are_a_number(run: Callable[..., pytest.RunResult]) -> None:
+    result = run(LISTED + 1)
+
+    result.assert_outcomes(failed=LISTED + 1)
+    result.stdout.fnmatch_lines(["26 questions below the pass mark: -rf lists them, --tb=short shows them"])
+    result.stdout.no_fnmatch_line("FAILED *")
+    result.stdout.no_fnmatch_line("*= FAILURES =*")
+
+
+def test_few_failures_are_shown(run: Callable[..., pytest.RunResult]) -> None:
+    result = run(2)
+
+    result.stdout.fnmatch_lines(["*= FAILURES =*", "*What does Ida keep (0)?*", "FAILED *"])
+    result.stdout.no_fnmatch_line("*below the pass mark: -rf*")
+
+
+@pytest.mark.parametrize(
+    ("option", "shown", "left_out"),
+    [
+        ("-rf", "FAILED *", "*= FAILURES =*"),
+        ("--tb=short", "*= FAILURES =*", "FAILED *"),
+        ("-v", "FAILED *", "no line"),
+    ],
+)
+def test_who_asks_for_them_gets_them(
+    run: Callable[..., pytest.RunResult], option: str, shown: str, left_out: str
+) -> None:
+    result = run(LISTED + 1, option)
+
+    result.stdout.fnmatch_lines([shown])
+    result.stdout.no_fnmatch_line(left_out)
