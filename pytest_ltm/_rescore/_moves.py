@@ -100,8 +100,9 @@ def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
     found += _contrast("pass mark", f"{before.pass_mark:g}", f"{after.pass_mark:g}")
     if len(plans) == 2:  # noqa: PLR2004 - then and now
         then, now = plans
-        versions = [_version(plan, before.id) for plan in plans]
-        found += _contrast("scenario", *versions)
+        one, other = (_version(plan, before.id) for plan in plans)
+        by_source = one.startswith("source:") and other.startswith("source:")  # a hash, which tells nobody anything
+        found += ["the test's source has changed"] * (one != other) if by_source else _contrast("scenario", one, other)
         found += _contrast("scoring", then.scoring, now.scoring)
         if before.judge_calls or after.judge_calls:
             found += _judges(then.judge, now.judge)

@@ -122,7 +122,7 @@ def test_a_changed_check_moves_just_its_own_verdict(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             f"scored again: run {first.name}: 2 verdicts the same, 1 moved",
-            "  bot_Bot-600-0 cat/0: 0.50 -> 1.00: scenario source:* -> source:*",
+            "  bot_Bot-600-0 cat/0: 0.50 -> 1.00: the test's source has changed",
         ]
     )
 
