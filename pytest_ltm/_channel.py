@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._costs._bill import Bill, Tariff
@@ -16,7 +17,7 @@ from pytest_ltm._seat import Seat
 from pytest_ltm._transcript import Exchange, Kind, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ltm._clock import Clock
     from pytest_ltm._costs._budget import Account
@@ -87,9 +88,18 @@ class Channel:
         """How long one message may be."""
         return self._seat.max_message_tokens
 
-    def ask(self, by: str, kind: Kind, text: str, about: tuple[int, ...] = (), tokens: int | None = None) -> Exchange:
+    def ask(
+        self,
+        by: str,
+        kind: Kind,
+        text: str,
+        about: tuple[int, ...] = (),
+        tokens: int | None = None,
+        images: Sequence[str] = (),
+    ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
+        `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
         `tokens`: of the text, where they are known; every text is counted once. ConversationOver if there is no
         agent to send it to, or no place to write it down: then it was not sent.
         """
@@ -97,13 +107,14 @@ class Channel:
         number = self._begin(by)
         start, now = self.transcript.position, self.clock.now
         tokens = self._counted(text) if tokens is None else tokens
-        fields = {"about": list(about)} if about else {}
+        fields: dict[str, Any] = {"about": list(about)} if about else {}
+        fields |= {"images": [PurePath(image).name for image in images]} if images else {}
         self.journal.write(
             "message", exchange=number, by=by, kind=kind, text=text, tokens=tokens,
             position=start, now=now.isoformat(), **fields,
         )  # fmt: skip
         recorded = self._recorded("reply", text=str, tokens=int)
-        answer, seconds = (recorded, 0.0) if recorded else self._asked(number, by, text)
+        answer, seconds = (recorded, 0.0) if recorded else self._asked(number, by, text, images)
         exchange = Exchange(
             number=number, by=by, kind=kind, message=text, reply=answer["text"], start=start,
             message_tokens=tokens, reply_tokens=answer["tokens"], now=now,
@@ -196,11 +207,12 @@ class Channel:
         self._follow(found)
         return None if found is None else {k: v for k, v in found.items() if k not in {"event", "exchange"}}
 
-    def _asked(self, number: int, by: str, text: str) -> tuple[dict[str, Any], float]:
+    def _asked(self, number: int, by: str, text: str, images: Sequence[str] = ()) -> tuple[dict[str, Any], float]:
         self._ready(by)
         began = self._timings.clock()
         with self._faults(number), self._around(by):
-            reply = self._seat.ask(by, text, self.clock.now)
+            shown_beside = {"images": images} if images else {}
+            reply = self._seat.ask(by, text, self.clock.now, **shown_beside)
             seconds = self._timings.clock() - began
             retrieved = self._seat.retrieved()
             self._seat.keep(number)

@@ -32,6 +32,10 @@ class PastExchange:
     """What any other agent is sent; it replies to that, and the reply earns nothing."""
     holds: tuple[str, ...] = ()
     """Ids of the turns in it, where it has several: questions may name these, too."""
+    images: tuple[str, ...] = ()
+    """Files of the photos in it, for agents that take images,"""
+    pictured: str = ""
+    """and what such an agent is sent beside them, in the place of all else."""
 
     @property
     def ids(self) -> tuple[str, ...]:

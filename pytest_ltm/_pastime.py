@@ -46,6 +46,8 @@ class Pastime:
     def messages(self, number: int) -> Sequence[str]:
         """Return the messages that tell one exchange of the history: parts that the agent takes, or the exchange."""
         past = self.history[number]
+        if self._shows(past):
+            return (past.pictured,)
         if self._channel.can_tell:
             return (past.message,)
         return parts(past.asked, self._channel.max_message_tokens, self._count)
@@ -54,7 +56,9 @@ class Pastime:
         """Tell one exchange of the history by one of its messages; what has a hole is no history: then it is over."""
         past = self.history[number]
         try:
-            if self._channel.can_tell:
+            if self._shows(past):
+                exchange = self._channel.ask("", "history", message, images=past.images)
+            elif self._channel.can_tell:
                 exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
             else:
                 exchange = self._channel.ask("", "history", message)
@@ -65,6 +69,10 @@ class Pastime:
         if "ShowsRetrieval" in self._channel.powers:
             self._texts.add(past, message)
         return exchange
+
+    def _shows(self, past: PastExchange) -> bool:
+        """Return whether an exchange is sent with its photos: nobody can be told of what he has to see."""
+        return bool(past.images) and "AcceptsImages" in self._channel.powers
 
     def _made(self, tokens: int) -> FillerExchange:
         try:

@@ -113,12 +113,12 @@ class Seat:
                 self._first = speaker.save()
         self._behind, self._used = False, True
 
-    def ask(self, by: str, text: str, now: datetime) -> Reply:
-        """Return the agent's reply; AgentFault if there is none."""
+    def ask(self, by: str, text: str, now: datetime, images: Sequence[str] = ()) -> Reply:
+        """Return the agent's reply to a message and the images in these files; AgentFault if there is none."""
         self._used = True
         self.speaker.announce(by)
         self.speaker.tell_time(now)
-        return self.speaker.ask(text)
+        return self.speaker.ask(text, images)
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what the agent retrieved for its last reply, if it shows that."""

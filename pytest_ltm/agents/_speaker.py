@@ -7,6 +7,7 @@ import math
 import reprlib
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_ltm._clock import stopwatch
@@ -18,7 +19,7 @@ from pytest_ltm.agents._powers import powers, takes
 from pytest_ltm.agents._protocols import Agent, Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -78,10 +79,10 @@ class Speaker:
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
 
-    def ask(self, message: str) -> Reply:
-        """Return the reply; AgentFault if there is none."""
+    def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
+        """Return the reply to a message, and to the images in these files; AgentFault if there is none."""
         before = self.usage()
-        reply = self._persistently(lambda: self._reply(message))
+        reply = self._persistently(lambda: self._reply(message, images))
         return reply if before is None or reply.usage is not None else replace(reply, usage=self._used_since(before))
 
     def tell(self, message: str, reply: str) -> None:
@@ -158,9 +159,12 @@ class Speaker:
                 self._call(name)
                 return
 
-    def _reply(self, message: str) -> Reply:
+    def _reply(self, message: str, images: Sequence[str] = ()) -> Reply:
         with self._turn():
-            given = self._call("reply", message)
+            if images:
+                given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
+            else:
+                given = self._call("reply", message)
         if isinstance(given, Reply):
             return self._checked(given)
         return Reply(self._text(given))

@@ -54,7 +54,7 @@ class StandIn(Seat):
     def ready(self, said: Sequence[Exchange]) -> None:
         """Need nothing."""
 
-    def ask(self, by: str, text: str, now: datetime) -> Reply:  # noqa: ARG002 - a seat's signature
+    def ask(self, by: str, text: str, now: datetime, images: Sequence[str] = ()) -> Reply:  # noqa: ARG002 - a seat's signature
         """Return a reply of typical length."""
         self._tell_time(now)
         given: str | Reply = self._reader.reply(text)

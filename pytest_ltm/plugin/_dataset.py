@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 """The only span of a data set."""
 _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
-PATHS = ("ltm_locomo_audit",)
+PATHS = ("ltm_locomo_audit", "ltm_locomo_images")
 """Options of data sets that name a file: looked for where the command line is, or the ini file."""
 
 

@@ -40,6 +40,7 @@ OPTIONS = (
     Option("--ltm-locomo-telling", "turns|sessions", "what one message of LoCoMo's history is", "turns"),
     Option("--ltm-locomo-after", "TOKENS", "ask so long after the evidence was told; by default after all sessions"),
     Option("--ltm-locomo-audit", "FILE", "corrections of LoCoMo's answers: scores with and without them, side by side"),
+    Option("--ltm-locomo-images", "DIR", "downloaded photos of LoCoMo, for agents that take images; others get captions"),
     Option("--ltm-longmemeval-types", "TYPE[,TYPE...]", "question types of LongMemEval that are asked; all by default"),
     Option("--ltm-longmemeval-abilities", "NAME[,NAME...]", "abilities of LongMemEval that are tested; all by default"),
     Option("--ltm-longmemeval-ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default"),

@@ -19,7 +19,7 @@ from pytest_ltm.plugin._opened import Opened
 from pytest_ltm.plugin._played import PlayedConversation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
     from pytest_ltm._filler import Filler, FillerExchange
@@ -42,10 +42,18 @@ class RehearsedChannel(Channel):
     stand_in: StandIn
     reads: Reads
 
-    def ask(self, by: str, kind: Kind, text: str, about: tuple[int, ...] = (), tokens: int | None = None) -> Exchange:
+    def ask(
+        self,
+        by: str,
+        kind: Kind,
+        text: str,
+        about: tuple[int, ...] = (),
+        tokens: int | None = None,
+        images: Sequence[str] = (),
+    ) -> Exchange:
         """Send a message, and note what its reply would take."""
         self.stand_in.kind = kind
-        exchange = super().ask(by, kind, text, about, tokens)
+        exchange = super().ask(by, kind, text, about, tokens, images)
         asked, cached = self.reads.ask(text, exchange.reply)
         self.uses[exchange.number] = Use(messages=1, tokens_in=asked, cached=cached, tokens_out=exchange.reply_tokens)
         return exchange

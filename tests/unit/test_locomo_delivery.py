@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from locomo_files import SECRET, second, talk, written
 
+from pytest_ltm._errors import DatasetError
 from pytest_ltm.datasets.locomo._delivery import CHARACTERS, history, opening, told_after
 from pytest_ltm.datasets.locomo._suite import open_suite
+from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm import Ltm
     from pytest_ltm.datasets.locomo._suite import LocomoSuite
 
 BOTH = pytest.mark.parametrize("telling", ["turns", "sessions"])
@@ -113,3 +116,58 @@ def test_each_sample_is_a_conversation_of_its_own(tmp_path: Path) -> None:
 
     assert played.places("single_hop") == [("conv_1", "3"), ("conv_1", "5"), ("conv_2", "0")]
     assert played.told("conv_2").history[0].at.year == 2023
+
+
+class Looks:
+    """Takes images, and could be told a history."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, list[bytes]]] = []
+        self.told: list[str] = []
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - an agent's signature
+        return "ok"
+
+    def reply_with_images(self, message: str, images: list[bytes]) -> str:
+        self.seen.append((message, images))
+        return "I see."
+
+    def accept(self, message: str, reply: str) -> None:  # noqa: ARG002 - an agent's signature
+        self.told.append(message)
+
+
+@BOTH
+def test_an_agent_that_takes_images_sees_the_photos_that_are_there(tmp_path: Path, telling: str) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cello.jpg").write_bytes(b"\xff\xd8cello")
+    played = suite(tmp_path, telling=telling, images=str(tmp_path / "photos"))
+
+    def scenario(ltm: Ltm) -> None:
+        ltm.play(played.definition("temporal", "conv_1", "1"))
+
+    looks = Looks()
+    run_conversation({"temporal": scenario}, looks, history=played.told("conv_1").history)
+    ((message, images),) = looks.seen
+
+    assert images == [b"\xff\xd8cello"]
+    assert "see the image" in message
+    assert "a cello on a chair" not in message
+    assert any("Last Friday I played the Elgar" in text for text in looks.told)
+
+
+def test_without_the_folder_a_photo_is_its_caption(tmp_path: Path) -> None:
+    looks = Looks()
+    played = suite(tmp_path)
+
+    def scenario(ltm: Ltm) -> None:
+        ltm.play(played.definition("temporal", "conv_1", "1"))
+
+    run_conversation({"temporal": scenario}, looks, history=played.told("conv_1").history)
+
+    assert looks.seen == []
+    assert any("a cello on a chair" in text for text in looks.told)
+
+
+def test_a_folder_of_photos_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no folder of photos"):
+        suite(tmp_path, images=str(tmp_path / "nowhere"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ltm._errors import DatasetError
 from pytest_ltm._history import PastExchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from pathlib import Path
 
     from pytest_ltm.datasets.locomo._schema import Sample, Session, Turn
 
@@ -28,15 +30,27 @@ def opening(sample: Sample) -> str:
     )
 
 
-def history(sample: Sample, telling: str) -> list[PastExchange]:
-    """Return the sample in order: each turn, or each session in parts, as an exchange."""
+def history(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
+    """Return the sample in order: each turn, or each session in parts, as an exchange.
+
+    `photos`: files of photos by the last part of their address, for agents that take images.
+    """
     parts = _turns if telling == "turns" else _parts
-    return [past for session in sample.sessions for past in parts(session)]
+    return [past for session in sample.sessions for past in parts(session, photos or {})]
 
 
-def said(turn: Turn) -> str:
-    """Return what a speaker said, with what a photo shows in its place."""
+def photos_in(folder: Path) -> dict[str, str]:
+    """Return the files of a folder by name; DatasetError if it is none."""
+    if not folder.is_dir():
+        raise DatasetError(f"{folder}: no folder of photos. Their files are named as the addresses end: photo.jpg")
+    return {file.name: str(file) for file in sorted(folder.iterdir()) if file.is_file()}
+
+
+def said(turn: Turn, *, seen: bool = False) -> str:
+    """Return what a speaker said, with what a photo shows in its place; `seen`: the photo itself is sent, too."""
     photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
+    if seen:
+        photo = " [shares a photo, see the image]"
     return f"{turn.speaker}: {turn.text}{photo}"
 
 
@@ -46,24 +60,34 @@ def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     return max(places, default=len(past))
 
 
-def _turns(session: Session) -> Iterator[PastExchange]:
+def _files(turn: Turn, photos: Mapping[str, str]) -> tuple[str, ...]:
+    names = [address.partition("?")[0].rpartition("/")[2] for address in turn.images]
+    return tuple(photos[name] for name in names if name in photos)
+
+
+def _turns(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
     for turn in session.turns:
         text = f"[{session.when}] {said(turn)}"
-        yield PastExchange(turn.id, session.at, text, ACKNOWLEDGED, text)
+        files = _files(turn, photos)
+        pictured = f"[{session.when}] {said(turn, seen=True)}" if files else ""
+        yield PastExchange(turn.id, session.at, text, ACKNOWLEDGED, text, images=files, pictured=pictured)
 
 
-def _parts(session: Session) -> Iterator[PastExchange]:
+def _parts(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
     part: list[Turn] = []
     for turn in session.turns:
         if part and sum(len(said(one)) for one in (*part, turn)) > CHARACTERS:
-            yield _part(session, part)
+            yield _part(session, part, photos)
             part = []
         part.append(turn)
     if part:
-        yield _part(session, part)
+        yield _part(session, part, photos)
 
 
-def _part(session: Session, turns: Sequence[Turn]) -> PastExchange:
+def _part(session: Session, turns: Sequence[Turn], photos: Mapping[str, str]) -> PastExchange:
     text = "\n".join([f"[{session.when}]", *map(said, turns)])
     ids = tuple(turn.id for turn in turns)
-    return PastExchange(f"{ids[0]}-{ids[-1]}", session.at, text, ACKNOWLEDGED, text, ids)
+    files = tuple(file for turn in turns for file in _files(turn, photos))
+    seen = "\n".join([f"[{session.when}]", *(said(turn, seen=bool(_files(turn, photos))) for turn in turns)])
+    name = f"{ids[0]}-{ids[-1]}"
+    return PastExchange(name, session.at, text, ACKNOWLEDGED, text, ids, images=files, pictured=seen if files else "")

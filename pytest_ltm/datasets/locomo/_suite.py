@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pytest_ltm.datasets._suites import ToldConversation
 from pytest_ltm.datasets.locomo._asking import ASKINGS, VERSION, put
 from pytest_ltm.datasets.locomo._audit import Audit, load_audit
 from pytest_ltm.datasets.locomo._categories import Category
-from pytest_ltm.datasets.locomo._delivery import TELLINGS, history, opening, told_after
+from pytest_ltm.datasets.locomo._delivery import TELLINGS, history, opening, photos_in, told_after
 from pytest_ltm.datasets.locomo._file import load
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PASS_MARK = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
 PEOPLE = "people: 87.9 F1 over all categories (Maharana et al., 2024)"
 """What the paper reports of human readers."""
-OPTIONS = ("conversations", "asking", "telling", "after", "audit")
+OPTIONS = ("conversations", "asking", "telling", "after", "audit", "images")
 """The names of the options that this data set has."""
 
 
@@ -44,6 +44,8 @@ class Choices:
     seed: int = 0
     audit: Audit | None = None
     """Corrections that are shown beside the published answers."""
+    photos: Mapping[str, str] = field(default_factory=dict)
+    """Files of photos by name."""
 
 
 class LocomoSuite:
@@ -77,11 +79,12 @@ class LocomoSuite:
         """Return the sample's sessions."""
         sample, choices = self._samples[thread], self._choices
         return ToldConversation(
-            history=history(sample, choices.telling),
+            history=history(sample, choices.telling, choices.photos),
             opening=opening(sample),
             described={
                 "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
                 "asking": choices.asking, "wording": VERSION, "after": choices.after,
+                **({"images": sorted(choices.photos)} if choices.photos else {}),
             },
         )  # fmt: skip
 
@@ -90,7 +93,7 @@ class LocomoSuite:
         sample = self._samples[thread]
         question = sample.questions[int(example)]
         about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
-        past = history(sample, self._choices.telling)
+        past = history(sample, self._choices.telling, self._choices.photos)
         rng = random.Random(f"{self._choices.seed} {sample.id} {question.index}")
         wording = put(question, self._choices.asking, rng)
         return Definition(
@@ -181,6 +184,7 @@ def _choices(options: Mapping[str, str], seed: int, audit: Audit | None = None) 
         after=_tokens(options.get("after", "")),
         seed=seed,
         audit=audit,
+        photos=photos_in(Path(options["images"])) if options.get("images") else {},
     )
 
 
