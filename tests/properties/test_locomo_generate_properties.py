@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,7 +56,8 @@ def test_sessions_follow_each_other_and_effects_their_causes(size: Size, seed: i
         told = world.dates[event.session - 1].date()
         assert event.on is None or event.on < told
         for cause in (events[name] for name in event.causes):
-            assert cause.on and event.on
+            assert cause.on is not None
+            assert event.on is not None
             assert cause.who == event.who
             assert cause.on < event.on
             assert cause.session < event.session
@@ -118,5 +120,5 @@ def test_speakers_take_turns_and_no_question_is_asked_twice(size: Size, seed: in
     assert len(set(texts)) == len(texts)
     for number, session in enumerate(one.sessions, start=1):
         assert [said.id for said in session] == [f"D{number}:{n}" for n in range(1, len(session) + 1)]
-        assert all(one.speaker != two.speaker for one, two in zip(session, session[1:], strict=False))
+        assert all(before.speaker != after.speaker for before, after in pairwise(session))
         assert not any("{" in said.text or "{" in said.caption for said in session)
