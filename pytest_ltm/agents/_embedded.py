@@ -70,7 +70,7 @@ EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
 
 
 def describe_embedded() -> list[tuple[str, str]]:
-    """Return for each embedded agent a spec (FILE stands for a path), and a sentence about it."""
+    """Return for each embedded agent a spec (RUN stands for a recorded run), and a sentence about it."""
     return [
         ("full", "Reads by rules and forgets nothing: shows that every scenario can be solved."),
         ("window:8k", "The same reader, seeing only the last 8,000 tokens (any number does)."),

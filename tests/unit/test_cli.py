@@ -75,6 +75,6 @@ def test_scenarios_are_listed_with_skills_version_and_a_sentence(capsys: pytest.
 def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[str]) -> None:
     shown = said(capsys, "list", "agents")
     for spec, sentence in describe_embedded():
-        assert "FILE" in spec or find(spec).make() is not None
+        assert "RUN" in spec or find(spec).make() is not None
         assert spec in shown
         assert sentence in shown
