@@ -158,7 +158,10 @@ class Gate:
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
         said = run_markdown(
-            result, verdict=self.verdict, changes=self.changes, rules=self.options.rules,
+            result,
+            verdict=self.verdict,
+            changes=self.changes,
+            rules=self.options.rules,
             notes=[*self.told, *self._notes],
         )
         text = redacted(said)

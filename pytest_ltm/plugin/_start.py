@@ -35,14 +35,7 @@ def _register(config: pytest.Config) -> None:
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
     manager.register(Redaction(), "ltm-redaction")
-    if settings.shard is not None:  # before the run's own hooks are registered: so it is called after them
-        manager.register(Sharding(settings, settings.shard), "ltm-shard")
-    if settings.rescored is not None:
-        from pytest_ltm.plugin._rescoring import Rescoring  # noqa: PLC0415 - few runs are scored again
-
-        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
-    if run.resumed is not None:
-        manager.register(Resume(run), "ltm-resume")
+    _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     run.costs.check()
@@ -54,17 +47,39 @@ def _register(config: pytest.Config) -> None:
         manager.register(DryRun(run), "ltm-dry-run")
     gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
     manager.register(gate, "ltm-gate")
-    if not run.is_worker:
-        report = Report(run, gate)
-        manager.register(report, "ltm-report")
-        manager.register(Brevity(settings), "ltm-brevity")
-        if settings.rescored is None:
-            manager.register(Unfinished(run, report), "ltm-unfinished")
+    report = None if run.is_worker else Report(run, gate)
+    if report is not None:
+        _register_reporting(run, report, manager)
     if getattr(config.option, "htmlpath", None):
-        from pytest_ltm.plugin._html import HtmlReport, HtmlRows  # noqa: PLC0415 - only where pytest-html is
-
-        manager.register(HtmlRows(), "ltm-html-rows")
-        if not run.is_worker:
-            manager.register(HtmlReport(report), "ltm-html-report")
+        _register_html(report, manager)
     if manager.hasplugin("xdist"):
         manager.register(hooks(run), "ltm-xdist")
+
+
+def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
+    """Register what is called after the run's own hooks, which therefore are registered later."""
+    settings = run.settings
+    if settings.shard is not None:
+        manager.register(Sharding(settings, settings.shard), "ltm-shard")
+    if settings.rescored is not None:
+        from pytest_ltm.plugin._rescoring import Rescoring  # noqa: PLC0415 - few runs are scored again
+
+        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
+    if run.resumed is not None:
+        manager.register(Resume(run), "ltm-resume")
+
+
+def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
+    """Register what only the controller, or the only process, shows."""
+    manager.register(report, "ltm-report")
+    manager.register(Brevity(run.settings), "ltm-brevity")
+    if run.settings.rescored is None:
+        manager.register(Unfinished(run, report), "ltm-unfinished")
+
+
+def _register_html(report: Report | None, manager: pytest.PytestPluginManager) -> None:
+    from pytest_ltm.plugin._html import HtmlReport, HtmlRows  # noqa: PLC0415 - only where pytest-html is
+
+    manager.register(HtmlRows(), "ltm-html-rows")
+    if report is not None:
+        manager.register(HtmlReport(report), "ltm-html-report")
