@@ -28,8 +28,9 @@ def events(name: str, about: Mapping[str, Any], first: str, last: str, count: in
     form = '[{"id": "e1", "date": "YYYY-MM-DD", "event": "one sentence", "causes": ["ids of earlier events"]}]'
     return (
         f"This is {name}:\n{_shown(about)}\nWrite {count} events of this person's life from {first} to {last}, in "
-    form = '{"about": "...", "traits": ["..."], "pastimes": ["..."], "people": {"name": "..."}, "plans": ["..."]}'
-        f"(a new address, a new job). Name places, people, things and numbers.\n{_JSON}{form}"
+        "the order of their dates. At least every second one results from an earlier one; a few change what was true "
+        "before (a new address, a new job). Name places, people, things and numbers.\n"
+        f"{_JSON}{form}"
     )
 
 
