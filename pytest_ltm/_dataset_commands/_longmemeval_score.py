@@ -1,4 +1,4 @@
-"""`longmemeval-score`: verdicts on a file of answers, by rules, or those that a judge gave before."""
+"""`longmemeval-score`: verdicts on a file of answers, by rules, by a judge, or those that a judge gave before."""
 
 from __future__ import annotations
 
@@ -35,17 +35,29 @@ def main(argv: Sequence[str]) -> int:
         found = agreement([(one, label, _ruled(one)) for one, label in labelled(answers.given, given.file)])
         sys.stdout.write(json.dumps(found, indent=2) + "\n" if given.json else agreement_table(found))
         return 0
-    ruled = [(one, _labelled(one, given.file) if given.labels else _ruled(one)) for one in answers.given]
+    ruled = _verdicts(answers.given, given)
     sums = aggregate([Judged(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
     text = json.dumps(_as_json(ruled, sums, answers), indent=2) + "\n" if given.json else table(sums) + _gaps(answers)
     sys.stdout.write(text)
     return 0
 
 
+def _verdicts(answered: Sequence[Answered], given: argparse.Namespace) -> list[tuple[Answered, Ruling]]:
+    if given.labels:
+        return [(one, _labelled(one, given.file)) for one in answered]
+    ruled = [(one, _ruled(one)) for one in answered]
+    if given.judge is None:
+        return ruled
+    from pytest_ltm._dataset_commands._longmemeval_judging import judging  # noqa: PLC0415 - few ask a judge
+
+    with judging(given.judge) as judge:
+        return [(one, judge(one) if given.judge_all or said.verdict == "unscored" else said) for one, said in ruled]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pytest_ltm longmemeval-score",
-        description="Verdicts on LongMemEval answers by rules, without any model; what no rule can tell is unscored.",
+        description="Verdicts on LongMemEval answers by rules; the rest is a judge's, or unscored.",
     )
     parser.add_argument(
         "file",
@@ -54,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=Path, help="the LongMemEval file that was asked: oracle, S or M")
     parser.add_argument("--json", action="store_true", help="print JSON: every row's verdict and the sums")
+    parser.add_argument("--judge-all", action="store_true", help="the judge decides all, not what no rule can tell")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--labels", action="store_true", help="take the verdicts of a judge that the rows carry (autoeval_label)"
@@ -61,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--agreement", action="store_true", help="compare the rules with the verdicts of a judge that the rows carry"
     )
+    which.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="who decides what no rule can tell")
     return parser
 
 

@@ -59,6 +59,15 @@ def test_official_verdicts_are_taken_by_the_official_rule(tmp_path: Path, capsys
     assert found["abstention"]["accuracy"] == 0.0
 
 
+def test_a_judge_decides_what_no_rule_can_or_all(tmp_path: Path, capsys: Capture) -> None:
+    rows = [said("kiln", "Three."), said("room", "This one.")]
+    rest = json.loads(scored(tmp_path, capsys, *rows, options=("--json", "--ltm-judge=always-yes")))
+    every = json.loads(scored(tmp_path, capsys, *rows, options=("--json", "--ltm-judge=always-yes", "--judge-all")))
+
+    assert [row["verdict"] for row in rest["rows"]] == ["no", "yes"]
+    assert [row["verdict"] for row in every["rows"]] == ["yes", "yes"]
+
+
 def test_agreement_is_told_by_kind_and_by_judge(tmp_path: Path, capsys: Capture) -> None:
     rows = [
         said("kiln", "Five.", label=True, judge_model="a"),
