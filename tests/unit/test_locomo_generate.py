@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import scripted_author
+from chat_server import refuses
 
 from pytest_ltm._cli import main
 from pytest_ltm.datasets.locomo._categories import Category
@@ -21,6 +23,8 @@ from pytest_ltm.datasets.locomo.generate._when import meaning
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chat_server import ChatServer
 
 Capture = pytest.CaptureFixture[str]
 TOLD = date(2023, 6, 14)  # a Wednesday
@@ -165,6 +169,19 @@ def test_a_model_writes_a_conversation_that_loads(tmp_path: Path, capsys: Captur
     assert len(sample.questions) == 15
     assert "6 that did not hold were dropped" in told
     assert "scripted_author:write: 13 calls" in told
+
+
+def test_a_chat_model_is_asked_over_the_network_and_its_tokens_are_counted(
+    tmp_path: Path, capsys: Capture, chat_server: ChatServer
+) -> None:
+    chat_server.default = lambda asked: scripted_author.write(asked.last)
+    chat_server.next(refuses(429, retry_after=0))
+    spec = f"openai:any@{chat_server.url}"
+    words = [*BY_MODEL[2:], "--model", spec]
+
+    assert generated(tmp_path / "served.json", *words) == generated(tmp_path / "rote.json", *BY_MODEL)
+    assert len(chat_server.requests) == 14
+    assert re.search(r"13 calls, \d+ input tokens, \d+ output tokens", capsys.readouterr().err)
 
 
 def test_a_file_that_was_begun_is_carried_on(tmp_path: Path, capsys: Capture) -> None:

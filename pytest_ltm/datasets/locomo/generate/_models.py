@@ -80,11 +80,11 @@ def _function(spec: str) -> Callable[[str], str]:
 
 def _completed(completions: Any, asked: AskedModel, prompt: str) -> str:
     """Ask once, and some more times where the fault may pass."""
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter  # noqa: PLC0415
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential  # noqa: PLC0415
 
     retrying = Retrying(
         stop=stop_after_attempt(_TRIES),
-        wait=wait_exponential_jitter(initial=0.5, max=20),
+        wait=wait_random_exponential(multiplier=0.3, max=20),
         retry=retry_if_exception(_may_pass),
         reraise=True,
     )
