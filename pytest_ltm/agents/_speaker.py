@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import reprlib
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
-from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._deadline import OutOfTime, call_within
+from pytest_ltm.agents._given import is_count, reply_of, retrieved_of, shown, usage_of
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
 from pytest_ltm.agents._powers import powers, takes
 from pytest_ltm.agents._protocols import Agent, Reply, Usage
@@ -35,9 +34,6 @@ MAX_MESSAGE_TOKENS = 4096
 
 SAVING = 1.0
 """Seconds that saving an agent may take in all, however fast the agent is."""
-
-LONGEST_REPLY = 1_000_000
-"""The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record."""
 
 _CAN_BE_PUT_BACK = {"Stateless", "Checkpointable", "AcceptsHistory"}
 
@@ -97,7 +93,7 @@ class Speaker:
         state = self._call("save")
         self._saving += stopwatch() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"agent {self._name} saved {_shown(state)}; save() returns bytes")
+            raise AgentFault(f"agent {self._name} saved {shown(state)}; save() returns bytes")
         self._saved = bytes(state)
         return self._saved
 
@@ -129,16 +125,13 @@ class Speaker:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
         if "ReportsUsage" not in self.powers:
             return None
-        return self._usage(self._call("usage"))
+        return usage_of(self._call("usage"), self._name)
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
         if "ShowsRetrieval" not in self.powers:
             return None
-        given = self._call("retrieved")
-        if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
-            return tuple(map(self._text, given))
-        raise AgentFault(f"agent {self._name} retrieved {_shown(given)}; retrieved() returns a list of texts")
+        return retrieved_of(self._call("retrieved"), self._name)
 
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
@@ -165,9 +158,7 @@ class Speaker:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
                 given = self._call("reply", message)
-        if isinstance(given, Reply):
-            return self._checked(given)
-        return Reply(self._text(given))
+        return reply_of(given, self._name)
 
     def _turn(self) -> AbstractContextManager[object]:
         """Return a turn at the provider, for chat models of ours: waiting for it is no time that the agent took."""
@@ -254,24 +245,6 @@ class Speaker:
             interrupted=True,
         )
 
-    def _text(self, given: object) -> str:
-        """Return an exact `str` that UTF-8 can hold; AgentFault if it is no text."""
-        if not isinstance(given, str):
-            raise AgentFault(f"agent {self._name} replied with {_shown(given)}; a reply is a str or a pytest_ltm Reply")
-        text = str.__str__(given)
-        if len(text) > LONGEST_REPLY:
-            raise AgentFault(
-                f"agent {self._name} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
-            )
-        return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
-
-    def _checked(self, given: Reply) -> Reply:
-        cost = given.cost_usd
-        if cost is not None and not _is_amount(cost):
-            raise AgentFault(f"agent {self._name} replied with a cost of {_shown(cost)}; it is a number of dollars")
-        usage = given.usage if given.usage is None else self._usage(given.usage)
-        return Reply(self._text(given.text), usage, None if cost is None else float(cost), given.hypothetical is True)
-
     def _used_since(self, before: Usage) -> Usage | None:
         """Return what was used since then; None where the sum has become less, so that nobody can tell."""
         now = self.usage()
@@ -280,18 +253,11 @@ class Speaker:
         more = {name: getattr(now, name) - getattr(before, name) for name in Usage.__slots__}
         return Usage(**more) if min(more.values()) >= 0 else None
 
-    def _usage(self, given: object) -> Usage:
-        if isinstance(given, Usage):
-            counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
-            if all(_is_count(count) for count in counts):
-                return given
-        raise AgentFault(f"agent {self._name} reported {_shown(given)} as usage; it is a Usage of whole numbers")
-
     def _limit(self) -> int:
         if "LimitsMessages" not in self.powers:
             return MAX_MESSAGE_TOKENS
         limit = cast(Any, self.agent).max_message_tokens
-        if not _is_count(limit) or limit < 1:
+        if not is_count(limit) or limit < 1:
             raise AgentError(
                 f"agent {type(self.agent).__name__}: max_message_tokens is a positive whole number, not {limit!r}"
             )
@@ -300,20 +266,3 @@ class Speaker:
     def _must(self, power: str) -> None:
         if power not in self.powers:
             raise LtmInternalError(f"agent {self._name} was used as {power}, which it is not")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_amount(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
-
-
-def _shown(given: object) -> str:
-    if given is None:
-        return "None"
-    try:
-        return f"{reprlib.repr(given)} (a {type(given).__name__})"
-    except Exception:  # noqa: BLE001 - a foreign __repr__ may do anything
-        return f"a {type(given).__name__}"
