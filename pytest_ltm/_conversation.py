@@ -123,10 +123,8 @@ class Conversation:
 
     def _jump(self, to: datetime) -> None:
         self.channel.journal.write("jump", to=to.isoformat())
-        if self.channel.journal.replaying:
-            self.channel.clock.follow(to)
-        else:
-            self.channel.clock.advance(to)
+        clock = self.channel.clock
+        (clock.follow if self.channel.journal.replaying else clock.advance)(to)
         self._advance()
 
     def _tell(self, number: int) -> None:
