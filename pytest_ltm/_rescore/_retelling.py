@@ -59,7 +59,7 @@ class Retelling(Conversation):
             return
         tell = {
             "begin": self._begin_again, "message": self._say_again, "filler": self._tell_again,
-            "jump": self._jump_again, "end": self._end_again,
+            "jump": self._jump_again, "end": self._end_again, "wait": self._go_on_again, "watcher": self._go_on_again,
         }.get(event["event"], self._pass_over)  # fmt: skip
         tell(event)
 
@@ -80,6 +80,15 @@ class Retelling(Conversation):
             self._history(event["text"])
         else:
             self._retell(event)
+
+    def _go_on_again(self, event: Mapping[str, Any]) -> None:
+        """Let a waiting body go on that waited again, or began to watch, as soon as its wait was over."""
+        lane = self._by_key.get(event["example"])
+        if lane is None or lane.index not in self._waiting:
+            self._pass_over(event)
+            return
+        self._waiting.discard(lane.index)
+        self._speak(lane, lane.body.resume(None))
 
     def _retell(self, event: Mapping[str, Any]) -> None:
         """Have a message in the transcript that no body is asked about."""

@@ -222,3 +222,14 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(project: Projec
 
     run.assert_outcomes(passed=1, skipped=1, errors=1)
     run.stdout.fnmatch_lines(["*data.json: kiln*question_date*expected a date such as*"])
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40"]], ids=["own", "shared"]
+)
+def test_a_recorded_run_is_judged_later(project: Project, options: list[str]) -> None:
+    played(project, *options).assert_outcomes(passed=2, skipped=1)
+    run = project.pytest("--ltm-rescore=latest", "--ltm-judge=always-yes")
+
+    run.assert_outcomes(passed=3)
+    run.stdout.fnmatch_lines(["scored again: run *: 2 verdicts the same, 1 moved"])
