@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ltm._judge._events import EVENTS
 from pytest_ltm._judge._inquiry import Prompt
 from pytest_ltm._judge._locomo import LOCOMO
 from pytest_ltm._judge._longmemeval import LONGMEMEVAL
@@ -94,6 +95,7 @@ PROMPTS: Mapping[str, Prompt] = {
         ),
         *LONGMEMEVAL,
         *LOCOMO,
+        *EVENTS,
     )
 }
 """`answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios."""

@@ -35,10 +35,10 @@ class RulesJudge:
         judged = {"answer": _answer, "jokes": _joke, "restaurant-drink": _drink}.get(inquiry.prompt)
         if judged is not None:
             return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
+        if inquiry.prompt == "statement" or inquiry.prompt.startswith(("longmemeval-", "locomo-events-")):
+            return "Words alone do not tell. GRADE: unknown"
         if inquiry.prompt.startswith("locomo-"):
             return _locomo(inquiry.parts)
-        if inquiry.prompt == "statement" or inquiry.prompt.startswith("longmemeval-"):
-            return "Words alone do not tell. GRADE: unknown"
         return f"The rules have found nothing. GRADE: {inquiry.fail}"
 
 

@@ -37,10 +37,20 @@ OPTIONS = (
     Option("--ltm-data", "PATH", "the file or folder of a data set: for --ltm-suite=locomo or longmemeval"),
     Option("--ltm-locomo-conversations", "ID[,ID...]", "the conversations of LoCoMo that are played; all by default"),
     Option("--ltm-locomo-asking", "official|free", "how LoCoMo's questions are put", "official"),
-    Option("--ltm-locomo-telling", "turns|sessions", "what one message of LoCoMo's history is", "turns"),
+    Option(
+        "--ltm-locomo-telling",
+        "turns|sessions|observations|summaries",
+        "what one message of LoCoMo's history is",
+        "turns",
+    ),
+    Option("--ltm-locomo-tasks", "TASK[,TASK...]", "questions, events (to be summed up), dialogue (the next turn)"),
+    Option("--ltm-locomo-next-turns", "N", "so many turns of each conversation are asked for by the task dialogue"),
+    Option("--ltm-locomo-embeddings", "PKG.MOD:FUNCTION", "texts to vectors, for the MM-relevance of next turns"),
     Option("--ltm-locomo-after", "TOKENS", "ask so long after the evidence was told; by default after all sessions"),
     Option("--ltm-locomo-audit", "FILE", "corrections of LoCoMo's answers: scores with and without them, side by side"),
-    Option("--ltm-locomo-images", "DIR", "downloaded photos of LoCoMo, for agents that take images; others get captions"),
+    Option(
+        "--ltm-locomo-images", "DIR", "downloaded photos of LoCoMo, for agents that take images; others get captions"
+    ),
     Option("--ltm-longmemeval-types", "TYPE[,TYPE...]", "question types of LongMemEval that are asked; all by default"),
     Option("--ltm-longmemeval-abilities", "NAME[,NAME...]", "abilities of LongMemEval that are tested; all by default"),
     Option("--ltm-longmemeval-ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default"),
@@ -89,13 +99,13 @@ RESUME_HELP = """\
 go on with a run that was interrupted (its id, its folder or 'latest'), with the agents, options and paths of then;
 what is recorded is not sent again"""
 
-DRY_HELP = """\
-show the schedule that would be run, its tokens, time and expected cost: nobody is asked, no agent is made, nothing is
-written"""
-
 RESCORE_HELP = """\
 score a recorded run again (its id, its folder or 'latest') with the evaluators, scoring rules and judge of today;
 no agent is made or asked, and what moved is printed"""
+
+DRY_HELP = """\
+show the schedule that would be run, its tokens, time and expected cost: nobody is asked, no agent is made, nothing is
+written"""
 
 SAVE_HELP = "keep the results as the baseline ltm_baselines/NAME.json of the root folder, to be committed"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pytest_ltm.datasets.locomo._answer import LocomoAnswer
+from pytest_ltm.datasets.locomo._event_score import EventSummary
+from pytest_ltm.datasets.locomo._next_turn import NextTurn
 from pytest_ltm.datasets.locomo._verdict import verdict
 
-__all__ = ["LocomoAnswer", "verdict"]
+__all__ = ["EventSummary", "LocomoAnswer", "NextTurn", "verdict"]

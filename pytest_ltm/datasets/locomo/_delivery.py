@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError
 from pytest_ltm._history import PastExchange
+from pytest_ltm.datasets.locomo._noted import NOTED, READ, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,27 +15,30 @@ if TYPE_CHECKING:
 
     from pytest_ltm.datasets.locomo._schema import Sample, Session, Turn
 
-TELLINGS = ("turns", "sessions")
+TELLINGS = ("turns", "sessions", *NOTED)
 CHARACTERS = 6_000
 """So long is one part of a session at most: it fits into the 4,096 tokens that any agent takes."""
-ACKNOWLEDGED = "I have read it."
+ACKNOWLEDGED = READ
 """What an agent that accepts history is told as its own reply to each part."""
 
 
-def opening(sample: Sample) -> str:
+def opening(sample: Sample, telling: str = TELLINGS[0]) -> str:
     """Return the message that explains what is to come."""
     one, other = sample.speakers
+    what = "notes on a long conversation" if telling in NOTED else "a long conversation"
     return (
-        f"You are going to read a long conversation between {one} and {other}, session by session, each with its date. "
+        f"You are going to read {what} between {one} and {other}, session by session, each with its date. "
         "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."
     )
 
 
 def history(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
-    """Return the sample in order: each turn, or each session in parts, as an exchange.
+    """Return the sample in order: each turn, each session in parts, or each note, as an exchange.
 
     `photos`: files of photos by the last part of their address, for agents that take images.
     """
+    if telling in NOTED:
+        return noted(sample, telling)
     parts = _turns if telling == "turns" else _parts
     return [past for session in sample.sessions for past in parts(session, photos or {})]
 

@@ -16,7 +16,12 @@ from pytest_ltm.datasets.locomo._asking import ASKINGS, VERSION, put
 from pytest_ltm.datasets.locomo._audit import Audit, load_audit
 from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._delivery import TELLINGS, history, opening, photos_in, told_after
+from pytest_ltm.datasets.locomo._dialogue import TURNS, NextTurns
+from pytest_ltm.datasets.locomo._events import EventSummaries
 from pytest_ltm.datasets.locomo._file import load
+from pytest_ltm.datasets.locomo._next_turn import embedding
+from pytest_ltm.datasets.locomo._noted import NOTED, held_by
+from pytest_ltm.datasets.locomo._tasks import TASKS, tasks_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,12 +29,13 @@ if TYPE_CHECKING:
     from pytest_ltm._history import PastExchange
     from pytest_ltm.datasets.locomo._file import LocomoData
     from pytest_ltm.datasets.locomo._schema import Question, Sample
+    from pytest_ltm.datasets.locomo._tasks import Task
 
 PASS_MARK = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
 PEOPLE = "people: 87.9 F1 over all categories (Maharana et al., 2024)"
 """What the paper reports of human readers."""
-OPTIONS = ("conversations", "asking", "telling", "after", "audit", "images")
+OPTIONS = ("conversations", "asking", "telling", "after", "audit", "images", "tasks", "next_turns", "embeddings")
 """The names of the options that this data set has."""
 
 
@@ -46,6 +52,11 @@ class Choices:
     """Corrections that are shown beside the published answers."""
     photos: Mapping[str, str] = field(default_factory=dict)
     """Files of photos by name."""
+    tasks: tuple[str, ...] = TASKS[:1]
+    next_turns: int = TURNS
+    """So many turns of each conversation are asked for."""
+    embeddings: str = ""
+    """The dotted path of a function that gives vectors of texts; "": none."""
 
 
 class LocomoSuite:
@@ -55,18 +66,25 @@ class LocomoSuite:
         self._data, self._choices = data, choices
         self._samples = {label_of(sample.id): sample for sample in samples}
         self.notes = (*data.notes, *(choices.audit.notes if choices.audit else ()))
-        kinds = [kind for kind in Category if any(q.category is kind for sample in samples for q in sample.questions)]
+        asks = "questions" in choices.tasks
+        self._tasks = {task.entry.name: task for task in _tasks(choices)}
+        kinds = [kind for kind in Category if asks and any(q.category is kind for s in samples for q in s.questions)]
         self._kinds = {kind.label.replace("-", "_"): kind for kind in kinds}
         entries = tuple(
             SuiteEntry(scenario="_locomo_question", name=name, pass_mark=PASS_MARK, parameters={"category": kind.value})
             for name, kind in self._kinds.items()
         )
-        self.suite = Suite(name="locomo", path=str(data.path), entries=entries)
+        others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
+        for sample in samples if choices.telling in NOTED else ():
+            history(sample, choices.telling)  # what has no notes is told now
+        self.suite = Suite(name="locomo", path=str(data.path), entries=(*entries, *others))
         self.title = self._title()
         self.legend = self._legend()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return sample and index of every question of a category."""
+        """Return sample and index of every question of a category, or sample and label of every example of a task."""
+        if task := self._tasks.get(entry):
+            return [(thread, one) for thread, sample in self._samples.items() for one in task.examples(sample)]
         kind = self._kinds[entry]
         return [
             (thread, str(question.index))
@@ -80,7 +98,7 @@ class LocomoSuite:
         sample, choices = self._samples[thread], self._choices
         return ToldConversation(
             history=history(sample, choices.telling, choices.photos),
-            opening=opening(sample),
+            opening=opening(sample, choices.telling),
             described={
                 "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
                 "asking": choices.asking, "wording": VERSION, "after": choices.after,
@@ -91,13 +109,15 @@ class LocomoSuite:
     def definition(self, entry: str, thread: str, example: str) -> Definition:
         """Return one question."""
         sample = self._samples[thread]
+        if task := self._tasks.get(entry):
+            return task.definition(sample, history(sample, self._choices.telling, self._choices.photos), example)
         question = sample.questions[int(example)]
         about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
         past = history(sample, self._choices.telling, self._choices.photos)
         rng = random.Random(f"{self._choices.seed} {sample.id} {question.index}")
         wording = put(question, self._choices.asking, rng)
         return Definition(
-            steps=(*self._waits(past, question), Ask(wording.text, question.evidence)),
+            steps=(*self._waits(past, question), Ask(wording.text, held_by(past, question.evidence))),
             expected=question.answer,
             parameters={
                 "category": question.category.value, "sample": sample.id, "question": question.text,
@@ -124,7 +144,10 @@ class LocomoSuite:
         file, held = self._data.known_as or self._data.path.name, len(self._samples)
         disputed = "" if self._choices.audit is None else f", {self._disputed()} of them disputed"
         held_and_asked = f"{held} conversation{'s' * (held != 1)}, {asked} question{'s' * (asked != 1)}"
-        return f"{file}: {held_and_asked}{disputed}, asked the {self._choices.asking} way"
+        others = "".join(f", {name}" for name in self._tasks)
+        if not self._kinds:
+            return f"{file}: {held} conversation{'s' * (held != 1)}{others}"
+        return f"{file}: {held_and_asked}{disputed}, asked the {self._choices.asking} way{others}"
 
     def _disputed(self) -> int:
         audit = self._choices.audit
@@ -133,13 +156,15 @@ class LocomoSuite:
         return sum(one is not None and one.disputed for one in found)
 
     def _legend(self) -> tuple[str, ...]:
+        if not self._kinds:
+            return ()
         numbered = ", ".join(f"{kind.value} {name}" for name, kind in self._kinds.items())
         return (f"LoCoMo, asked the {self._choices.asking} way; categories by number: {numbered}", PEOPLE)
 
     def _waits(self, past: Sequence[PastExchange], question: Question) -> tuple[Wait, ...]:
         if self._choices.after is None:
             return (Wait(history=len(past)),)
-        return Wait(history=told_after(past, set(question.evidence))), Wait(tokens=self._choices.after)
+        return Wait(history=told_after(past, set(held_by(past, question.evidence)))), Wait(tokens=self._choices.after)
 
 
 def open_suite(
@@ -161,6 +186,15 @@ def open_suite(
 def label_of(name: str) -> str:
     """Return a sample's name as a label of node ids."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def _tasks(choices: Choices) -> list[Task]:
+    """Return the tasks that are played beside the questions."""
+    dialogue = NextTurns(
+        turns=choices.next_turns, seed=choices.seed, telling=choices.telling, embeddings=choices.embeddings
+    )
+    known: dict[str, Task] = {"events": EventSummaries(), "dialogue": dialogue}
+    return [known[name] for name in choices.tasks if name in known]
 
 
 def _chosen(data: LocomoData, names: str) -> Sequence[Sample]:
@@ -185,6 +219,9 @@ def _choices(options: Mapping[str, str], seed: int, audit: Audit | None = None) 
         seed=seed,
         audit=audit,
         photos=photos_in(Path(options["images"])) if options.get("images") else {},
+        tasks=tasks_in(options.get("tasks", "")),
+        next_turns=_turns(options.get("next_turns", "")),
+        embeddings=_embeddings(options.get("embeddings", "")),
     )
 
 
@@ -196,6 +233,21 @@ def _tokens(text: str) -> int | None:
     if found is None:
         raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens such as 2000 or 2k, got {text!r}")
     return int(found[1]) * (1000 if found[2] else 1)
+
+
+def _turns(text: str) -> int:
+    if not text.strip():
+        return TURNS
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ConfigurationError(f"--ltm-locomo-next-turns: expected a number of turns such as 5, got {text!r}")
+    return int(text)
+
+
+def _embeddings(path: str) -> str:
+    """Return the path as it is; ConfigurationError if it names no function."""
+    if path:
+        embedding(path)
+    return path
 
 
 def _one_of(options: Mapping[str, str], name: str, known: Sequence[str]) -> str:
