@@ -17,6 +17,7 @@ ENCODING = "cl100k_base"
 """Memory is measured in tokens of this encoding, whatever measures the conversation."""
 
 _TOKENS = re.compile(r"(\d+(?:\.\d+)?)(k?)")
+_TOP = re.compile(r"top([1-9]\d{0,5})")
 
 
 class Memory(Protocol):
@@ -168,6 +169,9 @@ def _window(argument: str) -> Callable[[], Memory]:
 
 
 def _bm25(argument: str) -> Callable[[], Memory]:
+    best = _TOP.fullmatch(argument.strip().lower())
+    if best:
+        return lambda: Retrieving(0, lambda _: 0, top=int(best[1]))
     tokens = tokens_of("bm25", argument)
     return lambda: Retrieving(tokens, count)
 

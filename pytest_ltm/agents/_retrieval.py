@@ -17,10 +17,13 @@ _RECENT = 0.25
 
 
 class Retrieving:
-    """Sees what fits into so many tokens: the newest exchanges, then older ones ranked by BM25 against the message."""
+    """Sees what fits into so many tokens: the newest exchanges, then older ones ranked by BM25 against the message.
 
-    def __init__(self, tokens: int, count: Callable[[str], int]) -> None:
-        self._tokens, self._count = tokens, count
+    With `top` it sees so many of the ranked ones, of any length, and no newest ones.
+    """
+
+    def __init__(self, tokens: int, count: Callable[[str], int], top: int | None = None) -> None:
+        self._tokens, self._count, self._top = tokens, count, top
         self._texts: list[str] = []
         self._sizes: list[int] = []
         self._index: Any = None
@@ -84,6 +87,9 @@ class Retrieving:
 
     def _retrieved(self) -> list[int]:
         newest = len(self._texts) - 1
+        if self._top is not None:
+            self._best = self._ranked(self._texts[newest])[: self._top]
+            return [newest, *self._best]
         chosen, left = [newest], self._tokens - self._sizes[newest]
         recent = left * (1 - _RECENT)
         for position in range(newest - 1, -1, -1):
