@@ -110,7 +110,7 @@ class Retrieving:
 
     def _ranked(self, message: str) -> list[int]:
         earlier = len(self._texts) - 1
-        if earlier and (self._index is None or earlier - self._indexed > _GROWTH * self._indexed):
+        if earlier and (self._index is None or self._lacks(earlier)):
             self._build(earlier)
         words = [word for word in _words(message) if self._index and word in self._index.vocab_dict]
         if not words:
@@ -118,6 +118,12 @@ class Retrieving:
         scores = self._index.get_scores(words)
         ranked = sorted(range(self._indexed), key=lambda position: (-scores[position], position))
         return [position for position in ranked if scores[position] > 0]
+
+    def _lacks(self, earlier: int) -> bool:
+        """Return whether the index is out of date; where the newest are not seen anyway, one exchange is enough."""
+        if self._top is not None:
+            return any(position not in self._overlooked for position in range(self._indexed, earlier))
+        return earlier - self._indexed > _GROWTH * self._indexed
 
     def _build(self, size: int) -> None:
         import bm25s  # noqa: PLC0415 - only agents with this memory need it
