@@ -35,10 +35,11 @@ class Limits:
     def __bool__(self) -> bool:
         return self.usd is not None or self.tokens is not None
 
-    def twice(self) -> str:
-        """Return the options of a budget twice as large."""
-        words = [] if self.usd is None else [f"--ltm-max-cost={2 * self.usd or 1:g}"]
-        return " ".join([*words, *([] if self.tokens is None else [f"--ltm-max-tokens={2 * self.tokens or 1000}"])])
+    def twice(self, spent: Spent) -> str:
+        """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+        words = [] if self.usd is None else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
+        more = [] if self.tokens is None else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
+        return " ".join([*words, *more])
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,10 @@ class RunCosts:
         """What may be spent."""
         return self._costs.limits
 
+    def larger(self) -> str:
+        """Return the options of a budget with which the run can go on; "" where nothing is limited."""
+        return "" if self._budget is None else self._budget.limits.twice(self._budget.spent())
+
     def account(self, conversation: str) -> Account | None:
         """Return where a conversation writes what it spends; None where nothing is limited."""
         return None if self._budget is None else self._budget.account(conversation)

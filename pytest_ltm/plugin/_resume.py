@@ -128,9 +128,9 @@ class Unfinished:
         reasons = [reason for folder, recording in unfinished for reason in _problems(folder, recording)]
         if reasons:
             return ["it cannot be resumed:", *reasons]
-        result, limits = self._report.result, self._run.costs.limits
+        result, larger = self._report.result, self._run.costs.larger()
         spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
-        more = f" {limits.twice()}" if spent and limits else ""
+        more = f" {larger}" if spent and larger else ""
         return [f"go on with{' a larger budget' * spent}: {command(self._run)}{more}"]
 
 

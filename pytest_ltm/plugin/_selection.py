@@ -88,7 +88,7 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     for option in _options.OPTIONS:
         given = config.getoption(option.dest)
         if given is not None and option.dest not in _ELSEWHERE:
-            words.append(f"{option.flag}={given}")
+            words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
     return shlex.join(redacted(str(word)) for word in words)

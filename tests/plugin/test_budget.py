@@ -126,6 +126,7 @@ def test_recorded_replies_of_a_resumed_run_are_spent_already(project: pytest.Pyt
     assert (again.ret, len(replies(project))) == (75, 8)
     same = run(project, f"--ltm-resume={name}", agent="")  # the budget it was started with
     assert (same.ret, len(replies(project))) == (75, 8)
+    assert f"go on with a larger budget: pytest --ltm-resume={name} --ltm-max-cost=0.16" in same.stdout.str()
     whole = run(project, f"--ltm-resume={name}", "--ltm-max-cost=10", agent="")
     assert whole.ret != 75
     assert len(replies(project)) == 13
@@ -221,3 +222,11 @@ def test_a_chat_model_is_kept_within_its_budget_by_what_its_server_counts(
     assert len(chat_server.requests) == len(usages)
     [conversation] = held(project)
     assert conversation["cost_usd"] == pytest.approx(sum(dollars))
+
+
+def test_the_command_to_repeat_a_conversation_names_each_price_as_it_was_given(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_talk="def test_talk(ltm):\n    ltm.say('Listen.')\n    assert ltm.ask('Which word?') == 'teapot'\n"
+    )
+    text = run(project, "--ltm-price=3/15", "--ltm-price=judge=1/2", "test_talk.py").stdout.str()
+    assert "--ltm-span=2k --ltm-price=3/15 --ltm-price=judge=1/2 test_talk.py" in text

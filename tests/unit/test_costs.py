@@ -137,7 +137,13 @@ def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(tmp_path: Pat
 
 
 def test_a_larger_budget_is_twice_as_large() -> None:
-    assert Limits(usd=2.5, tokens=200).twice() == "--ltm-max-cost=5 --ltm-max-tokens=400"
+    limits = Limits(usd=2.5, tokens=200)
+    assert limits.twice(Spent(2.4, 190, 3)) == "--ltm-max-cost=5 --ltm-max-tokens=400"
+
+
+def test_a_larger_budget_is_larger_than_what_was_spent_under_an_earlier_one() -> None:
+    limits = Limits(usd=2.5, tokens=200)
+    assert limits.twice(Spent(6.0, 900, 3)) == "--ltm-max-cost=12 --ltm-max-tokens=1800"
 
 
 def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
