@@ -49,6 +49,13 @@ def _timed(argument: str, parameters: Field) -> AgentSource:
     return make_timed(argument, parameters)
 
 
+def _rag(argument: str, parameters: Field) -> AgentSource:
+    from pytest_ltm.agents._rag import make_rag  # noqa: PLC0415 - other agents do without
+    from pytest_ltm.agents._specs import find  # noqa: PLC0415 - which looks up here
+
+    return make_rag(argument, parameters, find)
+
+
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "http": _http,
     "https": _https,
@@ -56,6 +63,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "human": _human,
     "openai": _openai,
     "ts": _timed,
+    "rag": _rag,
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
 
@@ -79,6 +87,7 @@ def describe_adapters() -> list[tuple[str, str]]:
             "Talks to a chat model behind any OpenAI-compatible endpoint (without @URL: OpenAI's own).",
         ),
         ("ts:openai:MODEL", "The same, and tells it with each message how much time has passed."),
+        ("rag:5:SPEC", "Has another agent read, for each message anew, the five best matches of what was told."),
         ("http://HOST/PATH", "Posts JSON to a server; a YAML file names other fields than the usual ones."),
         ("https://HOST/PATH", "The same with encryption."),
         ("cmd:COMMAND", "Talks to a process of its own for each conversation, in JSON lines."),

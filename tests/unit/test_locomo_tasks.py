@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm._judge import Inquiry
     from pytest_ltm.datasets.locomo._suite import LocomoSuite
 
-EVENTS = {
+EVENTS: dict[str, Any] = {
     "events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"},
     "events_session_2": {"Ines": ["Ines sells two quails."], "Tomas": [], "date": "21 April, 2024"},
 }
@@ -38,7 +38,7 @@ SUMMARIES = {"session_1_summary": "They talk of quails.", "session_2_summary": "
 
 
 def long_talk(sessions: int) -> dict[str, Any]:
-    spoken = {}
+    spoken: dict[str, Any] = {}
     for number in range(1, sessions + 1):
         spoken[f"session_{number}_date_time"] = f"9:05 am on {number} March, 2024"
         spoken[f"session_{number}"] = [
