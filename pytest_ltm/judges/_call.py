@@ -10,6 +10,7 @@ from pytest_ltm._secrets import redacted
 from pytest_ltm.agents._deadline import OutOfTime, call_within
 from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
 from pytest_ltm.agents._protocols import Reply
+from pytest_ltm.judges._openai import OpenAIJudge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,9 @@ class JudgeCall:
         return self._checked(given)
 
     def close(self) -> None:
-        """Close the loop of an `async` judge."""
+        """Close the connections of our own judge of a chat model, and the loop of an `async` one."""
+        if isinstance(self._judge, OpenAIJudge):  # a judge of the user's may serve other conversations, too
+            self._judge.close()
         with outside_any_loop():
             self._loop.close()
 

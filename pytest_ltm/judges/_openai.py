@@ -61,6 +61,12 @@ class OpenAIJudge:
                 if not self._leave_out(error):
                     raise
 
+    def close(self) -> None:
+        """Close the connections; whoever asks again has new ones."""
+        if self._completions is not None:
+            self._completions.close()
+            self._completions = None
+
     def _request(self, inquiry: Inquiry) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Return the messages and the parameters of one request."""
         given = {"response_format": _schema(inquiry.grades), "seed": inquiry.vote}

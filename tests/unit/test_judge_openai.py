@@ -21,23 +21,30 @@ from pytest_ltm.judges._rules import RulesJudge
 from pytest_ltm.judges._specs import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from chat_server import ChatServer
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 
 
+_calls: list[JudgeCall] = []
+
+
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("JUDGE_API_KEY", KEY)
+    yield
+    while _calls:
+        _calls.pop().close()
 
 
 def judge_at(server: ChatServer, *, timeout: float | None = 10, retries: int = 2) -> JudgeCall:
     found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
-    return JudgeCall(found.judge, timeout=timeout, retries=quickly)
+    _calls.append(JudgeCall(found.judge, timeout=timeout, retries=quickly))
+    return _calls[-1]
 
 
 def inquiry(answer: str = "In Turku.") -> Inquiry:
