@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import LtmInternalError
 from pytest_ltm._handle import Ltm
 from pytest_ltm._plan import body_rng
+from pytest_ltm._recording import CHECKPOINTS
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
@@ -190,8 +192,11 @@ class PlayedConversation:
             self.conversation.close(reason)
         finally:
             self._let_go()
-        if self._retold or not (replaying and reason != "complete"):  # what was read again so far is less than what is there
+        less = replaying and reason != "complete"  # what was read again so far is less than what is there
+        if self._retold or not less:
             write_results(self._folder / "results.json", self._result(reason))
+        if reason == "complete" and self.conversation.gone is None:  # nobody will go on with it
+            shutil.rmtree(self._folder / CHECKPOINTS, ignore_errors=True)
 
     def _let_go(self) -> None:
         # Last in, first out, as pytest would: who was never set up is let go at once.

@@ -182,7 +182,7 @@ def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) 
 
 
 def test_a_secret_in_stderr_is_not_kept(bot: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("LTM_PROBE_API_KEY", "planted-0123456789")
+    monkeypatch.setenv("LTM_PROBE_API_KEY", "planted-in-a-process-0123")
     text = str(fault(bot("print(os.environ['LTM_PROBE_API_KEY'], file=sys.stderr); sys.exit(1)")))
     assert "planted" not in text + (tmp_path / STDERR).read_text()
 
