@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ltm._clock import wall_time
+from pytest_ltm._costs._budget import LEDGER
 from pytest_ltm._disk import write_whole
 from pytest_ltm._errors import DiskFault, LtmError
+from pytest_ltm._locks import NAME as LOCK
 from pytest_ltm._locks import FolderLock
-from pytest_ltm._run_file import LATEST, RunFile, write_run_file
+from pytest_ltm._run_file import FILE, LATEST, RunFile, write_run_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_BEGUN = frozenset({LOCK, FILE, LEDGER, f"{LEDGER}.lock"})
+"""What stands in the folder of a run in which nothing has been said."""
 
 
 def run_id() -> str:
@@ -33,6 +40,8 @@ class RunFolder:
         self.ltm_dir, self.name = ltm_dir, name
         self.path = ltm_dir / "runs" / name
         self._lock = FolderLock(self.path)
+        self._before: str | None = None
+        """What `latest` said before this run was made; None: it was not made here."""
 
     def create(self, started: RunFile) -> None:
         """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
@@ -43,6 +52,7 @@ class RunFolder:
                 ignore.write_text("*\n", encoding="utf-8")
             self._lock.acquire()
             write_run_file(self.path, started)
+            self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -59,8 +69,29 @@ class RunFolder:
             raise pytest.UsageError(f"--ltm-resume: {error}") from error
 
     def release(self) -> None:
-        """Let others have it."""
+        """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
+        before, self._before = self._before, None
+        if before is not None:
+            with suppress(OSError):
+                self._take_away(before)
+
+    def _take_away(self, before: str) -> None:
+        if {path.name for path in self.path.iterdir()} - _BEGUN:
+            return
+        if self._latest() == self.name and not before:
+            (self.ltm_dir / LATEST).unlink()
+        elif self._latest() == self.name:
+            write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+        for name in _BEGUN:
+            (self.path / name).unlink(missing_ok=True)
+        self.path.rmdir()
+
+    def _latest(self) -> str:
+        try:
+            return (self.ltm_dir / LATEST).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
     def _point(self) -> None:
         write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())

@@ -145,6 +145,21 @@ def test_a_second_process_is_refused_and_told_who_the_first_is(cat: Project) -> 
     refused.stderr.fnmatch_lines(["*is being written by process 4711 on 'elsewhere', since today*"])
 
 
+def test_a_run_that_is_refused_leaves_nothing_and_latest_is_the_one_before(cat: Project) -> None:
+    interrupted(cat, 4)
+    before = [sorted((cat.path / ".ltm" / "runs").iterdir()), (cat.path / ".ltm" / "latest").read_text()]
+    refused = cat.pytest(*RUN, "--ltm-shard=1/3", "--ltm-max-tokens=5k")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert [sorted((cat.path / ".ltm" / "runs").iterdir()), (cat.path / ".ltm" / "latest").read_text()] == before
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+
+
+def test_a_first_run_that_is_refused_leaves_no_latest_one(cat: Project) -> None:
+    cat.pytest(*RUN, "--ltm-shard=1/3")
+    assert not (cat.path / ".ltm" / "latest").exists()
+    assert not list((cat.path / ".ltm" / "runs").iterdir())
+
+
 def test_a_lock_that_a_dead_process_left_is_none(cat: Project) -> None:
     interrupted(cat, 3)
     for place in (folder(cat), folder(cat).parent):
