@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import told
+from pytest_ltm._providers._known import ENDPOINTS
+from pytest_ltm._secrets import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +37,12 @@ NOTED = {
     "pytest-run-parallel": "runs items in threads, which no conversation survives: leave it out of LTM runs",
 }
 """Plugins that change how items are run, and what that means here."""
-KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY")
+KEYS = (
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    *sorted({known.key_env for known in ENDPOINTS.values()} - {"OPENAI_API_KEY", ""}),
+)
+"""Variables that an endpoint known by name looks at."""
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
 
@@ -58,7 +65,7 @@ class Environment:
     encodings: Mapping[str, bool]
     """Whether a tokenizer works without a network."""
     keys: Mapping[str, bool]
-    """Whether a variable is set: names only, never values."""
+    """Whether a variable is set: those of known endpoints, and all that are named like secrets. Never their values."""
     ltm_dir: str
     writable: str
     """"" or why the folder for runs cannot be written."""
@@ -87,7 +94,7 @@ def environment(ltm_dir: Path) -> Environment:
         plugins=_plugins(),
         notes=tuple(f"{name}: {note}" for name, note in NOTED.items() if _version(name)),
         encodings={name: not why for name, why in encodings.items()},
-        keys={name: bool(os.environ.get(name)) for name in KEYS},
+        keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
         ltm_dir=str(ltm_dir),
         writable=writable,
         runs=latest_runs(ltm_dir),

@@ -178,9 +178,12 @@ def test_without_a_run_it_tells_of_the_installation_and_of_keys_the_names_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    for name in ("OPENAI_API_KEY", "GROQ_API_KEY", "ANSWERS_BOT_TOKEN"):
+        monkeypatch.setenv(name, "sk-planted-0123456789abcdef")
     main([])
     text = capsys.readouterr().out
+    assert "GROQ_API_KEY" in text
+    assert "ANSWERS_BOT_TOKEN" in text
     assert "tokenizers without a network: cl100k_base, o200k_base" in text
     assert "keys that are set (names only): OPENAI_API_KEY" in text
     assert "planted" not in text
