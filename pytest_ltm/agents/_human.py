@@ -24,8 +24,8 @@ REMINDED = 3
 _SHORT = 300
 """Characters of a text that is shown again."""
 HELP = """\
-Type your answer; it may have several lines, and an empty line sends it. A word of
-command stands alone on the first line:
+Type your answer; it may have several lines, and an empty line sends it. A word
+of command stands alone on the first line:
   :empty    send an answer without any text      :pause   stop here; Ctrl-D does the same
   :again    show the message once more           :help    show this
 An answer that begins with a colon begins with two: ::like this."""

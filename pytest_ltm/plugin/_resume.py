@@ -137,7 +137,8 @@ class Unfinished:
 def command(run: LtmRun) -> str:
     """Return the command that goes on with a run."""
     given = run.config.getoption("ltm_dir") is not None
-    return shlex.join(["pytest", f"--ltm-resume={run.folder.shown() if given else run.folder.name}"])
+    terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
+    return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if given else run.folder.name}"])
 
 
 def _unfinished(run: LtmRun) -> Iterator[tuple[Path, Recording]]:

@@ -114,6 +114,7 @@ def test_a_pause_stops_the_run_like_ctrl_c(pytester: pytest.Pytester, how: str) 
         person.until("which platform")
         person.press(how.encode())
         person.until("Paused. What you have answered is kept")
+        person.until("go on with: pytest -s --ltm-resume=")
         person.until("KeyboardInterrupt")
         person.until("no tests ran|passed|failed|error")
         assert process.wait() == pytest.ExitCode.INTERRUPTED
