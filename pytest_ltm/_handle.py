@@ -92,6 +92,10 @@ class Ltm:
         """The judge that evaluators may ask, or None."""
         self.sheet = Sheet()
 
+    def __repr__(self) -> str:
+        """Return the same in every run: it stands in the explanations of failed assertions."""
+        return f"<ltm, example {self.example}>"
+
     @property
     def definition(self) -> Definition:
         """The generated data of this example; ScenarioError if its marker names no `generate`."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._plan import Plan
+    from pytest_ltm._result import ConversationResult, ScenarioResult
     from pytest_ltm.plugin._items import LtmItem
     from pytest_ltm.plugin._report import Report
     from pytest_ltm.plugin._run import LtmRun
@@ -109,7 +110,8 @@ class Unfinished:
         result = self._report.result
         if not self._run.plays or result is None or not any(self._run.folder.path.glob(f"*/{JOURNAL}")):
             return  # refused before anything was said: there is nothing to go on with
-        done = [row for row in result.scenarios if row.cause != "not reached"]
+        # The faults by which an agent was gone are taken back when the run goes on.
+        done = [row for each in result.conversations for row in each.scenarios if not _open(row, each)]
         total = max(self._run.expected(), len(result.scenarios))
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
@@ -171,3 +173,8 @@ def _refuse(run: LtmRun, problems: list[str]) -> None:
             f"--ltm-resume: run {run.folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
             "What was recorded stays as it is. Start a new run, or put things back to how they were"
         )
+
+
+def _open(row: ScenarioResult, held: ConversationResult) -> bool:
+    """Return whether an example is played when the run goes on."""
+    return row.cause == "not reached" or (row.cause == "agent" and held.ended == "agent gone")

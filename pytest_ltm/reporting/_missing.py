@@ -41,10 +41,14 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
     head = f"* {len(rows):,} of {examples} {verbs[0]} no score and {verbs[1]} in no mean:"
     lines = wrap(head, width, "  ")
     for why, group in ordered[:MOST]:
-        lines += wrap(f"  {len(group):,} {why} ({_where(group)})", width, "      ")
+        lines += wrap(f"  {len(group):,} {_numbered(why, len(group))} ({_where(group)})", width, "      ")
     if len(ordered) > MOST:
         lines.append(f"  … and {counted(len(ordered) - MOST, 'more reason')}, in the results files")
     return lines
+
+
+def _numbered(why: str, count: int) -> str:
+    return why.replace("error", "errors", 1) if count > 1 and why.startswith("error") else why
 
 
 def _why(row: ScenarioResult) -> str:

@@ -302,3 +302,11 @@ def test_the_full_reader_needs_no_tokenizer() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_question_after_another_name_is_not_taken_for_one_after_the_own() -> None:
+    *_, cat, own = heard(
+        full(), "My cat is called Kelvin.", "My name is Odile.", "What is my cat called?", "What is my name?"
+    )
+    assert "Kelvin" in cat
+    assert "Odile" in own

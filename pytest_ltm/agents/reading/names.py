@@ -33,6 +33,12 @@ _ALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ONE = re.compile(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r"\b(?:my|our) (?!names?\b)[\w' -]{1,40}? (?:called|named)\b(?! me\b)|\bnames? of (?:my|our|the)\b"
+    r"|\b(?:my|our) [\w-]{1,30}(?:'s|s') names?\b",
+    re.IGNORECASE,
+)
+"""A question after what somebody or something else is called."""
 _FORGET = re.compile(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -47,7 +53,7 @@ class Names:
             notes.drop("name")
             return "Forgotten."
         if _ASKED.search(turn.text):
-            return _answer(turn.text, notes)
+            return None if _OF_ANOTHER.search(turn.text) else _answer(turn.text, notes)
         told = next((found for pattern in _TOLD if (found := pattern.search(turn.text))), None)
         if told is None:
             return None
