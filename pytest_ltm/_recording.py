@@ -8,7 +8,7 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._disk import refused
@@ -39,8 +39,6 @@ class Recording:
     """Replies and told filler among what is kept."""
     last: int | None
     """The number of the last of them."""
-    since: tuple[int, ...] = ()
-    """The number of the last reply, if there is one, and those of what was told after it."""
     heard: bool
     """The agent has heard something: one that starts afresh would not know it."""
 
@@ -60,7 +58,6 @@ class _Reading:
     """`outside` before the first of them."""
     exchanges: int = 0
     last: int | None = None
-    since: list[int] = field(default_factory=list)
     end: str | None = None
     """With what the conversation ended, if that is the last event."""
 
@@ -91,7 +88,6 @@ def read_recording(path: Path) -> Recording | None:
         complete=complete,
         exchanges=reading.exchanges,
         last=reading.last,
-        since=tuple(reading.since),
         heard=reading.exchanges > 0 or (reading.faults > 0 and not gone),
     )
 
@@ -140,8 +136,6 @@ def _read(reading: _Reading, raw: bytes, where: str) -> None:
     if kind == "fault":
         _read_fault(reading, fatal=event.get("fatal") is True)
     elif kind in {"reply", "filler"}:
-        if kind == "reply":
-            reading.since.clear()
         _read_exchange(reading, event.get("exchange"), where)
     if kind in _OUTSIDE:
         reading.outside = reading.offset
@@ -162,5 +156,4 @@ def _read_fault(reading: _Reading, *, fatal: bool) -> None:
 def _read_exchange(reading: _Reading, number: object, where: str) -> None:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise LtmError(f"{where}: exchange {number!r} is no number")
-    reading.since.append(number)
     reading.exchanges, reading.last, reading.faults, reading.fatal = reading.exchanges + 1, number, 0, False

@@ -83,9 +83,9 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
     if recording.complete or not recording.heard:
         return ""
     powers = known(recording).powers
-    if "Checkpointable" in powers and "Stateless" not in powers and recording.last is not None:
-        usable = recording.since if "AcceptsHistory" in powers else (recording.last,)  # what was told is told again
-        return "" if any(map(checkpoints.has, usable)) else f"there is no checkpoint of exchange {recording.last}"
+    if "AcceptsHistory" not in powers and "Checkpointable" in powers and "Stateless" not in powers:
+        lost = recording.last is not None and not checkpoints.has(recording.last)
+        return f"there is no checkpoint of exchange {recording.last}" if lost else ""
     return cannot_be_put_back(powers)
 
 

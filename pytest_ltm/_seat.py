@@ -173,6 +173,9 @@ class Seat:
         while said[place].told and place and not self._checkpoints.has(said[place].number):
             place -= 1
         number = said[place].number
+        if not self._checkpoints.has(number) and "AcceptsHistory" in self.powers:
+            self._tell_all(said)
+            return
         if not self._checkpoints.has(number) or (said[-1].number != number and "AcceptsHistory" not in self.powers):
             raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
         self.speaker.load(self._checkpoints.state(number))

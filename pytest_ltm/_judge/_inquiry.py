@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from string import Formatter
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_ltm._judge._fence import fenced
@@ -59,6 +60,11 @@ class Prompt:
     """The grade that means failure."""
     quoted: tuple[str, ...] = ("answer",)
     """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of what is filled in, in the order in which the text has them."""
+        return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(self.text) if name))
 
     @property
     def id(self) -> str:

@@ -53,21 +53,7 @@ def misses(rows: Sequence[Judged]) -> Iterator[str]:
 def prompts(found: Sequence[Prompt]) -> Iterator[str]:
     """Yield every prompt as it would be filled in, its name and version above it."""
     for prompt in found:
-        names = (
-            "answer",
-            "dishes",
-            "drinks",
-            "joke",
-            "jokes",
-            "order",
-            "ordered",
-            "question",
-            "quote",
-            "reference",
-            "said",
-            "sentence",
-        )
-        parts = {name: f"({name})" for name in names if f"{{{name}}}" in prompt.text}
+        parts = {name: f"({name})" for name in prompt.parts}
         yield f"=== {prompt.id}"
         yield prompt.fill(**parts)
         yield ""

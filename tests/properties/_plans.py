@@ -294,8 +294,8 @@ class Voice(Speaker):
         self.powers = frozenset({"AcceptsHistory"} if case.accepts_history else ())
         self.max_message_tokens = case.max_message_tokens
 
-    def ask(self, message: str) -> Reply:
-        del message
+    def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
+        del message, images
         return Reply("r" * self.case.replies[self._count() % len(self.case.replies)])
 
     def tell(self, message: str, reply: str) -> None:

@@ -69,10 +69,7 @@ def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(repl
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(PROMPTS)), ANSWERS)
 def test_every_prompt_ends_with_our_words_whatever_its_parts_hold(name: str, text: str) -> None:
-    parts = dict.fromkeys(
-        ("answer", "dishes", "drinks", "joke", "jokes", "order", "ordered", "question", "quote", "reference", "said",
-         "sentence"), text,
-    )  # fmt: skip
+    parts = dict.fromkeys(PROMPTS[name].parts, text)
     judge = FakeJudge()
     judge.assess(PROMPTS[name].inquiry(**parts))
-    assert judge.asked[0].text.endswith(f"GRADE: {PROMPTS[name].fail}.")
+    assert judge.asked[0].text.endswith(f"GRADE: {PROMPTS[name].grades[-1]}.")

@@ -39,7 +39,8 @@ with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     time.sleep(60)
 """
 WAITS = """\
-import random, sys, time
+import random, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
 from pytest_ltm._providers._limiter import Limiter
 from pytest_ltm._shared import Shared

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pytest_ltm.scenarios import _town, _town_days, _town_words
-from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break, test_chapter_break
+from pytest_ltm.scenarios import chapter_break as scenario
+from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
 from pytest_ltm._definition import from_json, to_json
 from pytest_ltm._errors import DatasetError
@@ -25,9 +26,8 @@ from pytest_ltm.testing import run_scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-test_chapter_break.__test__ = False  # the scenario itself is no test of this module
 DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
-MARKS: Mapping[str, Any] = test_chapter_break.pytestmark[0].kwargs
+MARKS: Mapping[str, Any] = scenario.test_chapter_break.pytestmark[0].kwargs
 
 
 def book(seed: int, **parameters: Any) -> Definition:
@@ -44,7 +44,7 @@ def heard(reader: Reader, definition: Definition) -> str:
 
 
 def value(agent: object, definition: Definition, span: int | None = 32_000) -> float:
-    ending = run_scenario(test_chapter_break, agent, definition=definition, span=span)
+    ending = run_scenario(scenario.test_chapter_break, agent, definition=definition, span=span)
     assert isinstance(ending.verdict, Score), ending
     return ending.verdict.value
 
@@ -88,7 +88,7 @@ def test_the_default_book_fits_32k_and_is_longer_than_2k() -> None:
 
 
 def test_a_span_shorter_than_the_book_skips_it_with_the_reason() -> None:
-    ending = run_scenario(test_chapter_break, Silent(), definition=book(0), span=2_000)
+    ending = run_scenario(scenario.test_chapter_break, Silent(), definition=book(0), span=2_000)
     assert ending.verdict is None
     assert "its text alone" in str(ending.unplayable)
 
