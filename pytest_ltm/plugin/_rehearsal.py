@@ -39,8 +39,11 @@ OPINION = 60
 class RehearsedChannel(Channel):
     """The way to a stand-in; counts what the agent would be sent."""
 
-    stand_in: StandIn
-    reads: Reads
+    def __init__(self, stand_in: StandIn, reads: Reads, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(stand_in, *arguments, **keywords)
+        self._stand_in, self._reads = stand_in, reads
+        self.uses: dict[int, Use] = {}
+        """What each reply would take, by exchange."""
 
     def ask(
         self,
@@ -52,23 +55,17 @@ class RehearsedChannel(Channel):
         images: Sequence[str] = (),
     ) -> Exchange:
         """Send a message, and note what its reply would take."""
-        self.stand_in.kind = kind
+        self._stand_in.kind = kind
         exchange = super().ask(by, kind, text, about, tokens, images)
-        asked, cached = self.reads.ask(text, exchange.reply)
+        asked, cached = self._reads.ask(text, exchange.reply)
         self.uses[exchange.number] = Use(messages=1, tokens_in=asked, cached=cached, tokens_out=exchange.reply_tokens)
         return exchange
 
     def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
         """Tell an exchange, which costs nothing until it is sent again."""
         exchange = super().tell(filler, history=history)
-        self.reads.tell(exchange.message, exchange.reply)
+        self._reads.tell(exchange.message, exchange.reply)
         return exchange
-
-    @property
-    def uses(self) -> dict[int, Use]:
-        """What each reply would take, by exchange."""
-        found: dict[int, Use] = self.__dict__.setdefault("_uses", {})
-        return found
 
 
 class RehearsedConversation(PlayedConversation):
@@ -97,12 +94,10 @@ class RehearsedConversation(PlayedConversation):
         return conversation
 
     def _counting(self, foreseen: Foreseen) -> RehearsedChannel:
-        channel = RehearsedChannel(
-            self._seat, self._counter, self._clock, self._opened.journal, self._opened.timings,
+        return RehearsedChannel(
+            self._seat, foreseen.reads(), self._counter, self._clock, self._opened.journal, self._opened.timings,
             heard=lambda exchange: self._listener(self, exchange), around=self._around,
         )  # fmt: skip
-        channel.stand_in, channel.reads = self._seat, foreseen.reads()
-        return channel
 
     def _bench(self, journal: Journal, timings: Timings) -> Desk | None:
         self._judge = Use()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -57,5 +57,5 @@ class Needle:
     """In the order of their dates."""
     world: tuple[Fact, ...]
     query: Query
-    field: str = field(default="")
+    field: str = ""
     """What the attribute is about, one of FIELDS; "" where that makes no difference."""
