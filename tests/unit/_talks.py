@@ -108,3 +108,10 @@ def watching(watcher: Watcher, replies: int | None = None, *, says: str = "instr
 def speakers(played: Played) -> list[str]:
     """Return who spoke, in order; filler and opening are ""."""
     return [exchange.by for exchange in played.transcript]
+
+
+def patient(ltm: Ltm) -> None:
+    """Wait for half of the span between telling and asking."""
+    ltm.say("blue")
+    ltm.wait(span=0.5)
+    ltm.ask("which?")

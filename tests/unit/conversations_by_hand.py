@@ -1,0 +1,60 @@
+"""Conversations built by hand, where run_conversation offers no door."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from _talks import Dots, example
+
+from pytest_ltm._channel import Channel
+from pytest_ltm._clock import SimulatedClock
+from pytest_ltm._conversation import Conversation
+from pytest_ltm._green import GreenBody
+from pytest_ltm._handle import Ltm
+from pytest_ltm._journal import Journal, Timings
+from pytest_ltm._lane import Ending, Lane
+from pytest_ltm._plan import Plan
+from pytest_ltm._tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm.agents._speaker import Speaker
+
+
+class ByHand(GreenBody):
+    def __init__(self, scenario: Callable[[Ltm], object], clock: SimulatedClock, endings: dict[str, Ending]) -> None:
+        super().__init__()
+        self.ltm = Ltm(self.send, now=lambda: clock.now, example=0, span=2000, rng=random.Random(0))
+        self.sheet, self.scenario, self.endings = self.ltm.sheet, scenario, endings
+
+    def play(self) -> object:
+        return self.scenario(self.ltm)
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        self.endings[lane.example.key] = ending
+
+
+def conversation_of(
+    scenarios: dict[str, Callable[[Ltm], object]],
+    speaker: Speaker,
+    *,
+    reset: str = "",
+    clock: SimulatedClock | None = None,
+    journal: Journal | None = None,
+) -> tuple[Conversation, dict[str, Ending]]:
+    plan = Plan(
+        examples=tuple(example(name, reset=reset) for name in scenarios), seed=0, trial=0, span=2000, tokenizer="len",
+        filler="dots", scoring="current", judge="none", judge_votes=0, time="simulated", opening="",
+    )  # fmt: skip
+    clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
+    bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
+    channel = Channel(speaker, counter, clock, journal or Journal(), Timings())
+    return Conversation(plan, bodies, channel=channel, filler=Dots(), counter=counter), endings
+
+
+def played_out(conversation: Conversation) -> None:
+    while not conversation.finished:
+        conversation.step()
+    conversation.close("complete")
