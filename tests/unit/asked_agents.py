@@ -1,0 +1,54 @@
+"""Speakers of agents that are given, and what they come to."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import closing
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from pytest_ltm._errors import AgentFault
+from pytest_ltm.agents import Reply, Usage
+from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._deadline import can_interrupt
+from pytest_ltm.agents._speaker import Speaker
+
+interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
+BLANK = Reply(None)  # type: ignore[arg-type]  # as a careless agent would
+HALF = Usage(output_tokens=1.5)  # type: ignore[arg-type]  # likewise
+NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)
+
+
+def speaker(given: Any, timeout: float | None = None, **settings: Any) -> Any:
+    return Speaker(source(given, spec="x:y").make(), timeout=timeout, **settings)
+
+
+def ask(given: Any, message: str = "a", timeout: float | None = None) -> Any:
+    with closing(speaker(given, timeout)) as one:
+        return one.ask(message)
+
+
+def fault(given: Any, timeout: float | None = None) -> Any:
+    with pytest.raises(AgentFault) as caught:
+        ask(given, timeout=timeout)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def block() -> None:
+    threading.Event().wait(30)
+
+
+class Later:
+    """An async agent that notices whether its loop changes."""
+
+    def __init__(self) -> None:
+        self.loops: list[asyncio.AbstractEventLoop] = []
+
+    async def reply(self, message: str) -> Any:
+        self.loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return message
