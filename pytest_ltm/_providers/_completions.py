@@ -13,7 +13,7 @@ from pytest_ltm._providers import _limiter
 from pytest_ltm._providers._answers import Answer, answer_of
 from pytest_ltm._providers._known import ENDPOINTS
 from pytest_ltm._providers._limiter import Limiter, Turn
-from pytest_ltm._providers._refusals import not_taken, too_long
+from pytest_ltm._providers._refusals import about_key, not_taken, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,13 +42,14 @@ class ContextOverflow(AgentFault):
 
 
 class Refused(AgentFault):
-    """Another status than 200, in the server's own words.
+    """Another status than 200, in the server's own words; where the key is to blame, with where it comes from.
 
     `status_code`, `code` and `response` are those of the client's error: whoever retries looks at them.
     """
 
-    def __init__(self, where: str, error: openai.APIStatusError) -> None:
-        super().__init__(f"{where} answered {error.status_code}: {_said(error)}")
+    def __init__(self, model: Model, error: openai.APIStatusError) -> None:
+        hint = f" {model.about_key()}" if about_key(error.status_code, _text(error)) else ""
+        super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{hint}")
         self.status_code, self.code, self.response = error.status_code, error.code, error.response
 
 
@@ -110,7 +111,7 @@ class Completions:
                 if error.status_code in _BUSY:
                     turn.refused(_retry_after(error))
                 if not self._adjust(error):
-                    raise Refused(self.model.base_url, error) from None  # the client's frames tell nobody anything
+                    raise Refused(self.model, error) from None  # the client's frames tell nobody anything
             except APIConnectionError as error:
                 cause = told(error.__cause__ or error)
                 raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None

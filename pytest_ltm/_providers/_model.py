@@ -53,6 +53,15 @@ class Model:
             )
         return key
 
+    def about_key(self) -> str:
+        """Return a sentence on where the key comes from, for a refusal that is about it."""
+        if self.key_env:
+            return f"The key is that of the environment variable {self.key_env}; key_env=NAME names another."
+        return (
+            "No key was sent: an address gets one only where the agent says which environment variable holds it, "
+            f"as in openai:{self.name}@{self.base_url}?key_env=NAME"
+        )
+
     def configuration(self) -> dict[str, Any]:
         """Return as JSON values what its answers depend on."""
         given = {

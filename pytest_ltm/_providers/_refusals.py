@@ -41,6 +41,8 @@ _NOT_TAKEN = re.compile(
     r"unsupported|not support|n't support|deprecated|not allowed|not permitted|unknown|unrecognized|unexpected|extra",
     re.IGNORECASE,
 )
+_KEYLESS = {401}
+_KEY = re.compile(r"api[ _-]?key|authori[sz]|authenticat|credential|bearer|access token", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ def too_long(status: int, text: str) -> TooLong | None:
         return None
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return TooLong(_first(_LIMITS, plain), _first(_ASKED, plain))
+
+
+def about_key(status: int, text: str) -> bool:
+    """Whether a refusal is about the key: 401 by its meaning, 400 (as of Google) and 403 where the words say so."""
+    return status in _KEYLESS or (status in {400, 403} and _KEY.search(text) is not None)
 
 
 def not_taken(text: str, parameter: str) -> bool:

@@ -315,6 +315,38 @@ def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
     assert sent(chat_server) == ["a", "Understood.", "c"]
 
 
+def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.key = "planted"
+    with pytest.raises(Refused) as caught:
+        chat().reply("a")
+    assert str(caught.value) == (
+        f"{chat_server.url} answered 401: Incorrect API key provided. No key was sent: an address gets one only where "
+        f"the agent says which environment variable holds it, as in openai:m@{chat_server.url}?key_env=NAME"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (fails(401, "No."), True),
+        (fails(400, "API key not valid. Please pass a valid API key."), True),
+        (fails(403, "Invalid authentication credentials"), True),
+        (fails(403, "Not in your country."), False),
+        (fails(400, "Unknown model."), False),
+        (fails(500, "The API key service is down."), False),
+    ],
+)
+def test_a_key_that_was_refused_is_told_with_its_variable(
+    chat_server: ChatServer, chat: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, told: bool
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "planted")
+    chat_server.next(answer)
+    with pytest.raises(Refused) as caught:
+        chat("key_env=SOME_KEY").reply("a")
+    assert ("environment variable SOME_KEY; key_env=NAME names another" in str(caught.value)) == told
+    assert "planted" not in str(caught.value)
+
+
 def test_a_refusal_of_the_model_is_what_it_replied(chat_server: ChatServer, chat: Any) -> None:
     message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
     chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}]}))
