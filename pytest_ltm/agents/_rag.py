@@ -16,6 +16,7 @@ from pytest_ltm._dotted import DottedPath
 from pytest_ltm._errors import AgentError
 from pytest_ltm.agents._adapt import AgentSource, powers, source
 from pytest_ltm.agents._retrieval import Retrieving
+from pytest_ltm.agents.reading.announcement import announces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,8 +78,8 @@ class Words:
 class Rag:
     """One conversation: keeps what it is told and has a model that knows nothing else read the best matches.
 
-    A message that asks (it has a question mark) is answered and not kept. Resettable, AcceptsHistory, Configured,
-    ShowsRetrieval.
+    A message that asks (it has a question mark) is answered and not kept, nor is a first one that announces what is to
+    come. Resettable, AcceptsHistory, Configured, ShowsRetrieval.
     """
 
     def __init__(self, model: AgentSource, k: int, embeds: Embeds | None = None, name: str = "") -> None:
@@ -89,21 +90,22 @@ class Rag:
     def reset(self) -> None:
         """Forget everything."""
         self._told: Vectors | Words = Vectors(self._embeds) if self._embeds else Words()
-        self._empty = True
+        self._empty = self._first = True
         self._best: list[str] = []
 
     def accept(self, message: str, reply: str) -> None:  # noqa: ARG002 - the protocol's signature
         """Keep the message."""
         self._told.add(message)
-        self._empty = False
+        self._empty = self._first = False
 
     async def reply(self, message: str) -> str | Reply:
         """Return the model's reply to the message, shown after the best matches."""
         self._best = [] if self._empty else self._told.best(message, self._k)
         agent = await self._blank()
         given: str | Reply = await _settled(agent.reply(await self._shown(agent, message)))
-        if "?" not in message:
+        if "?" not in message and not (self._first and announces(message)):
             self.accept(message, "")
+        self._first = False
         return given
 
     def retrieved(self) -> list[str]:
@@ -112,7 +114,7 @@ class Rag:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""
-        return {"rag": 1, "k": self._k, "embeddings": self._name, "model": self._model.configuration(self._agent)}
+        return {"rag": 2, "k": self._k, "embeddings": self._name, "model": self._model.configuration(self._agent)}
 
     async def aclose(self) -> None:
         """Close the model."""

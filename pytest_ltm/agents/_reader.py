@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm.agents._retrieval import Retrieving
 
-VERSION = 2
+VERSION = 3
 """Goes up when the reader's answers change: part of its fingerprint."""
 
 

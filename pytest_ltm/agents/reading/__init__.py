@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_ltm.agents.reading._notes import Ability, Appends, Note, Notebook, Turn
+from pytest_ltm.agents.reading.announcement import Announcement
 from pytest_ltm.agents.reading.chapter_break import ChapterBreak
 from pytest_ltm.agents.reading.colours import Colours
 from pytest_ltm.agents.reading.conflicting_personal_information import ConflictingPersonalInformation
@@ -26,6 +27,7 @@ from pytest_ltm.agents.reading.trivia import Trivia
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]
 
 ABILITIES: tuple[Ability, ...] = (
+    Announcement(),
     Trivia(),
     ToldHistory(),
     ConflictingPersonalInformation(),

@@ -1,0 +1,69 @@
+"""The message that opens a conversation says nothing that anybody would look for."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_ltm._fields import Field
+from pytest_ltm.agents._rag import make_rag
+from pytest_ltm.agents._reader import RetrievingReader, make_reader
+from pytest_ltm.agents._specs import find
+from pytest_ltm.datasets.locomo._delivery import TELLINGS, opening
+from pytest_ltm.datasets.longmemeval._delivery import OPENING as OF_LONGMEMEVAL
+from pytest_ltm.plugin._planning import OPENING
+
+if TYPE_CHECKING:
+    from pytest_ltm.datasets.locomo._schema import Sample
+
+PAIR = cast("Sample", SimpleNamespace(speakers=("Ines", "Tomas")))
+DATE = "[9:05 am on 3 March, 2021]"
+OPENINGS = (OPENING, OF_LONGMEMEVAL, *(opening(PAIR, telling) for telling in TELLINGS))
+
+
+def retrieved(first: str, *, begun: bool = False) -> list[str]:
+    reader = cast("RetrievingReader", make_reader("bm25", "top5")())
+    if begun:
+        reader.reply("Good morning.")
+    reader.reply(first)
+    reader.accept(f"{DATE} Ines: I keep quails, and remember each conversation with them.", "I have read it.")
+    reader.reply("About the conversation that you have read: what does Ines remember of it?")
+    return reader.retrieved()
+
+
+@pytest.mark.parametrize("first", OPENINGS)
+def test_the_opening_message_takes_no_place_among_the_best_matches(first: str) -> None:
+    assert [text.partition(" Ines")[0] for text in retrieved(first)] == [DATE]
+    assert len(retrieved(first, begun=True)) == 2  # what is said later may be looked for
+
+
+@pytest.mark.parametrize("first", OPENINGS)
+def test_no_question_is_answered_with_the_opening_message(first: str) -> None:
+    reader = make_reader("full")()
+    assert reader.reply(first) == "Noted."
+    assert reader.reply("What did I say about a long conversation, session, or ask you to remember?") == (
+        "I do not know."
+    )
+
+
+@pytest.mark.parametrize("first", ["We are going to Turku later.", "My aunt keeps quails.", "Where is my umbrella?"])
+def test_a_first_message_that_tells_something_is_kept(first: str) -> None:
+    assert any(text.startswith(first) for text in retrieved(f"{first} I remember a long conversation."))
+
+
+@pytest.mark.parametrize("first", OPENINGS)
+def test_rag_does_not_keep_the_opening_message_either(first: str) -> None:
+    async def talk() -> None:
+        agent: Any = make_rag("3:echo", Field({}, "agent"), find).make()
+        await agent.reply(first)
+        await agent.reply("I remember a conversation about quails.")
+        await agent.reply("What do you remember of a long conversation?")
+        assert agent.retrieved() == ["I remember a conversation about quails."]
+        await agent.reply(first)
+        await agent.reply("What do you remember of a long conversation?")
+        assert first in agent.retrieved()
+
+    asyncio.run(talk())
