@@ -20,6 +20,7 @@ from pytest_ltm.plugin._again import source_of
 from pytest_ltm.plugin._agents import agents, fix_latest
 from pytest_ltm.plugin._costs import CostSettings, cost_settings
 from pytest_ltm.plugin._dataset import SPANS, dataset_of
+from pytest_ltm.plugin._parameters import check_parameters
 from pytest_ltm.plugin._shards import Shard, shard
 from pytest_ltm.plugin._spans import spans
 from pytest_ltm.plugin._values import base, choice, named, whole
@@ -97,7 +98,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     return Settings(
         agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), _ltm_dir(config))),
         spans=SPANS if dataset else spans(config, definitions),
-        suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
+        suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, seed, has_paths=has_paths)),
         seed=seed,
         examples=whole(config, "ltm_examples", least=1),
         trials=whole(config, "ltm_trials", least=1) or 1,
@@ -121,7 +122,7 @@ def parse(config: pytest.Config, *, has_paths: bool) -> Settings:
     )
 
 
-def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
+def _suite_of(config: pytest.Config, seed: int, *, has_paths: bool) -> _suite.Suite | None:
     given = _options.given(config, "ltm_suite")
     if given == "none" or (given is None and has_paths):
         return None
@@ -131,7 +132,7 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         return _suite.built_in(name, known)
     path = base(config, "ltm_suite") / name
     if path.is_file():
-        return _suite.load(path, known)
+        return check_parameters(_suite.load(path, known), seed)
     suites = [*_suite.built_in_names(), *NAMES, "none"]
     raise pytest.UsageError(
         f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
