@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._errors import AgentFault, ConversationOver, DiskFault, LtmError, ScenarioError, text_of
 from pytest_ltm._lane import Body, Ending, Lane, Question, Watching
 from pytest_ltm._pastime import Pastime
+from pytest_ltm._result import ENDED_EARLY
 from pytest_ltm._scenario import Ask, Request, Say, Wait, Watch
 from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
 from pytest_ltm._score import Unscored
@@ -93,7 +94,7 @@ class Conversation:
         """Send nothing more: what has not ended will be reported as not reached."""
         if self.gone is None:
             self.gone = reason
-            self.notices.append(f"the conversation ended early: {reason}")
+            self.notices.append(f"{ENDED_EARLY}{reason}")
 
     def close(self, reason: str) -> None:
         """Unwind whatever is still in progress, report nothing of it, and finish the files."""

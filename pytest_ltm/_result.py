@@ -25,6 +25,8 @@ Cause: TypeAlias = Literal["", "unscored", "requires", "not reached", "agent", "
 its end; or whose fault it was. "" where there is a score, and where the scenario skipped itself."""
 
 Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
+ENDED_EARLY = "the conversation ended early: "
+"""Before the reason, in the notices of a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +184,13 @@ class ConversationResult:
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Its notices, before them that it did not reach its end, where none of them says so."""
+        if self.ended == "complete" or any(notice.startswith(ENDED_EARLY) for notice in self.notices):
+            return self.notices
+        return (f"the conversation did not reach its end: {self.ended}", *self.notices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pytest_ltm.reporting._measures import measure_lines, measured, quiet_line
 from pytest_ltm.reporting._missing import missing_lines
 from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._table import Row, Style, Table, paint, render
-from pytest_ltm.reporting._text import amount, clip, counted, one_line, score_text, span_of_time, wrap
+from pytest_ltm.reporting._text import amount, counted, one_line, score_text, span_of_time, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     if not found:
         return ["no conversation was held"]
     if verbosity < 0:
-        measures = [clip(quiet_line(one), width) for one in measured(run)]
-        return [*(clip(_quiet_line(column), width) for column in found), *measures]
+        lines = [*map(_quiet_line, found), *map(quiet_line, measured(run))]
+        return [part for line in lines for part in wrap(line, width, "  ")]
     table = Table(heads=_heads(found), rows=_rows(found, verbosity), label="memory span")
     lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
     lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
@@ -233,10 +233,7 @@ def _notices(run: RunResult, width: int) -> list[str]:
     held = Counter((conversation.agent, conversation.span_label) for conversation in run.conversations)
     trials: dict[tuple[str, str, str], list[str]] = {}
     for conversation in run.conversations:
-        texts = list(conversation.notices)
-        if conversation.ended != "complete":
-            texts.insert(0, f"the conversation did not reach its end: {conversation.ended}")
-        for text in texts:
+        for text in conversation.notes:
             trials.setdefault((conversation.agent, conversation.span_label, text), []).append(conversation.trial)
     notices = list(run.notices)
     for (agent, span, text), of in trials.items():

@@ -144,6 +144,43 @@ def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(project: Project
     ]  # fmt: skip
     assert said["plan_fingerprint"].startswith("sha256:")
     assert said["exchanges"] > 0
+    assert all(row["tokens"] > 0 for row in said["scenarios"])  # what they had said counts
+
+
+def notes(result: RunResult) -> list[str]:
+    """Return the notes below the table, each in one line."""
+    text = re.sub(r"\n      +", " ", str(result.stdout))
+    return [line for line in text.splitlines() if line.startswith("note: ")]
+
+
+def test_why_a_conversation_was_given_up_is_told_by_the_example_that_spoke(project: Project) -> None:
+    result = play(project, "die always ", "-n1")
+
+    (note,) = notes(result)
+    assert re.fullmatch(r"note: x at 300: the conversation ended early: worker gw1 died at message #\d+ of c/0", note)
+    why = [line for line in re.sub(r"\n      +", " ", str(result.stdout)).splitlines() if line.startswith("  ")]
+    lost = [line for line in why if "worker gw" in line]
+    assert len(lost) == 2
+    assert "2 workers died at this place (x at 300: c)" in lost[1]
+    assert lost[0].startswith("  2 not reached: worker gw1 died at message #")
+    assert lost[0].endswith("of c/0, and the conversation is given up (x at 300: a, d)")
+
+
+def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(project: Project) -> None:
+    project.file(BOTS, "bots.py")
+    project.file(
+        "import os\nfrom pathlib import Path\n"
+        "def fall(name):\n"
+        "    if not Path(name).exists():\n        Path(name).touch()\n        os._exit(1)\n"
+        "def test_a(ltm):\n    ltm.say('A')\n    fall('one')\n    ltm.say('B')\n    fall('two')\n    ltm.ask('C?')\n"
+    )
+
+    result = project.ltm("-n1", agent="x=bots:Bot")
+
+    result.assert_outcomes(passed=1)
+    (note,) = notes(result)
+    death = "worker gw1 died after message #2 of a/0"
+    assert note == f"note: x-300-0: 2 workers died, the last time {death}; the conversation went on where it was"
 
 
 def test_the_number_of_tries_is_an_option(project: Project) -> None:
@@ -161,7 +198,7 @@ def test_an_agent_that_cannot_be_put_back_is_not_asked_again(project: Project) -
         "test_d[x-300-0-0]": "skipped",
     }  # fmt: skip
     assert project.ticks.count("A one") == project.ticks.count("die once C two") == 1
-    assert "the agent cannot be put back to where it was" in rows(project)["test_a[x-300-0-0]"][1]
+    assert "the agent cannot be put back to where it was" in result.stdout.str()
 
 
 def test_a_test_that_ends_the_process_is_blamed_itself(project: Project) -> None:

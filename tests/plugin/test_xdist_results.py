@@ -156,6 +156,17 @@ def test_an_id_that_no_scenario_has_is_told_as_without_workers(project: Project)
     spread.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
+@pytest.mark.parametrize("words", [["nosuch.py"], ["test_it.py::test_b", "test_it.py::test_c"]])
+def test_a_path_that_is_not_there_is_told_as_without_workers(project: Project, words: list[str]) -> None:
+    project.file("def test_a(ltm): pass\n")
+
+    alone, spread = project.ltm(*words), project.ltm(*words, "-n2")
+
+    assert spread.ret == alone.ret == pytest.ExitCode.USAGE_ERROR
+    assert spread.errlines == alone.errlines
+    assert len([line for line in spread.errlines if line.startswith("ERROR:")]) == len(words)
+
+
 def test_a_name_that_two_scenarios_share_is_told_as_without_workers(project: Project) -> None:
     project.file(
         "import pytest\n@pytest.mark.parametrize('one', ['a.b', 'a_b'])\n"

@@ -54,6 +54,26 @@ def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
     assert len(text.splitlines()) == len(RUNS[name]().conversations)
 
 
+def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:
+    long = "an_agent_with_a_name_that_says_much_of_how_it_was_made"
+    text = summary(run(conversation(long, "2k", {"colours": [0.5]})), width=60, verbosity=-1)
+
+    first, *more = text.splitlines()
+    assert first.startswith(long)
+    assert all(line.startswith("  ") and columns_of(line) <= 60 for line in more)
+    assert text.endswith("tokens")
+    assert "…" not in text
+
+
+def test_why_a_conversation_ended_early_is_told_once() -> None:
+    early = "the conversation ended early: no luck"
+    told = conversation("full", "2k", {"colours": [1.0]}, ended="agent gone", notices=(early,))
+    untold = conversation("full", "2k", {"colours": [1.0]}, ended="interrupted")
+
+    assert "did not reach its end" not in summary(run(told))
+    assert "the conversation did not reach its end: interrupted" in summary(run(untold))
+
+
 def test_a_verbose_summary_has_the_score_of_the_paper() -> None:
     assert "LTM score (paper)" not in summary(sample_runs.grid())
     assert re.search(r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0", summary(sample_runs.grid(), verbosity=1))

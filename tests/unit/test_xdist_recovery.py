@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._costs._bill import Tariff
+from pytest_ltm._costs._prices import Price
 from pytest_ltm._journal import line
 from pytest_ltm.plugin._xdist import _wire
 from pytest_ltm.plugin._xdist._filter import Filter
 from pytest_ltm.plugin._xdist._ledger import Ledger
 from pytest_ltm.plugin._xdist._recovery import Tries
-from pytest_ltm.plugin._xdist._scene import Scene, scene
+from pytest_ltm.plugin._xdist._scene import scene
 from pytest_ltm.plugin._xdist._units import Unit
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ltm.plugin._xdist._scene import Scene
 
 NOW = "2024-03-04T09:00:00+00:00"
 LATER = "2024-03-04T10:00:00+00:00"
@@ -29,16 +33,16 @@ def reply(number: int, **more: Any) -> str:
     return line("reply", exchange=number, text="ho", tokens=2, **more)
 
 
-def after(path: Path, *events: str) -> Scene:
+def after(path: Path, *events: str, **tariffs: Tariff) -> Scene:
     path.write_text(line("header", format=1, now=NOW) + "".join(events), encoding="utf-8")
-    return scene(path)
+    return scene(path, **tariffs)
 
 
 def test_the_speaker_is_whose_message_is_in_flight(tmp_path: Path) -> None:
     found = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "b/0", now=LATER))
 
     assert (found.speaking, found.message, found.answered) == ("b/0", 1, False)
-    assert (found.exchanges, found.tokens, found.simulated_seconds) == (1, 10, 3_600.0)
+    assert (len(found.said), found.tokens(), found.simulated_seconds) == (1, 6, 3_600.0)  # no reply, no tokens
 
 
 def test_who_got_the_last_reply_is_the_speaker_until_another_speaks(tmp_path: Path) -> None:
@@ -47,7 +51,7 @@ def test_who_got_the_last_reply_is_the_speaker_until_another_speaks(tmp_path: Pa
         reply(1, cost_usd=0.5),
     )  # fmt: skip
 
-    assert (found.speaking, found.message, found.answered, found.cost_usd) == ("b/0", 1, True, 0.5)
+    assert (found.speaking, found.message, found.answered, found.bill.usd) == ("b/0", 1, True, 0.5)
 
 
 def test_who_has_begun_is_the_speaker_before_its_first_message(tmp_path: Path) -> None:
@@ -58,11 +62,47 @@ def test_who_has_begun_is_the_speaker_before_its_first_message(tmp_path: Path) -
 
 def test_filler_is_nobodys(tmp_path: Path) -> None:
     told = line("filler", exchange=1, message="m", message_tokens=5, reply="r", reply_tokens=1)
-    asked = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "", "filler"))
+    asked = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "", "filler"), reply(1))
     found = after(tmp_path / "j", message(0, "a/0"), reply(0), told)
 
-    assert (asked.speaking, asked.filler_tokens) == ("", 4)
-    assert (found.speaking, found.filler_tokens, found.tokens, found.exchanges) == ("", 6, 12, 2)
+    assert (asked.speaking, asked.tokens({"filler"}), asked.reply_tokens) == ("", 6, 4)
+    assert (found.speaking, found.tokens({"filler"}), found.tokens(), found.reply_tokens) == ("", 6, 12, 2)
+
+
+def test_a_history_that_is_told_is_no_filler(tmp_path: Path) -> None:
+    told = line("filler", exchange=0, message="m", message_tokens=5, reply="r", reply_tokens=1, history="s1:0")
+    found = after(tmp_path / "j", told, message(1, "", "history"), reply(1))
+
+    assert (found.tokens({"filler"}), found.tokens({"history"})) == (0, 12)
+
+
+def test_a_jump_of_time_counts_although_nobody_has_spoken_since(tmp_path: Path) -> None:
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), line("jump", to=LATER))
+
+    assert found.simulated_seconds == 3_600.0
+
+
+def test_dollars_and_tokens_are_counted_as_those_of_a_conversation_that_ends(tmp_path: Path) -> None:
+    used = {"input_tokens": 1_000_000, "output_tokens": 500_000, "cached_tokens": 0}
+    found = after(
+        tmp_path / "j", message(0, "", "opening"), reply(0, cost_usd=0.25), message(1, "a/0"), reply(1, usage=used),
+        message(2, "", "filler"), reply(2, usage=used), message(3, "a/0"), agent=Tariff(price=Price(2.0, 4.0)),
+    )  # fmt: skip
+
+    assert (found.bill.usd, found.usd({"filler"}), found.usd({"opening"})) == (8.25, 4.0, 0.25)
+    assert (found.bill.input_tokens, found.bill.output_tokens) == (2_000_000, 1_000_000)
+    assert (found.spent_by("a/0")["tokens"], found.spent_by("a/0")["cost_usd"]) == (6, 4.0)
+    assert found.spent_by("b/0")["cost_usd"] is None
+
+
+def test_what_the_judge_was_asked_is_counted_for_the_example(tmp_path: Path) -> None:
+    used = {"input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
+    asked = line("judge", example="a/0", name="p", prompt="sha256:1", vote=0, reply="yes", usage=used)
+    failed = line("judge", example="a/0", name="p", prompt="sha256:2", vote=0, fault="gone")
+    found = after(tmp_path / "j", asked, asked, failed, judge=Tariff(price=Price(3.0, 1.0)))
+
+    spent = found.spent_by("a/0")
+    assert (spent["judge_calls"], spent["judge_tokens"], spent["judge_cost_usd"]) == (2, 2_000_000, 6.0)
 
 
 def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
@@ -72,7 +112,9 @@ def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
 
 
 def test_without_a_journal_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    assert scene(tmp_path / "none") == Scene()
+    found = scene(tmp_path / "none")
+
+    assert (found.speaking, found.message, found.said, found.simulated_seconds) == ("", None, [], 0.0)
 
 
 def test_a_conversation_that_gets_further_is_tried_anew() -> None:

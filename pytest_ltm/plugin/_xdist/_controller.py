@@ -36,12 +36,15 @@ class Controller:
         self._expected: dict[str, int] = {}
         self._ledger = Ledger()
         self.recovery = Recovery(run, self._ledger)
-        self.notices = self.recovery.notices
-        """Of the run, for its report."""
         self._away: set[Any] = set()
         """Workers on other machines."""
         self._stopped = False
         self._failures = 0
+
+    @property
+    def notices(self) -> list[str]:
+        """Of the run, for its report."""
+        return self.recovery.notices
 
     # --- beginning
 
@@ -111,8 +114,8 @@ class Controller:
         }
         listeners[kind](node, **values)
 
-    def _refused(self, node: Any, text: str) -> None:
-        raise pytest.UsageError(text)
+    def _refused(self, node: Any, sentences: list[str]) -> None:
+        raise pytest.UsageError(*sentences)
 
     def _collected(self, node: Any, tokens: dict[str, int], scenarios: list[str]) -> None:
         self._expected.update(tokens)

@@ -24,6 +24,7 @@ class Brief(NamedTuple):
     scenario: str
     example: str
     pass_mark: float
+    pass_k: int | None
     skills: tuple[str, ...]
     path: str
     line: int
@@ -103,4 +104,4 @@ def _made_up(unit: str, nodeid: str) -> Brief:
     name = label(function.rpartition("::")[2].removeprefix("test_"))
     example, _, variant = labels.removesuffix("]").removeprefix(f"{unit}-").partition("-")
     scenario = f"{name}.{label(variant)}" if variant else name
-    return Brief(nodeid, unit.replace("-", "~"), scenario, example, 1.0, (), path, 0, rest)
+    return Brief(nodeid, unit.replace("-", "~"), scenario, example, 1.0, None, (), path, 0, rest)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import LtmError
 from pytest_ltm._recording import JOURNAL, read_recording
-from pytest_ltm._result import ConversationResult, ScenarioResult, scenario_from_json, write_results
+from pytest_ltm._result import (
+    ENDED_EARLY,
+    ConversationResult,
+    ScenarioResult,
+    read_results,
+    scenario_from_json,
+    write_results,
+)
 from pytest_ltm._resumable import cannot_go_on
 from pytest_ltm.plugin._opened import checkpoints_of
 from pytest_ltm.plugin._xdist._reports import reports_of
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin._xdist._units import Unit
 
 RESULTS = "results.json"
+ELSEWHERE = "its journal is on the other machine, where the worker was"
 
 
 class Tries:
@@ -45,8 +53,13 @@ class Recovery:
     def __init__(self, run: LtmRun, ledger: Ledger) -> None:
         self._run, self._ledger = run, ledger
         self._tries = Tries()
-        self.notices: list[str] = []
-        """A sentence for each death: for the report."""
+        self._deaths: dict[str, list[str]] = {}
+        """Sentences by conversation, as long as it goes on."""
+
+    @property
+    def notices(self) -> list[str]:
+        """A sentence for each conversation that went on; of one that is given up its own results tell."""
+        return [f"{unit}: {_went_on(deaths)}" for unit, deaths in self._deaths.items()]
 
     def lost(self, worker: str, unit: Unit, *, here: bool) -> bool:
         """Return whether a conversation goes on elsewhere; if not, everything that was not played is reported.
@@ -56,31 +69,40 @@ class Recovery:
         finished = sum(map(self._ledger.is_finished, unit.items))
         folder = self._folder(unit)
         last = scene(folder / JOURNAL)
-        tries = self._tries.note(unit.name, finished + last.exchanges)
+        tries = self._tries.note(unit.name, finished + len(last.said))
         death = f"worker {worker} died {_where(last)}"
-        reason = self._cannot_go_on(folder) if here else "the journal is on another machine"
+        reason = self._cannot_go_on(folder) if here else ELSEWHERE
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation goes on where it was")
+            self._deaths.setdefault(unit.name, []).append(death)
             return True
-        why = f"{death}, {reason or _given_up(tries)}"
+        reason = reason or f"{counted(tries, 'worker')} died at this place"
+        why = f"{death}, and the conversation is given up: {reason}"
         self._say(f"{unit.name}: {why}")
-        self.give_up(unit, why, last.speaking)
+        self._deaths.pop(unit.name, None)
+        self.give_up(unit, why, death=death, speaking=last.speaking)
         return False
 
-    def give_up(self, unit: Unit, why: str, speaking: str = "") -> None:
-        """Report what is left of a conversation: an error of the example that was speaking, the rest not reached."""
+    def give_up(self, unit: Unit, why: str, *, death: str = "", speaking: str = "") -> None:
+        """Report what is left of a conversation: an error of the example that was speaking, the rest not reached.
+
+        `why` is said once if somebody was speaking: the others refer to the `death`.
+        """
         rows = self._ledger.rows(unit.name)
+        briefs = self._ledger.briefs(unit)
+        open_ones = [brief for brief in briefs if brief.nodeid not in rows]
+        others = f"{death}, and the conversation is given up" if speaking in {one.key for one in open_ones} else why
         folders: dict[str, list[ScenarioResult]] = {}
-        for brief in self._ledger.briefs(unit):
+        for brief in briefs:
             if brief.nodeid in rows:
                 row = scenario_from_json(json.loads(rows[brief.nodeid]))
             else:
-                row = self._unplayed(brief, why, blamed=brief.key == speaking)
+                row = self._unplayed(brief, why if brief.key == speaking else others, blamed=brief.key == speaking)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
                 self._report(brief, row)
         for name, results in folders.items():
-            self._write(self._run.folder.path / name, results, why)
+            self._write(self._run.folder.path / name, results, death or why)
         self._ledger.over(unit.name)
 
     def _folder(self, unit: Unit) -> Path:
@@ -88,10 +110,16 @@ class Recovery:
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
         begun = [run / name for name in names if (run / name / JOURNAL).exists()]
-        unfinished = [folder for folder in begun if not (folder / RESULTS).exists()]
+        unfinished = [folder for folder in begun if not _is_complete(folder)]
         return (unfinished or begun or [run / next(iter(names))])[-1]
 
+    def _scene(self, folder: Path, agent: str) -> Scene:
+        costs = self._run.costs
+        return scene(folder / JOURNAL, agent=costs.agents[agent].tariff, judge=costs.judge.tariff)
+
     def _cannot_go_on(self, folder: Path) -> str:
+        if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
+            return ""
         try:
             recording = read_recording(folder / JOURNAL)
             return "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
@@ -100,6 +128,7 @@ class Recovery:
 
     def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> ScenarioResult:
         agent, span, trial = brief.folder.split("~")[:3]
+        last = self._scene(self._run.folder.path / brief.folder, agent)
         return ScenarioResult(
             scenario=brief.scenario,
             example=brief.example,
@@ -113,7 +142,9 @@ class Recovery:
             reason=why,
             cause="agent" if blamed else "not reached",
             pass_mark=brief.pass_mark,
+            pass_k=brief.pass_k,
             skills=brief.skills,
+            **last.spent_by(brief.key),
         )
 
     def _report(self, brief: Brief, row: ScenarioResult) -> None:
@@ -124,10 +155,11 @@ class Recovery:
         hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
 
     def _write(self, folder: Path, rows: Sequence[ScenarioResult], why: str) -> None:
-        if (folder / RESULTS).exists() and all(row.cause != "not reached" for row in rows):
-            return  # one of several in the unit, played to its end
+        if _is_complete(folder):
+            return  # one of several in the unit
         folder.mkdir(parents=True, exist_ok=True)
-        last, agent = scene(folder / JOURNAL), rows[0].agent
+        agent = rows[0].agent
+        last = self._scene(folder, agent)
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == agent)
         write_results(folder / RESULTS, _conversation(rows, last, spec, why))
 
@@ -139,8 +171,16 @@ class Recovery:
             reporter.write_line(f"ltm: {text}", yellow=True)
 
 
-def _given_up(tries: int) -> str:
-    return f"and the conversation is given up: {counted(tries, 'worker')} died at this place"
+def _went_on(deaths: Sequence[str]) -> str:
+    told = deaths[-1] if len(deaths) == 1 else f"{counted(len(deaths), 'worker')} died, the last time {deaths[-1]}"
+    return f"{told}; the conversation went on where it was"
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return read_results(folder / RESULTS).ended == "complete"
+    except (LtmError, OSError):
+        return False
 
 
 def _where(last: Scene) -> str:
@@ -161,12 +201,18 @@ def _conversation(rows: Sequence[ScenarioResult], last: Scene, spec: str, why: s
         plan_fingerprint=str(last.header.get("plan_fingerprint", "")),
         agent_fingerprint=str(last.header.get("agent_fingerprint", "")),
         scenarios=tuple(rows),
-        tokens=last.tokens,
-        filler_tokens=last.filler_tokens,
+        tokens=last.tokens(),
+        filler_tokens=last.tokens({"filler"}),
         reply_tokens=last.reply_tokens,
-        exchanges=last.exchanges,
+        exchanges=len(last.said),
         simulated_seconds=last.simulated_seconds,
-        cost_usd=last.cost_usd,
-        notices=(f"the conversation ended early: {why}",),
+        cost_usd=last.bill.usd,
+        filler_cost_usd=last.usd({"filler", "history"}),
+        harness_cost_usd=last.usd({"opening", "reset"}),
+        hypothetical=last.bill.hypothetical,
+        input_tokens=last.bill.input_tokens,
+        output_tokens=last.bill.output_tokens,
+        cached_tokens=last.bill.cached_tokens,
+        notices=(f"{ENDED_EARLY}{why}",),
         ended="agent gone",
     )

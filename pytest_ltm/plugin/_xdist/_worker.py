@@ -68,13 +68,25 @@ class Worker:
     # --- collecting
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Let the controller say which path or id there is not: of a UsageError xdist tells nothing."""
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            self._refuse(error)
+            return True
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
-        """Let the controller say what is wrong with the collection: xdist takes a UsageError for its own bug."""
+        """Let the controller say what is wrong with the collection before it hears what was collected."""
         try:
             yield
         except pytest.UsageError as error:
             items[:] = []
-            self._tell("refused", text=str(error))
+            self._refuse(error)
+
+    def _refuse(self, error: pytest.UsageError) -> None:
+        self._tell("refused", sentences=[str(sentence) for sentence in error.args])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -163,6 +175,7 @@ def _brief(item: pytest.Item) -> Brief:
         scenario=known.scenario,
         example=known.place.example,
         pass_mark=known.marks.pass_mark,
+        pass_k=known.marks.pass_k,
         skills=known.marks.skill_letters,
         path=path,
         line=line or 0,

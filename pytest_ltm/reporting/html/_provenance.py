@@ -110,9 +110,7 @@ def _notices(run: Run) -> tuple[str, ...]:
     notices = list(run.result.notices)
     for held in run.result.conversations:
         label = f"{held.agent} at {held.span_label}, trial {held.trial}"
-        if held.ended != "complete":
-            notices.append(f"{label}: the conversation did not reach its end: {held.ended}")
-        notices += [f"{label}: {text}" for text in held.notices]
+        notices += [f"{label}: {text}" for text in held.notes]
     return tuple(notices)
 
 
