@@ -14,10 +14,10 @@ _KEY = rf"\b(?:{_KEYS.replace(' ', '|')})[-_]"
 _API_KEY = r"(?:x-)?(?:[a-z]{1,20}-)?(?:api-key|apikey|api_key|auth-token|access-token)"
 _PARAMETER = r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
 
-_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("://",), r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("://", r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
     (
-        ("authorization",),
+        "authorization",
         (
             rf"(?P<kept>\b(?:proxy-)?authorization{_BETWEEN})"
             rf"(?:(?:bearer|basic|digest|token|apikey|negotiate)\s{{1,4}}{_TEXT}{{4,}}"
@@ -25,35 +25,44 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         ),
     ),
     (
-        ("api-key", "apikey", "api_key", "auth-token", "access-token"),
+        "apikey api- auth- access-",
         rf"(?P<kept>\b{_API_KEY}{_BETWEEN})(?!(?:none|null|true|false)\b)[^\s\"',;\\&]{{4,}}",
     ),
-    (("cookie",), rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+"),
-    (("?", "&"), rf"(?P<kept>[?&]{_PARAMETER}=)[^&\s\"'#\\]+"),
-    (("bearer",), r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}"),
-    (
-        tuple(f"{key}{sign}" for key in _KEYS.split() for sign in "-_"),
-        rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}",
-    ),
-    (("akia", "asia"), r"(?P<kept>)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    (("aiza",), r"(?P<kept>)\bAIza[\w-]{30,}"),
-    (("eyj",), r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
+    ("cookie", rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+"),
+    ("=", rf"(?P<kept>[?&]{_PARAMETER}=)[^&\s\"'#\\]+"),
+    ("bearer", r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}"),
+    (f"{_KEYS} ".replace("_", "-").replace(" ", "- "), rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}"),
+    ("akia asia", r"(?P<kept>)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("aiza", r"(?P<kept>)\bAIza[\w-]{30,}"),
+    ("eyj", r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
 )
+"""Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for."""
 _CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
 _PATTERNS = [
-    (mark, re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE))
-    for marks, form in _FORMS
-    for mark in marks
+    (tuple(signs.split()), re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE))
+    for signs, form in _FORMS
 ]
-"""A sign, in lower case, that a text must hold; then what is looked for (compiled once: re keeps it)."""
+_SIGNS = [sign for signs, _ in _PATTERNS for sign in signs]
+_WORDS = [sign for sign in _SIGNS if not sign.endswith("-")]
+_BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
 
 
 def without_credentials(text: str) -> str:
     """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
-    lower = text.lower()
-    for pattern in dict.fromkeys([pattern for mark, pattern in _PATTERNS if mark in lower]):
-        text = pattern.sub(_hide, text)
+    folded = text.lower().replace("_", "-")
+    if not _has_sign(folded):  # nearly every text
+        return text
+    for signs, pattern in _PATTERNS:
+        if any(sign in folded for sign in signs):
+            text = pattern.sub(_hide, text)
     return text
+
+
+def _has_sign(folded: str) -> bool:
+    # Each message and each reply comes here. To look at what stands before dashes is quicker than to look for each key.
+    if any(map(folded.__contains__, _WORDS)):
+        return True
+    return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
 
 
 def _hide(found: re.Match[str]) -> str:

@@ -54,9 +54,11 @@ def redacted_data(value: Any) -> Any:
 
 
 def written(value: T, dumps: Callable[[T], str]) -> str:
-    """Return `dumps(value)` of JSON values without secrets; they are looked through only if their text has any."""
+    """Return `dumps(value)` of JSON values without secrets; they are looked through only if there are any."""
     text = dumps(value)
-    return text if redacted(text) == text else dumps(redacted_data(value))
+    # A key behind an escape does not begin a word: what is written of "\nsk-..." is n, s, k.
+    has_any = redacted(text) != text or ("\\" in text and any(redacted(one) != one for one in _texts(value)))
+    return dumps(redacted_data(value)) if has_any else text
 
 
 def redacted_configuration(value: Any) -> Any:
@@ -76,6 +78,18 @@ def _mapped(value: Any, shown: Callable[[str], str], hides: Callable[[str], bool
             for key, part in value.items()
         }
     return [_mapped(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in JSON values, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _texts(pair)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
 
 
 def _redacted(text: str, known: Mapping[str, str]) -> str:
@@ -122,7 +136,7 @@ class _Known:
         if self._seen is None:
             return False
         names, secrets = self._seen
-        return now.keys() == names and all(now[name] == value for name, value in secrets.items())
+        return now.keys() == names and secrets.items() <= now.items()
 
 
 def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm import _suite
 from pytest_ltm._definition import to_json
 from pytest_ltm._errors import LtmError, told
-from pytest_ltm._secrets import is_secret_name, redacted, redacted_configuration, redacted_data
+from pytest_ltm._secrets import is_secret_name, redacted, redacted_configuration, redacted_data, written
 
 VALUE = 'pa"ss\\wörd-hunter2'
 
@@ -112,12 +112,23 @@ def test_names_of_other_things(name: str) -> None:
         "tried bearer planted-0123",
         "sk-planted-0123456789",
         "AKIAPLANTED000000000",
+        "AIzaPlanted-0000000000000000000000000",
+        "eyJplanted00000.eyJplanted00000.planted",
     ],
 )
 def test_what_looks_like_a_credential_is_hidden(text: str) -> None:
     shown = redacted(text)
     assert "planted" not in shown.lower()
     assert "[redacted]" in shown
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["sk-", "pk_", "rk_", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xoxa-",
+     "xoxb-", "xoxp-", "xoxr-", "xoxs-", "npm_", "pypi-", "sk-proj-"],
+)  # fmt: skip
+def test_a_key_is_known_by_how_it_begins(key: str) -> None:
+    assert redacted(f"tried {key}planted0123456789.") == "tried [redacted]."
 
 
 @pytest.mark.parametrize(
@@ -153,6 +164,13 @@ def test_no_text_of_a_built_in_scenario_is_touched(name: str) -> None:
 
 
 # --- data and errors
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n", "\t", '"', "\x1f"])
+def test_what_is_written_down_has_no_key_whatever_stands_before_it(before: str) -> None:
+    shown = written({"text": [f"{before}sk-planted0123456789"]}, json.dumps)
+    assert json.loads(shown) == {"text": [f"{before}[redacted]"]}
+    assert written({"text": "no key\n"}, json.dumps) == '{"text": "no key\\n"}'
 
 
 def test_data_keep_their_shape() -> None:
