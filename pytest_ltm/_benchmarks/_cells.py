@@ -22,7 +22,7 @@ def share(hits: int, of: int) -> str:
 
 def line(name: str, cells: Sequence[str]) -> str:
     """Return one line of a table."""
-    return f"{name:47}" + "".join(f"{cell:>14}" for cell in cells)
+    return f"{name:54}" + "".join(f"{cell:>14}" for cell in cells)
 
 
 def header(title: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_ltm._benchmarks._cells import TRIALS, header, line, share
-from pytest_ltm._benchmarks._worlds import TROUBLED, WORLDS, Drop, World, pairs, remembered
+from pytest_ltm._benchmarks._worlds import HARD, TROUBLED, WORLDS, Drop, World, pairs, remembered
 from pytest_ltm._statistics import Interval, ScoredRow, compare, effective_span, kappa, pass_rate, percentile, wilson
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ JUDGED = ((30, 0.6), (30, 0.9), (100, 0.6), (100, 0.9))
 def coverage(size: int, seed: int) -> Iterator[str]:
     """Yield how often each interval holds the truth; nominal is 0.95."""
     yield from header("Intervals of the difference that hold the true one (nominal: 0.95)")
-    for world in (*WORLDS, TROUBLED):
+    for world in (*WORLDS, *HARD):
         for name, drop in (("no drop", Drop()), ("a tenth forgotten", Drop(0.1))):
             held = [_held(world, trials, drop, _ours, size, seed) for trials in TRIALS]
             yield line(f"{world.name}: {name}", held)
@@ -73,7 +73,7 @@ def _percentiles(values: Sequence[float], chance: random.Random) -> Interval:
 
 def _rates(size: int, seed: int) -> Iterator[str]:
     yield from header("Intervals of the pass rate that hold the true one (nominal: 0.95)")
-    for world in WORLDS[:4]:
+    for world in (*WORLDS[:4], *HARD[:2]):
         true = sum(marks.full for marks in world.scenarios) / len(world.scenarios)
         held, plain = [], []
         for trials in TRIALS:
@@ -97,7 +97,7 @@ def _rows(found: Sequence[Pair]) -> list[ScoredRow]:
 def _far(size: int, seed: int) -> Iterator[str]:
     """Yield how often low to high holds the true effective span, and how often the span itself is right."""
     yield from header("Effective spans: low to high holds the true one (nominal: 0.95)")
-    for world in (WORLDS[1], WORLDS[3]):
+    for world in (WORLDS[1], WORLDS[3], TROUBLED):
         held, right = [], []
         for trials in TRIALS:
             chance = random.Random(f"far{seed}{world}{trials}")

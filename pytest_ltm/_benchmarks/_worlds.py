@@ -59,6 +59,8 @@ class World:
     """The examples of a scenario in one conversation resemble each other."""
     conversation: float = 0.0
     """A whole conversation goes well or badly."""
+    wrecked: float = 0.0
+    """So many conversations earn nothing at all: no share of the variance, but of the conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class Drop:
 
     def true(self, world: World) -> float:
         """Return the true difference, later less earlier, of the mean over scenarios."""
-        lost = [self.of(world, place) * marks.mean for place, marks in enumerate(world.scenarios)]
+        held = 1 - world.wrecked
+        lost = [held * self.of(world, place) * marks.mean for place, marks in enumerate(world.scenarios)]
         return -sum(lost) / len(lost)
 
 
@@ -93,8 +96,16 @@ WORLDS = (
     World(name="near full marks, alike", scenarios=(Marks(0.03, 0.95, 3),) * 11, scenario=0.4),
     World(name="eight of eleven always full", scenarios=(Marks(0.0, 1.0),) * 8 + (Marks(0.5, 0.5),) * 3, scenario=0.3),
 )
-TROUBLED = World(name="conversations go wrong", scenarios=MIXED, example=0.2, scenario=0.2, conversation=0.2)
+TROUBLED = World(name="mixed, conversations go wrong", scenarios=MIXED, example=0.2, scenario=0.2, conversation=0.2)
 """Where one conversation says little, and statistics that take scenarios for independent are wrong."""
+MOODY = World(
+    name="alike, conversations go wrong", scenarios=(Marks(0.4, 0.6),) * 11, example=0.2, scenario=0.2,
+    conversation=0.2,
+)  # fmt: skip
+"""The same where every scenario minds it as much."""
+WRECKED = World(name="1 in 20 conversations earns nothing", scenarios=WORLDS[3].scenarios, scenario=0.4, wrecked=0.05)
+"""The same where it is rare and complete."""
+HARD = (TROUBLED, MOODY, WRECKED)
 
 
 def pairs(world: World, trials: int, drop: Drop, chance: random.Random, lost: float = 0.0) -> list[Pair]:
@@ -105,12 +116,16 @@ def pairs(world: World, trials: int, drop: Drop, chance: random.Random, lost: fl
     found = []
     for trial in range(trials):
         moods = [whole * normal(0, 1) for _ in range(2)]
+        wrecks = [bool(world.wrecked) and uniform() < world.wrecked for _ in range(2)]
         for place, marks in enumerate(world.scenarios):
             shared = [mood + alike * normal(0, 1) for mood in moods]
             forgotten = drop.of(world, place)
             for example in range(EXAMPLES):
                 hard = common * normal(0, 1)
-                before, after = (marks.score(_place(hard + part + own * normal(0, 1))) for part in shared)
+                before, after = (
+                    0.0 if wreck else marks.score(_place(hard + part + own * normal(0, 1)))
+                    for wreck, part in zip(wrecks, shared, strict=True)
+                )
                 if forgotten and uniform() < forgotten:
                     after = 0.0
                 if lost and uniform() < lost:
@@ -126,12 +141,13 @@ def pairs(world: World, trials: int, drop: Drop, chance: random.Random, lost: fl
 
 def remembered(world: World, trials: int, kept: dict[int, float], chance: random.Random) -> Iterator[ScoredRow]:
     """Yield the rows of one agent, isolated and at spans (in tokens) at which it keeps a share of its answers."""
-    common, alike = sqrt(world.example), sqrt(world.scenario)
-    own = sqrt(1 - world.example - world.scenario)
+    common, alike, whole = sqrt(world.example), sqrt(world.scenario), sqrt(world.conversation)
+    own = sqrt(1 - world.example - world.scenario - world.conversation)
     normal = chance.gauss
     for trial in range(trials):
+        moods = {span: whole * normal(0, 1) for span in kept}
         for place, marks in enumerate(world.scenarios):
-            shared = {span: alike * normal(0, 1) for span in kept}
+            shared = {span: moods[span] + alike * normal(0, 1) for span in kept}
             for example in range(EXAMPLES):
                 hard = common * normal(0, 1)
                 score = marks.score(_place(hard + sqrt(1 - world.example) * normal(0, 1)))

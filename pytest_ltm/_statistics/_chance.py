@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._statistics._flips import Flips, flips
 from pytest_ltm._statistics._intervals import Interval
-from pytest_ltm._statistics._scatter import Scatter, moderated
+from pytest_ltm._statistics._scatter import Scatter, of_conversations
 from pytest_ltm._statistics._units import Unit, units_of
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ class Chance:
     """Each test is right on its own supposition, so the more careful one counts."""
 
     flipped: Flips
-    moderated: Scatter | None
-    """Where there are a few conversations; None where there is one, or enough to flip them."""
+    few: Scatter | None
+    """What a few conversations, or a single one, leave open; None where there are enough to flip them."""
 
     @property
     def p_drop(self) -> float:
         """How often equally good agents lose at least as much."""
-        return max(self.flipped.p_drop, self.moderated.p_drop if self.moderated else 0.0)
+        return max(self.flipped.p_drop, self.few.p_drop if self.few else 0.0)
 
     @property
     def p_gain(self) -> float:
         """How often equally good agents gain at least as much."""
-        return max(self.flipped.p_gain, self.moderated.p_gain if self.moderated else 0.0)
+        return max(self.flipped.p_gain, self.few.p_gain if self.few else 0.0)
 
     @property
     def p(self) -> float:
@@ -45,15 +45,15 @@ class Chance:
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject; None if there are too few units."""
         found = self.flipped.interval(level)
-        if found is None or self.moderated is None:
+        if found is None or self.few is None:
             return found
-        other = self.moderated.interval(level)
+        other = self.few.interval(level)
         return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
 
 
 def chance(units: Sequence[Unit], few: Sequence[Unit], rng: random.Random, draws: int) -> Chance:
     """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
-    return Chance(flipped=flips(units, rng, draws), moderated=moderated(units, few) if len(few) > 1 else None)
+    return Chance(flipped=flips(units, rng, draws), few=of_conversations(units, few) if few else None)
 
 
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[Unit, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._statistics._chance import chance, few_conversations
 from pytest_ltm._statistics._flips import DRAWS
 from pytest_ltm._statistics._intervals import LEVEL, Interval, holm
-from pytest_ltm._statistics._scatter import moderated, scatter, unseen
+from pytest_ltm._statistics._scatter import of_conversations, scatter, unseen
 from pytest_ltm._statistics._totals import FULL_MARKS
 from pytest_ltm._statistics._units import UnitKind, enough, unit_kind, units_of
 
@@ -52,7 +52,7 @@ class Comparison:
     units: int
     """How many independent units of that kind the pairs make."""
     conversations: int
-    """How many each run had. With one, nothing can tell what befell all of it from the agent."""
+    """How many each run had. One does not show what befalls all of it: see `compare`."""
     level: float
     alpha: float
     power: float
@@ -93,9 +93,10 @@ def compare(
     The difference is that of `total` and `accuracy`: every scenario counts the same. The scenarios are taken as
     they are, both runs play the same ones; chance is what the agent says. So the unit that may have had the other
     sign is a conversation, where there are enough of them (eight for a level of 95 %). With fewer it is the
-    examples of a scenario in one conversation together, and the scatter between conversations counts by a moderated
-    t test beside it: the larger p, the wider interval. With one conversation nothing can tell what befell all of it
-    from the agent. `kind` chooses otherwise. `rng` defaults to a fixed seed, so that equal runs get equal answers.
+    examples of a scenario in one conversation together, and the scatter between conversations counts by a t test
+    beside it: the larger p, the wider interval. One conversation does not show what befalls all of it; that is
+    supposed to scatter as much as what befalls a scenario (`of_conversations`). `kind` chooses otherwise. `rng`
+    defaults to a fixed seed, so that equal runs get equal answers.
     """
     chosen = kind or unit_kind(pairs, level)
     units, few = units_of(pairs, chosen), few_conversations(pairs, chosen)
@@ -186,9 +187,8 @@ def minimum_detectable_effect(
     """Return the smallest drop that a one-sided test at `level` sees with probability `power`; None beyond 1.
 
     (t at 1 - level + t at power) times the standard error of the difference over n units, with n - 1 degrees of
-    freedom (Bloom, 1995). Where no pair differs the scatter is not 0 but unknown: then it is that of as large a
-    share of differing units as n equal ones leave possible at `level` (the exact binomial bound 1 - level^(1/n)),
-    each by a whole point.
+    freedom (Bloom, 1995), by the least sensitive of the tests that count. Where no pair differs the scatter is not 0
+    but unknown: then it is that of units which lose a whole point or nothing (`unseen`).
     """
     return compare(pairs, alpha=level, power=power, kind=kind).detectable
 
@@ -203,9 +203,9 @@ def _difference(units: Sequence[Unit], *, differs: bool) -> float | None:
 
 
 def _detectable(units: Sequence[Unit], few: Sequence[Unit], alpha: float, power: float) -> float | None:
-    found = [scatter(units), *([moderated(units, few)] if len(few) > 1 else [])]
+    found = [scatter(units), *([of_conversations(units, few)] if few else [])]
     if all(each.error < _NOISE for each in found):
-        found = [unseen(units, alpha)]
+        return unseen(units, few, alpha, power)
     drop = max(each.detectable(alpha, power) for each in found)
     return drop if drop <= 1 else None
 

@@ -37,9 +37,11 @@ class PassRate:
 def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     """Return the share that passed with Wilson's interval for the effective number of examples.
 
-    effective = n / (design effect of clusters) · (z / t)², at most n, with the clusters of `compare` (Kish, 1965;
-    Korn and Graubard, 1998, with Wilson's interval in place of theirs, as Dean and Pagano, 2015, advise). Where
-    all pass or all fail the design effect is unknown and taken for the size of the clusters.
+    effective = n / (design effect of clusters) · (z / t)², at most n (Kish, 1965; Korn and Graubard, 1998, with
+    Wilson's interval in place of theirs, as Dean and Pagano, 2015, advise). Clusters are those of `compare`, and
+    whole conversations where there are two or more: what tells least counts. Of one conversation the interval is of
+    such conversations as that one. Where all pass or all fail the design effect is unknown and taken for the size of
+    the clusters.
     """
     scored = [_as_pair(row) for row in rows if row.score is not None]
     count = sum(pair.after > 0 for pair in scored)
@@ -57,15 +59,22 @@ def _as_pair(row: Row) -> Pair:
 
 
 def _effective(pairs: Sequence[Pair], level: float) -> float:
-    clusters = list(members(pairs, unit_kind(pairs, level)).values())
-    count, groups = len(pairs), len(clusters)
-    share = fsum(pair.after for pair in pairs) / count
-    if groups == count or share in {0.0, 1.0} or groups == 1:
-        return float(groups)
+    cells = list(members(pairs, unit_kind(pairs, level)).values())
+    share = fsum(pair.after for pair in pairs) / len(pairs)
+    if share in {0.0, 1.0}:
+        return float(len(cells))
+    conversations = list(members(pairs, "conversation").values())
+    found = [_worth(clusters, share, level) for clusters in (cells, conversations) if len(clusters) > 1]
+    return min(found, default=1.0)
+
+
+def _worth(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
+    """Return how many independent examples would scatter as much as the clusters, two at least."""
+    count, groups = sum(map(len, clusters)), len(clusters)
+    if groups == count:
+        return float(count)
     squares = fsum(fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters)
     variance = squares * groups / (groups - 1) / count**2
     quantile = (1 + level) / 2
     narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2
-    if not variance:
-        return float(count)
-    return min(float(count), share * (1 - share) / variance * narrowed)
+    return min(float(count), share * (1 - share) / variance * narrowed) if variance else float(count)

@@ -1,4 +1,4 @@
-"""The standard error of a difference between runs, and the t test that minds what befalls whole conversations."""
+"""The standard error of a difference between runs, also where whole conversations go well or badly."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from pytest_ltm._statistics._units import Unit
 
-PRIOR = 1
-"""How many degrees of freedom the scatter of scenarios weighs beside that of two or three conversations."""
-_TOO_FEW = 3
-"""Up to so many conversations need a prior."""
+SUPPOSED = 1.0
+"""What befalls a whole conversation scatters by so many times the variance of what befalls a scenario in it: supposed
+where there is one conversation only, which cannot show it."""
 _NOISE = 1e-9
 
 
@@ -72,27 +71,36 @@ def scatter(units: Sequence[Unit]) -> Scatter:
     return Scatter(difference=difference, error=sqrt(whole * count / (count - 1)), degrees=degrees)
 
 
-def moderated(cells: Sequence[Unit], conversations: Sequence[Unit]) -> Scatter:
-    """Return the standard error from a few conversations, two at least, moderated by that from their scenarios.
+def of_conversations(cells: Sequence[Unit], conversations: Sequence[Unit]) -> Scatter:
+    """Return the standard error that minds what befalls whole conversations, of which there are few.
 
-    What befalls a whole conversation shows only between conversations. Two or three of them hardly tell; so their
-    variance V of T - 1 degrees of freedom is averaged with that of the cells, v, as a prior of `PRIOR` degrees:
-    (PRIOR · v + (T - 1) · V) / (PRIOR + T - 1), with PRIOR + T - 1 degrees (the moderated t of Smyth, 2004). From four
-    on V stands alone. `benchmark gate` shows that this nearly keeps the level where whole conversations go wrong.
+    Of T >= 2 it is seen between them: T - 1 degrees of freedom, nothing supposed. One shows nothing of it. Then the
+    variance v that its scenarios (`cells`, with weights w) give the mean is widened by what a conversation would add
+    that scatters `SUPPOSED` times as much as a scenario: v · (1 + SUPPOSED / sum of w²), the design effect of a
+    correlation of one half (Kish, 1965). `benchmark gate` shows what that takes and what it gives.
     """
-    within, between, few = scatter(cells), scatter(conversations), len(conversations) - 1
-    prior = PRIOR if len(conversations) <= _TOO_FEW else 0
-    degrees = prior + few
-    variance = (prior * within.error**2 + few * between.error**2) / degrees
-    return Scatter(difference=within.difference, error=sqrt(variance), degrees=degrees)
+    if len(conversations) > 1:
+        between = scatter(conversations)
+        return Scatter(difference=between.difference, error=between.error, degrees=len(conversations) - 1)
+    within = scatter(cells)
+    return Scatter(
+        difference=within.difference, error=within.error * sqrt(_widened(cells, conversations)), degrees=within.degrees
+    )
 
 
-def unseen(units: Sequence[Unit], alpha: float) -> Scatter:
-    """Return the scatter that units which do not differ at all leave possible.
+def unseen(cells: Sequence[Unit], conversations: Sequence[Unit], alpha: float, power: float) -> float:
+    """Return the drop that is mostly seen where no pair differs, so that the scatter is not 0 but unknown.
 
-    It is not 0 but unknown: up to a share 1 - alpha^(1/n) of units may differ, by a whole point, and still none of n
-    is seen to (the exact binomial bound of Clopper and Pearson, 1934).
+    A drop x of units that lose a whole point or nothing has the variance x (1 - x) · sum of w²; the smallest that is
+    (t + t) standard errors large is q / (1 + q), q = (t + t)² · sum of w².
     """
-    share = 1 - alpha ** (1 / len(units))
-    error = sqrt(share * fsum(unit.weight**2 for unit in units))
-    return Scatter(difference=0.0, error=error, degrees=len(units) - 1)
+    squares = fsum(unit.weight**2 for unit in cells)
+    degrees = [len(cells) - 1, *([len(conversations) - 1] if len(conversations) > 1 else [])]
+    wide = max((t_quantile(1 - alpha, each) + t_quantile(power, each)) ** 2 for each in degrees)
+    apart = wide * squares * _widened(cells, conversations)
+    return apart / (1 + apart)
+
+
+def _widened(cells: Sequence[Unit], conversations: Sequence[Unit]) -> float:
+    """Return how much more the mean scatters than its scenarios show, where there is one conversation."""
+    return 1 + SUPPOSED / fsum(unit.weight**2 for unit in cells) if len(conversations) == 1 else 1.0

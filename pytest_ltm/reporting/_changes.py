@@ -112,11 +112,20 @@ def sentences(found: Changes) -> list[str]:
     """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
     said = [_identity(change) for change in found.changes if change.identical]
     said += [sentence for change in found.changes for sentence in [*_passes(change), *_detectable(change)]]
-    said += _of_scenarios(found)
+    said += [*_alone(found), *_of_scenarios(found)]
     said += [sentence for change in found.changes for sentence in _left_out(change)]
     if found.uncompared:
         said.append(f"{found.before} has no memory span {', '.join(found.uncompared)}: not compared.")
     return said
+
+
+def _alone(found: Changes) -> list[str]:
+    """Return what p and interval suppose where each run is a single conversation."""
+    if not any(change.overall.conversations == 1 and change.overall.can_tell for change in found.changes):
+        return []
+    shown = "One conversation does not show what befalls all of it"
+    supposed = "p and interval suppose that this scatters as much as what befalls one scenario"
+    return [f"{shown}: {supposed}. With more trials it is measured, and smaller drops are seen."]
 
 
 def _of_scenarios(found: Changes) -> list[str]:
@@ -154,7 +163,7 @@ def _detectable(change: Change) -> list[str]:
     if found.detectable is None:
         return [f"{change.label}: so few examples cannot tell any drop from chance: take more trials."]
     how = f"{counted(found.pairs, 'example')} in both; {found.power:.0%} power at a level of {found.alpha:.0%}"
-    seen = f"a drop of the mean by less than {found.detectable:.2f} would mostly go unnoticed"
+    seen = f"a drop of the mean by less than {found.detectable:.2f} would mostly pass for chance"
     return [f"{change.label}: {seen} ({how})."]
 
 

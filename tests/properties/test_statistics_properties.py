@@ -26,6 +26,8 @@ from pytest_ltm._statistics import (
     wilson,
 )
 from pytest_ltm._statistics._quantiles import t_below, t_quantile
+from pytest_ltm._statistics._scatter import of_conversations
+from pytest_ltm._statistics._units import units_of
 
 if TYPE_CHECKING:
     import random
@@ -78,17 +80,21 @@ def test_quantiles_are_the_inverse(share: float, degrees: int) -> None:
     assert t_below(t_quantile(share, degrees), degrees) == pytest.approx(share, abs=1e-9)
 
 
-@given(gains=st.lists(st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.25, 0.75, 1.0]), min_size=6, max_size=11))
+GAINS = st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.25, 0.75, 1.0])
+
+
+def gained(scenario: str, trial: int, gain: float) -> Pair:
+    return Pair(
+        scenario=scenario, example="0", span_label="2k", trial=str(trial),
+        before=0.5 - gain / 2, after=0.5 + gain / 2,
+    )  # fmt: skip
+
+
+@given(gains=st.lists(GAINS, min_size=8, max_size=11))
 @settings(max_examples=40, deadline=None)
-def test_one_conversation_equals_the_permutation_test_of_scipy(gains: list[float]) -> None:
+def test_many_conversations_equal_the_permutation_test_of_scipy(gains: list[float]) -> None:
     stats = pytest.importorskip("scipy.stats")
-    pairs = [
-        Pair(
-            scenario=f"s{i}", example="0", span_label="2k", trial="0",
-            before=0.5 - gain / 2, after=0.5 + gain / 2,
-        )
-        for i, gain in enumerate(gains)
-    ]  # fmt: skip
+    pairs = [gained("s", trial, gain) for trial, gain in enumerate(gains)]
     theirs = {
         side: stats.permutation_test(
             (gains,), math.fsum, permutation_type="samples", vectorized=False, n_resamples=math.inf, alternative=side
@@ -98,6 +104,30 @@ def test_one_conversation_equals_the_permutation_test_of_scipy(gains: list[float
     ours = compare(pairs)
 
     assert (ours.p_drop, ours.p_gain) == pytest.approx((theirs["less"], theirs["greater"]))
+
+
+@given(trials=st.lists(st.lists(GAINS, min_size=6, max_size=6), min_size=2, max_size=7))
+def test_few_conversations_are_the_t_test_of_scipy(trials: list[list[float]]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    means = [math.fsum(gains) / len(gains) for gains in trials]
+    assume(max(means) - min(means) > 0.01)
+    theirs = stats.ttest_1samp(means, 0)
+    bounds = theirs.confidence_interval(0.95)
+    pairs = [gained(f"s{i}", trial, gain) for trial, gains in enumerate(trials) for i, gain in enumerate(gains)]
+    ours = of_conversations(units_of(pairs, "scenario"), units_of(pairs, "conversation"))
+
+    assert ours.p_drop == pytest.approx(stats.ttest_1samp(means, 0, alternative="less").pvalue)
+    assert (ours.interval(0.95).low, ours.interval(0.95).high) == pytest.approx((bounds.low, bounds.high))
+
+
+@given(gains=st.lists(GAINS, min_size=5, max_size=11))
+def test_a_single_conversation_is_supposed_to_scatter_as_a_scenario_does(gains: list[float]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assume(max(gains) > min(gains))
+    cells = units_of([gained(f"s{i:02}", 0, gain) for i, gain in enumerate(gains)], "scenario")
+    ours = of_conversations(cells, cells[:1])
+
+    assert ours.error == pytest.approx(stats.sem(gains) * math.sqrt(1 + len(gains)))
 
 
 @given(p_values=st.lists(st.floats(0, 1), max_size=12))

@@ -72,6 +72,17 @@ def test_nothing_in_a_name_is_markup_in_markdown(hostile: str) -> None:
     assert re.search(r"(?<!\\)[|`*_\[\]~$]", shown) is None
 
 
+@pytest.mark.parametrize(("trials", "said"), [(1, True), (3, False)])
+def test_what_single_conversations_suppose_is_said(trials: int, *, said: bool) -> None:
+    many = {f"scenario_{i}": (1.0, 0.5) for i in range(6)}
+    less = {**many, "scenario_0": (0.0, 0.0)}
+    before = side(*(held(many, trial=str(trial)) for trial in range(trials)))
+    after = side(*(held(less, trial=str(trial)) for trial in range(trials)))
+    told = " ".join(change_lines(changes(before, after, WAYS), 80))
+
+    assert ("One conversation does not show what befalls all of it" in told) == said
+
+
 def test_a_scenario_with_bars_in_its_name_stays_one_cell() -> None:
     before, after = side(held({"a|b": (1.0,), "c": (1.0,)})), side(held({"a|b": (0.0,), "c": (1.0,)}))
     page = comparison_markdown(after.result, changes(before, after, WAYS), None)
