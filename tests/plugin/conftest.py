@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
 PRELOADED = (
+    "bm25s",  # with numpy, which cannot be imported twice
     "greenlet",
     "pytest_ltm.agents",
     "pytest_ltm.agents._reader",
@@ -25,6 +26,7 @@ PRELOADED = (
     "pytest_ltm.plugin._start",
     "pytest_ltm.plugin._yaml",
     "pytest_ltm.testing",
+    "rouge_score.rouge_scorer",
     "tiktoken",
     "yaml",
 )
