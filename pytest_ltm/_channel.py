@@ -5,7 +5,7 @@ Where a recorded conversation is resumed, what is recorded is taken and nobody i
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pytest_ltm._seat import Seat
 from pytest_ltm._transcript import Exchange, Kind, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._clock import Clock
     from pytest_ltm._costs._budget import Account
@@ -108,7 +108,8 @@ class Channel:
         start, now = self.transcript.position, self.clock.now
         tokens = self._counted(text) if tokens is None else tokens
         fields: dict[str, Any] = {"about": list(about)} if about else {}
-        fields |= {"images": [PurePath(image).name for image in images]} if images else {}
+        if images:
+            fields["images"] = [PurePath(image).name for image in images]
         self.journal.write(
             "message", exchange=number, by=by, kind=kind, text=text, tokens=tokens,
             position=start, now=now.isoformat(), **fields,
@@ -210,36 +211,37 @@ class Channel:
     def _asked(self, number: int, by: str, text: str, images: Sequence[str] = ()) -> tuple[dict[str, Any], float]:
         self._ready(by)
         began = self._timings.clock()
-        with self._faults(number), self._around(by):
-            shown_beside = {"images": images} if images else {}
-            reply = self._seat.ask(by, text, self.clock.now, **shown_beside)
-            seconds = self._timings.clock() - began
-            retrieved = self._seat.retrieved()
-            self._seat.keep(number)
+        try:
+            with self._around(by):
+                reply = self._seat.ask(by, text, self.clock.now, images)
+                seconds = self._timings.clock() - began
+                retrieved = self._seat.retrieved()
+                self._seat.keep(number)
+        except AgentFault as fault:
+            self._faulted(number, fault)
+            raise
         shown = {} if retrieved is None else {"retrieved": list(self.named(retrieved))}
-        answer = {"text": reply.text, "tokens": self._counter.count(reply.text), **_bill(reply), **shown}
-        answer |= self._stamp()
-        return answer, seconds
+        tokens = self._counter.count(reply.text)
+        return {"text": reply.text, "tokens": tokens, **_bill(reply), **shown, **self._stamp()}, seconds
 
     def _told(self, number: int, filler: FillerExchange, tokens: int, fields: Mapping[str, Any]) -> dict[str, Any]:
         self._ready("")
-        with self._faults(number), self._around(""):
-            self._seat.tell(filler.message, filler.expected_reply, self.clock.now)
-            self._seat.keep_told(number)
+        try:
+            with self._around(""):
+                self._seat.tell(filler.message, filler.expected_reply, self.clock.now)
+                self._seat.keep_told(number)
+        except AgentFault as fault:
+            self._faulted(number, fault)
+            raise
         answered = self._counter.count(filler.expected_reply)
         return {
             "message": filler.message, "message_tokens": tokens,
             "reply": filler.expected_reply, "reply_tokens": answered, **fields, **self._stamp(),
         }  # fmt: skip
 
-    @contextmanager
-    def _faults(self, number: int) -> Iterator[None]:
-        try:
-            yield
-        except AgentFault as fault:
-            self._seat.faulted(fault)
-            self._fault(number, fault)
-            raise
+    def _faulted(self, number: int, fault: AgentFault) -> None:
+        self._seat.faulted(fault)
+        self._fault(number, fault)
 
     def _fault(self, number: object, fault: AgentFault) -> AgentFault:
         self.faults += 1

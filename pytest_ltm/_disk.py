@@ -37,13 +37,7 @@ class Appender:
         if self._file is None:
             raise refused(self._path, "it is closed")
         try:
-            before = os.fstat(self._file).st_size
-            try:
-                _write(self._file, data)
-            except OSError:
-                with contextlib.suppress(OSError):  # half a line would be dropped by the reader, too
-                    os.ftruncate(self._file, before)
-                raise
+            _write(self._file, data)
             if lasting and stopwatch() - self._synced >= LASTING_SECONDS:
                 self.sync()
         except OSError as error:
@@ -91,6 +85,12 @@ def refused(path: object, why: OSError | str) -> DiskFault:
 
 
 def _write(file: int, data: bytes) -> None:
+    """Add to the end of a file, all of it or nothing."""
     left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        with contextlib.suppress(OSError):  # half a line would be dropped by the reader, too
+            os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(left)))
+        raise

@@ -64,15 +64,15 @@ class GreenBody:
         green = self._green = greenlet(lambda _: self.play())
         # A new greenlet starts with an empty context; the body must see what its fixtures set.
         green.gr_context = contextvars.copy_context()
-        return self._run(lambda: green.switch(None))
+        return self._run(green.switch, None)
 
     def resume(self, value: object) -> Request | None:
         """Hand back the answer and run up to the next request; None: it has ended."""
-        return self._run(lambda: self._living.switch(value))
+        return self._run(self._living.switch, value)
 
     def throw(self, error: Exception) -> Request | None:
         """Raise the error where the body waits; None: it has ended."""
-        return self._run(lambda: self._living.throw(error))
+        return self._run(self._living.throw, error)
 
     def abandon(self) -> None:
         """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
@@ -91,11 +91,11 @@ class GreenBody:
     def _living(self) -> greenlet:
         return cast("greenlet", self._green)
 
-    def _run(self, switch: Callable[[], object]) -> Request | None:
+    def _run(self, switch: Callable[..., object], value: object) -> Request | None:
         self._hub = getcurrent()
         try:
             with self.around():
-                request = switch()
+                request = switch(value)
         except self.fatal:
             raise
         except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body

@@ -88,6 +88,8 @@ class Journal:
         """
         if self.over is not None:
             raise self.over
+        if self._file is None and self._next is None:
+            return
         text = line(event, **fields)
         try:
             if self._next is None:
@@ -180,8 +182,7 @@ def line(event: str, **fields: Any) -> str:
     return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -109,11 +109,11 @@ def counter(name: str) -> TokenCounter:
     if ":" in name:
         return TokenCounter(name, _checked(name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()))
     encode = encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
-    return TokenCounter(
-        name,
-        lambda text: sum(len(encode(part)) for part in _digestible(text)),
-        additive=name in _CARRIED or name in _SOURCES,
-    )
+
+    def count(text: str) -> int:
+        return len(encode(text)) if len(text) <= _BLANKS else sum(len(encode(part)) for part in _digestible(text))
+
+    return TokenCounter(name, count, additive=name in _CARRIED or name in _SOURCES)
 
 
 def _digestible(text: str) -> list[str]:
@@ -121,7 +121,7 @@ def _digestible(text: str) -> list[str]:
 
     A part's count may differ from the whole's by a token; without the cut there would be no count at all.
     """
-    if len(text) <= _BLANKS or max(map(len, _WORDS.split(text))) <= _BLANKS:
+    if max(map(len, _WORDS.split(text))) <= _BLANKS:
         return [text]
     return [text[at : at + _BLANKS] for at in range(0, len(text), _BLANKS)]
 

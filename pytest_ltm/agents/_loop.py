@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.agents._deadline import OutOfTime, call_within
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
+    from collections.abc import Awaitable, Callable
 
 GRACE = 0.5
 """Seconds that a cancelled reply has for putting things in order."""
@@ -18,26 +17,30 @@ _UNSTOPPABLE: list[asyncio.Task[Any]] = []
 # Kept, because freeing a coroutine that catches everything in a loop would run that loop once more, for ever.
 
 
-@contextmanager
-def outside_any_loop() -> Iterator[None]:
+class outside_any_loop:  # noqa: N801 - used as a function; a class, because every call of an agent is inside one
     """Let the code inside run a loop (`asyncio.run` too) though this thread may be in one already.
 
     "The running loop" and, since Python 3.14, "the current task" are notes that asyncio keeps for the thread.
     A notebook, pytest-asyncio or anyio may have left theirs there, and asyncio then refuses to run any other
     loop, although ours runs to its end before theirs goes on. So the notes are taken away and put back.
     """
-    outer = asyncio._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
-    if outer is None:
-        yield
-        return
-    swap = getattr(asyncio.tasks, "_swap_current_task", lambda _loop, _task: None)  # Python >= 3.12
-    task = swap(outer, None)
-    asyncio._set_running_loop(None)  # noqa: SLF001 - as above
-    try:
-        yield
-    finally:
-        asyncio._set_running_loop(outer)  # noqa: SLF001 - as above
-        swap(outer, task)
+
+    __slots__ = ("_loop", "_task")
+
+    def __enter__(self) -> None:
+        self._loop = asyncio._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
+        if self._loop is not None:
+            self._task = _swap_task(self._loop, None)
+            asyncio._set_running_loop(None)  # noqa: SLF001 - as above
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            asyncio._set_running_loop(self._loop)  # noqa: SLF001 - as above
+            _swap_task(self._loop, self._task)
+
+
+_swap_task: Callable[[Any, Any], Any] = getattr(asyncio.tasks, "_swap_current_task", lambda _loop, _task: None)
+"""Of Python >= 3.12."""
 
 
 class OwnLoop:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from tenacity import Retrying
+
 __tracebackhide__ = True
 """For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
@@ -62,11 +64,30 @@ class Retries:
         that the message was not taken is followed by another try). Before each further call `failed` is told of the
         one before, then comes the wait, then `ready`.
         """
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt  # noqa: PLC0415 - heavy
 
         def permits(error: BaseException) -> bool:
             found = trouble(error, now=self._now())
             return found is not None and (anew or found.untaken)
+
+        first: list[BaseException] = []
+        try:
+            return call()
+        except BaseException as error:
+            if not permits(error):
+                raise
+            first.append(error)
+
+        def attempt() -> T:
+            if first:
+                raise first.pop()
+            return call()
+
+        return self._persistent(permits, failed, ready)(attempt)
+
+    def _persistent(
+        self, permits: Callable[[BaseException], bool], failed: Callable[[Failed], None], ready: Callable[[], None]
+    ) -> Retrying:
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt  # noqa: PLC0415 - heavy, seldom needed
 
         def before_sleep(state: Any) -> None:
             failed(Failed(state.attempt_number, state.upcoming_sleep, state.outcome.exception()))
@@ -75,7 +96,7 @@ class Retries:
             self.sleep(seconds)
             ready()
 
-        retrying = Retrying(
+        return Retrying(
             retry=retry_if_exception(permits),
             wait=self._wait,
             stop=lambda state: stop_after_attempt(self.most + 1)(state) or _too_long(state),
@@ -83,7 +104,6 @@ class Retries:
             before_sleep=before_sleep,
             reraise=True,
         )
-        return retrying(call)
 
     def history(self, failures: Sequence[Failed], last: BaseException) -> str:
         """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""

@@ -68,6 +68,9 @@ class Speaker:
         self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
         self._owned = owned
         self._loop = OwnLoop()
+        self._turn: Callable[[], AbstractContextManager[object]] = self._ours("_openai", "ltm_turn") or nullcontext
+        """A turn at the provider, for chat models of ours: waiting for it is no time that the agent took."""
+        self._announce = self._ours("_replay", "ltm_announce")
         self._retries, self._retried = retries, retried
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
@@ -116,10 +119,8 @@ class Speaker:
 
     def announce(self, example: str) -> None:
         """Tell a replaying agent of ours which example speaks next; no agent under test is ever told."""
-        if type(self.agent).__module__ == "pytest_ltm.agents._replay":
-            announce = getattr(self.agent, "ltm_announce", None)
-            if announce is not None:
-                announce(example)
+        if self._announce is not None:
+            self._announce(example)
 
     def usage(self) -> Usage | None:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
@@ -159,11 +160,6 @@ class Speaker:
             else:
                 given = self._call("reply", message)
         return reply_of(given, self._name)
-
-    def _turn(self) -> AbstractContextManager[object]:
-        """Return a turn at the provider, for chat models of ours: waiting for it is no time that the agent took."""
-        ours = type(self.agent).__module__ == "pytest_ltm.agents._openai"
-        return cast(Any, self.agent).ltm_turn() if ours else nullcontext()
 
     def _persistently(self, attempt: Callable[[], T], *, saves: bool = True) -> T:
         """Return what the attempt comes to, made again after passing faults, each time with the agent as it was.
@@ -234,7 +230,9 @@ class Speaker:
 
     def _limited(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
         value = call_within(self._timeout, lambda: method(*arguments))
-        return self._loop.run(value, timeout=self._timeout) if inspect.isawaitable(value) else value
+        if isinstance(value, str) or not inspect.isawaitable(value):
+            return value
+        return self._loop.run(value, timeout=self._timeout)
 
     def _late(self, method: str, seconds: float) -> AgentFault:
         lost = not self.powers & _CAN_BE_PUT_BACK
@@ -252,6 +250,11 @@ class Speaker:
             return None
         more = {name: getattr(now, name) - getattr(before, name) for name in Usage.__slots__}
         return Usage(**more) if min(more.values()) >= 0 else None
+
+    def _ours(self, module: str, method: str) -> Any:
+        """Return a method that agents in a module of ours have for us alone; None for any other agent."""
+        ours = type(self.agent).__module__ == f"pytest_ltm.agents.{module}"
+        return getattr(self.agent, method, None) if ours else None
 
     def _limit(self) -> int:
         if "LimitsMessages" not in self.powers:
