@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._clock import START
+from pytest_ltm._errors import ConfigurationError
 from pytest_ltm.datasets._suites import NAMES, SPAN, SPAN_TOKENS, DatasetSuite, open_dataset
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._items import Place
 from pytest_ltm.plugin._values import base, named
+from pytest_ltm.reporting._text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +40,22 @@ def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Pa
     _check(config, name, has_paths=has_paths)
     where = None if path is None else base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
-    return named("--ltm-data", lambda: open_dataset(name, where, _options_of(config, name), seed=seed, cache=cache))
+    options = _options_of(config, name)
+    try:
+        return named("--ltm-data", lambda: open_dataset(name, where, options, seed=seed, cache=cache))
+    except pytest.UsageError as error:
+        if isinstance(error.__cause__, ConfigurationError):  # it names its own option
+            raise pytest.UsageError(str(error.__cause__)) from error
+        raise
+
+
+def header(dataset: DatasetSuite, verbosity: int) -> list[str]:
+    """Return what the report's header says of a data set: one line, and with -v one for each oddity."""
+    noted = len(dataset.notes)
+    where = "" if verbosity > 0 else " (-v lists them)"
+    oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" * bool(noted)
+    shown = dataset.notes if verbosity > 0 else ()
+    return [f"ltm: data: {dataset.title}{oddities}", *(f"ltm:   {one_line(note)}" for note in shown)]
 
 
 def _check(config: pytest.Config, name: str, *, has_paths: bool) -> None:

@@ -14,7 +14,7 @@ from pytest_ltm._errors import DiskFault, LtmError
 from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
 from pytest_ltm._secrets import redacted
-from pytest_ltm.plugin import _judging, _options
+from pytest_ltm.plugin import _dataset, _judging, _options
 from pytest_ltm.reporting._rescoring import rescored_details, rescored_sentence
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
@@ -62,9 +62,7 @@ class Report:
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
-            noted = len(settings.dataset.notes)
-            oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted" * bool(noted)
-            lines.append(f"ltm: data: {settings.dataset.title}{oddities}")
+            lines += _dataset.header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):

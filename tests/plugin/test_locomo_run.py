@@ -86,6 +86,8 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
     assert "Figures beside the score" in text
+    assert "; 7 oddities noted\n" in text
+    assert "\nltm:   conv-1: question 5: has no evidence\n" in text
 
 
 def test_the_agent_hears_every_session_at_its_date_and_no_secret(played: Project) -> None:
@@ -187,4 +189,5 @@ def test_wrong_options_end_before_anything_is_run(played: Project, args: tuple[s
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in result.stderr.str()
+    assert "--ltm-data: --ltm" not in result.stderr.str()  # an option's error names that option alone
     assert not (played.path / "heard.txt").exists()

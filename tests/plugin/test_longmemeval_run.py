@@ -221,7 +221,12 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(project: Projec
     run = project.pytest("--ltm-agent=bot:Bot", "--ltm-suite=longmemeval", "--ltm-data=data.json")
 
     run.assert_outcomes(passed=1, skipped=1, errors=1)
-    run.stdout.fnmatch_lines(["*data.json: kiln*question_date*expected a date such as*"])
+    run.stdout.fnmatch_lines(
+        [
+            "ltm: data: data.json: 3 questions, 1 of them cannot be read, each with * 2 oddities noted (-v lists them)",
+            "*data.json: kiln*question_date*expected a date such as*",
+        ]
+    )
 
 
 @pytest.mark.parametrize(

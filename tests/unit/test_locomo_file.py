@@ -85,6 +85,9 @@ def test_a_question_without_evidence_is_noted_and_kept(tmp_path: Path) -> None:
         (["D9:9"], (), True),
         (["D"], (), True),
         (["D1:1", "D9:9"], ("D1:1",), True),
+        ([11], (), True),
+        ([["D1:1"], None, ""], ("D1:1",), True),
+        ({"turn": 1}, (), True),
         ("D1:2", ("D1:2",), False),
         (None, (), True),
     ],
@@ -151,7 +154,11 @@ def _without(name: str) -> Callable[[dict[str, Any]], object]:
         (lambda s: s["conversation"].update(session_1_date_time="yesterday"), "1:56 pm on 8 May, 2023"),
         (lambda s: s["conversation"].pop("session_1_date_time"), "session_1_date_time"),
         (lambda s: s["conversation"]["session_1"][0].pop("speaker"), "'speaker' is missing"),
-        (lambda s: [s["conversation"].pop(f"session_{n}") for n in (1, 2)], "sessions: fields 'session_1'"),
+        (lambda s: [s["conversation"].pop(f"session_{n}") for n in (1, 2)], "holds no turn: expected 'session_1'"),
+        (lambda s: s["conversation"].update(session_1=[], session_2=[]), "holds no turn: expected 'session_1'"),
+        (lambda s: s["qa"][1].update(answer=float("nan")), "qa[1].answer: expected a text or a number, got nan"),
+        (lambda s: s["qa"][1].update(answer=True), "qa[1].answer: expected a text or a number, got True"),
+        (lambda s: s["qa"][1].update(category=6), "data.json: conv-1: [1].qa[1].category: expected"),
         (lambda s: s["conversation"].pop("speaker_a"), "'speaker_a' is missing"),
     ],
 )
@@ -166,6 +173,57 @@ def test_what_cannot_be_used_is_refused_with_its_place(
     assert told in str(error.value)
     assert "data.json" in str(error.value)
     assert "[1]" in str(error.value)
+
+
+def test_a_record_of_another_data_set_is_told_by_its_fields(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no conversation of LoCoMo: the field 'speaker_a' .*question_id, haystack"):
+        loaded(tmp_path, {"question_id": "q1", "haystack_sessions": []})
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "it is empty. Download it again"),
+        ("[]", "holds no conversation"),
+        ("[1]", r"\[0\]: expected a mapping, got 1"),
+        ("<!DOCTYPE html><html>", "not JSON: it begins with '<!DOCTYPE html><html>'. Download the file itself"),
+        ("[" * 100_000, "not JSON: .*recursion.*Truncated"),
+    ],
+)
+def test_a_file_that_is_something_else_is_refused_with_the_way_out(tmp_path: Path, content: str, told: str) -> None:
+    (tmp_path / "data.json").write_text(content, encoding="utf-8")
+
+    with pytest.raises(DatasetError, match=rf"data\.json: {told}"):
+        load(tmp_path / "data.json")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "noted"),
+    [
+        (lambda s: s["qa"][1].update(answer=""), "question 1: has an empty answer, so that every answer earns 0"),
+        (lambda s: s["conversation"]["session_1"][0].update(speaker="Zoe"), "'Zoe' speaks, who is none of its two"),
+        (lambda s: s["conversation"].update(speaker_b="Ines"), "both speakers are called 'Ines'"),
+        (lambda s: s["conversation"].update(session_2=[]), "has dates but no turns for the sessions 2, 3"),
+    ],
+)
+def test_what_is_odd_is_noted_and_the_questions_are_kept(
+    tmp_path: Path, spoil: Callable[[dict[str, Any]], object], noted: str
+) -> None:
+    odd = talk()
+    spoil(odd)
+    (sample,) = loaded(tmp_path, odd)
+
+    assert len(sample.questions) == 6
+    assert any(noted in note for note in sample.notes)
+
+
+def test_photos_and_summaries_that_are_empty_are_as_none(tmp_path: Path) -> None:
+    bare = talk(session_summary={"session_1_summary": ""})
+    bare["conversation"]["session_1"][1]["img_url"] = None
+    (sample,) = loaded(tmp_path, bare)
+
+    assert sample.turns[1].images == ()
+    assert sample.summaries == {}
 
 
 def test_a_missing_file_is_refused_with_the_way_out(tmp_path: Path) -> None:

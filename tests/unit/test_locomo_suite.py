@@ -148,3 +148,19 @@ def test_corrections_that_fit_no_question_are_noted(tmp_path: Path) -> None:
 def test_a_file_that_is_no_audit_is_refused(tmp_path: Path, rows: Any) -> None:
     with pytest.raises(DatasetError, match=r"audit\.json"):
         with_audit(tmp_path, rows)
+
+
+def test_conversations_whose_ids_are_alike_in_node_ids_are_refused(tmp_path: Path) -> None:
+    data = written(tmp_path / "data.json", [talk(sample_id="conv-1"), talk(sample_id="conv_1")])
+
+    with pytest.raises(DatasetError, match="'conv-1' and 'conv_1' are too much alike"):
+        open_suite(data, {}, seed=0)
+    assert len(open_suite(data, {"conversations": "0"}, seed=0).places("temporal")) == 1
+
+
+@pytest.mark.parametrize("tasks", ["questions", "events"])
+def test_conversations_with_nothing_to_ask_are_refused(tmp_path: Path, tasks: str) -> None:
+    data = written(tmp_path / "data.json", [talk(qa=[], event_summary={})])
+
+    with pytest.raises(DatasetError, match=rf"data\.json: nothing to ask: no {tasks} in conv-1"):
+        open_suite(data, {"tasks": tasks}, seed=0)

@@ -316,7 +316,7 @@ def test_a_wrong_file_of_fillers_is_refused(content: object, told: str, tmp_path
 def test_a_file_without_needles_is_refused(tmp_path: Path, capsys: Capture) -> None:
     said = refused(capsys, tmp_path, saved(tmp_path / "needles.json", []), "--sessions", "5")
 
-    assert "needles.json: holds no records" in said
+    assert "needles.json: holds no record: expected a JSON list" in said
 
 
 def test_a_record_without_its_evidence_is_refused(tmp_path: Path, capsys: Capture) -> None:
@@ -331,7 +331,9 @@ def test_a_record_without_its_evidence_is_refused(tmp_path: Path, capsys: Captur
     assert "q: its evidence is absent: no session gone" in refused(
         capsys, tmp_path, saved(tmp_path / "needles.json", [lost]), "--sessions", "5"
     )
-    assert "q: has no session" in refused(capsys, tmp_path, saved(tmp_path / "needles.json", [none]), "--sessions", "5")
+    assert "q: haystack_sessions: holds no turn" in refused(
+        capsys, tmp_path, saved(tmp_path / "needles.json", [none]), "--sessions", "5"
+    )
 
 
 def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path, capsys: Capture) -> None:

@@ -87,7 +87,13 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> str:
         (changed(lambda data: data[1].update(question_id="kiln")), "2 records have the question_id 'kiln'"),
         (changed(lambda data: data[1].update(question_type="knowledge-updates")), "Did you mean 'knowledge-update'"),
         (changed(lambda data: data[1].pop("question_date")), "the field 'question_date' is missing"),
-        ('[{"question_id": 1, }]', "record at byte 1: not JSON"),
+        (changed(lambda data: data[1].pop("question_date")), "(fields: question_id, question_type, question, answer, "),
+        ('[{"question_id": 1, }]', "record 1 (at byte 1): not JSON"),
+        ("[]", "holds no record: expected a JSON list of objects"),
+        ("[1, 2]", "holds no record: expected a JSON list of objects"),
+        ("<!DOCTYPE html><p>[x]</p>", "it begins with '<!DOCTYPE html><p>[x]</p>'. Download the file itself"),
+        ("\n".join(map(json.dumps, records())), "JSON lines need [ ] around them"),
+        (json.dumps(records()) * 2, "goes on after the end of its list"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, content: str, told: str) -> None:
@@ -107,6 +113,10 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, co
         ("haystack_dates", ["2024/05/20", "2024/13/02 (Sat) 10:15", "2024/04/01"], "got '2024/13/02 (Sat) 10:15'"),
         ("question_date", "soon", "expected a date such as '2023/05/30 (Tue) 23:40'"),
         ("answer", None, "expected a text or a number"),
+        ("answer", True, "expected a text or a number, got True"),
+        ("answer", " ", "expected a text or a number, got ' '"),
+        ("answer", float("nan"), "expected a text or a number, got nan"),
+        ("haystack_sessions", [[], [], []], "holds no turn, so that there is nothing to ask about"),
         ("haystack_sessions", [[{"role": "bot", "content": "Hi"}], [], []], "expected 'user' or 'assistant'"),
         ("haystack_sessions", [[{"role": "user", "content": 7}], [], []], "expected a text"),
     ],
@@ -121,7 +131,21 @@ def test_a_record_that_cannot_be_used_is_refused_with_its_place(
     with pytest.raises(DatasetError, match=r"data\.json: kiln") as error:
         file.record("kiln")
     assert told in str(error.value)
+    assert [entry.fault for entry in file.entries] == [str(error.value), "", ""]
     assert file.record("room").id == "room"
+
+
+def test_a_folder_and_a_file_that_is_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"is a folder\. Name one of its files"):
+        LongMemEvalFile(tmp_path, tmp_path / "cache")
+    with pytest.raises(DatasetError, match=r"not shipped: download it, or make questions with .* longmemeval-g"):
+        LongMemEvalFile(tmp_path / "nowhere.json", tmp_path / "cache")
+
+
+def test_a_byte_order_mark_before_the_list_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text("\ufeff" + json.dumps(records()), encoding="utf-8")
+
+    assert LongMemEvalFile(tmp_path / "data.json").record("room").id == "room"
 
 
 def test_an_id_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:

@@ -142,3 +142,24 @@ def test_ids_too_much_alike_for_labels_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DatasetError, match="'a b' and 'a_b' are too much alike"):
         open_suite(written(tmp_path / "data.json", data), {}, seed=0)
+
+
+def test_what_is_odd_about_the_chosen_questions_is_noted_before_anything_is_asked(tmp_path: Path) -> None:
+    data = records()
+    data[0]["question_date"] = "someday"
+    played = open_suite(written(tmp_path / "data.json", data), {}, seed=0, cache=tmp_path / "cache")
+    again = open_suite(tmp_path / "data.json", {"ids": "moss_abs"}, seed=0, cache=tmp_path / "cache")
+
+    assert "3 questions, 1 of them cannot be read" in played.title
+    assert len(played.notes) == 2
+    assert "data.json: kiln: question_date: expected a date such as" in played.notes[0]
+    assert again.notes == ("moss_abs: the question is dated before its last session",)
+    assert again.title == "data.json: 1 question, each with a history of its own"
+
+
+def test_ids_that_are_alike_in_node_ids_are_refused(tmp_path: Path) -> None:
+    data = records()
+    data[0]["question_id"], data[2]["question_id"] = "a-b", "a_b"
+
+    with pytest.raises(DatasetError, match="'a-b' and 'a_b' are too much alike"):
+        open_suite(written(tmp_path / "data.json", data), {}, seed=0)

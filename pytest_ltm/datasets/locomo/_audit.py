@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError, DefinitionError
 from pytest_ltm._fields import Field
+from pytest_ltm.datasets._json import json_in
 from pytest_ltm.datasets.locomo._evidence import repaired
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
     try:
-        tops = Field(json.loads(path.read_bytes()), str(path)).items("corrections")
+        tops = Field(json_in(path.read_bytes(), str(path)), str(path)).items("corrections")
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{path}: not JSON (truncated?): {error}") from error
     except DefinitionError as error:
         raise DatasetError(str(error)) from error
     return _matched(tops, samples)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"D:?(\d+):(\d+)")
 
 
-def repaired(cited: Iterable[str], known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def repaired(cited: Iterable[object], known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids that citations mean, each once, and a sentence for each that had to be repaired or left out.
 
     One citation may hold several ids, and an id leading zeros or a colon too many. What points to no turn is left out.
@@ -19,7 +19,7 @@ def repaired(cited: Iterable[str], known: Collection[str]) -> tuple[tuple[str, .
     found: dict[str, None] = {}
     notes: list[str] = []
     for text in cited:
-        ids = [f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(text)]
+        ids = [f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))]
         there = [one for one in ids if one in known]
         found.update(dict.fromkeys(there))
         if not there:

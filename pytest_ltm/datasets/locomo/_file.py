@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError, DefinitionError
 from pytest_ltm._fields import Field
+from pytest_ltm.datasets._json import fields_of, json_in
 from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._dates import read_date
 from pytest_ltm.datasets.locomo._evidence import repaired
+from pytest_ltm.datasets.locomo._extras import events_in, observations_in, summaries_in
 from pytest_ltm.datasets.locomo._metric import abstains_officially
-from pytest_ltm.datasets.locomo._schema import Events, Observation, Question, Sample, Session, Turn
+from pytest_ltm.datasets.locomo._schema import Question, Sample, Session, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 KNOWN_FILES: Mapping[str, str] = {
@@ -64,6 +66,8 @@ def load(path: Path) -> LocomoData:
         raw = _bytes(file)
         digest.update(raw)
         samples += _samples(raw, file)
+    if not samples:
+        raise DatasetError(f"{path}: holds no conversation. Name locomo10.json, or a folder of conversations")
     _refuse_equal_ids(samples, path)
     return LocomoData(path, tuple(samples), digest.hexdigest())
 
@@ -86,10 +90,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _samples(raw: bytes, file: Path) -> list[Sample]:
-    try:
-        data = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{file}: not JSON (truncated?): {error}") from error
+    data = json_in(raw, str(file))
     try:
         tops = Field(data, str(file)).items("conversations") if isinstance(data, list) else [Field(data, str(file))]
         return [_sample(top, file.stem) for top in tops]
@@ -100,40 +101,48 @@ def _samples(raw: bytes, file: Path) -> list[Sample]:
 def _refuse_equal_ids(samples: list[Sample], path: Path) -> None:
     for name, count in Counter(sample.id for sample in samples).items():
         if count > 1:
-            raise DatasetError(f"{path}: {count} conversations have the sample_id {name!r}")
+            raise DatasetError(f"{path}: {count} conversations have the sample_id {name!r}. Rename all but one")
 
 
 def _sample(top: Field, stem: str) -> Sample:
-    fields = top.mapping()
-    talk = fields.get("conversation", top)  # the older layout has it at the top
-    parts = talk.mapping(required=("speaker_a", "speaker_b"))
+    name = _name(top.mapping().get("sample_id"))
+    here = replace(top, where=f"{top.where}: {name}") if name else top
+    fields = here.mapping()
+    talk = fields.get("conversation", here)  # the older layout has it at the top
+    parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")
+    speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
     sessions, notes = _sessions(parts)
-    if not sessions:
-        raise talk.error("sessions: fields 'session_1', 'session_1_date_time', ...")
+    if not any(session.turns for session in sessions):
+        raise talk.fault("holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ...")
+    notes += _strangers(sessions, speakers)
     counts = Counter(turn.id for session in sessions for turn in session.turns)
     known = counts.keys()
-    notes += [f"the id {name!r} is that of more than one turn" for name, count in counts.items() if count > 1]
+    notes += [f"the id {turn!r} is that of more than one turn" for turn, count in counts.items() if count > 1]
     questions, more = _questions(fields.get("qa"), known)
     sample = Sample(
-        id=fields["sample_id"].text() if "sample_id" in fields else stem,
-        speakers=(parts["speaker_a"].text(), parts["speaker_b"].text()),
+        id=name or stem,
+        speakers=speakers,
         sessions=sessions,
         questions=questions,
         notes=(*notes, *more),
     )
     return replace(
         sample,
-        events=tuple(_events(fields.get("event_summary"), sample.speakers)),
-        observations=tuple(_observations(fields.get("observation"), known)),
-        summaries=_summaries(fields.get("session_summary")),
+        events=tuple(events_in(fields.get("event_summary"), speakers)),
+        observations=tuple(observations_in(fields.get("observation"), known)),
+        summaries=summaries_in(fields.get("session_summary")),
     )
+
+
+def _name(item: Field | None) -> str:
+    return "" if item is None else item.text()
 
 
 def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[Session, ...], list[str]]:
     dated = {int(found[1]): parts[found[0]] for found in map(_SESSION_DATE.fullmatch, parts) if found}
     said = {int(found[1]): parts[found[0]] for found in map(_SESSION.fullmatch, parts) if found}
     notes, sessions = [], []
-    empty = sorted(dated.keys() - said.keys())
+    empty = sorted(number for number in dated if number not in said or not said[number].value)
     if empty:
         notes.append(f"has dates but no turns for the sessions {', '.join(map(str, empty))}")
     for number, turns in sorted(said.items()):
@@ -150,9 +159,16 @@ def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[Session, ...], list[str
     return tuple(ordered), notes
 
 
+def _strangers(sessions: Sequence[Session], speakers: tuple[str, str]) -> list[str]:
+    if len(set(speakers)) == 1:
+        return [f"both speakers are called {speakers[0]!r}: nobody can tell them apart"]
+    names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
+    return [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
+
+
 def _turn(item: Field) -> Turn:
     fields = item.mapping(required=("speaker", "dia_id", "text"))
-    images = fields["img_url"].texts() if "img_url" in fields else ()
+    images = fields["img_url"].texts() if "img_url" in fields and fields["img_url"].value else ()
     caption = fields["blip_caption"].value if "blip_caption" in fields else ""
     text = fields["text"].value
     if not isinstance(text, str):
@@ -174,15 +190,17 @@ def _questions(item: Field | None, known: Collection[str]) -> tuple[tuple[Questi
 
 
 def _question(item: Field, index: int, known: Collection[str]) -> tuple[Question, list[str]]:
-    fields = item.mapping(required=("question", "category"))
+    fields = fields_of(item, ("question", "category"), "question")
     number = fields["category"].whole(least=1)
     if number > max(Category):
         raise fields["category"].error(f"a category from 1 to {max(Category):d}")
-    cited = fields["evidence"].texts() if "evidence" in fields and fields["evidence"].value else ()
+    cited = _cited(fields.get("evidence"))
     evidence, notes = repaired(cited, known)
     answer = _answer(fields.get("answer"))
     if answer is None and number != Category.ADVERSARIAL:
-        raise item.fault("the field 'answer' is missing.")
+        raise item.fault("the field 'answer' is missing: only questions of category 5 may have none.")
+    if answer == "":
+        notes = (*notes, "has an empty answer, so that every answer earns 0")
     question = Question(
         index=index,
         category=Category(number),
@@ -190,51 +208,24 @@ def _question(item: Field, index: int, known: Collection[str]) -> tuple[Question
         answer=answer,
         adversarial_answer=_answer(fields.get("adversarial_answer")),
         evidence=evidence,
-        cited=cited,
+        cited=tuple(map(str, cited)),
     )
     if question.adversarial_answer and abstains_officially(question.adversarial_answer):
         notes = (*notes, f"suggests {question.adversarial_answer!r}, so that both choices are right")
     return question, [*notes, *(["has no evidence"] if not cited else [])]
 
 
+def _cited(item: Field | None) -> Sequence[object]:
+    """Return what a question cites, ids or not; what is no list stands for itself."""
+    if item is None or not item.value:
+        return ()
+    return item.value if isinstance(item.value, list) else (item.value,)
+
+
 def _answer(item: Field | None) -> str | None:
     if item is None or item.value is None:
         return None
-    if isinstance(item.value, (int, float, str)) and not isinstance(item.value, bool):
+    number = isinstance(item.value, int | float) and not isinstance(item.value, bool) and math.isfinite(item.value)
+    if number or isinstance(item.value, str):
         return str(item.value)
     raise item.error("a text or a number")
-
-
-def _events(item: Field | None, speakers: tuple[str, str]) -> Iterator[Events]:
-    for name, one in (item.mapping() if item else {}).items():
-        found = re.search(r"session_(\d+)", name)
-        if not found:
-            continue
-        fields = one.mapping()
-        of = {speaker: _sentences(fields.get(speaker)) for speaker in speakers}
-        yield Events(int(found[1]), str(fields["date"].value) if "date" in fields else "", of)
-
-
-def _sentences(item: Field | None) -> tuple[str, ...]:
-    values = () if item is None else item.value if isinstance(item.value, list) else (item.value,)
-    return tuple(str(value) for value in values if value)
-
-
-def _observations(item: Field | None, known: Collection[str]) -> Iterator[Observation]:
-    for name, one in (item.mapping() if item else {}).items():
-        found = re.search(r"session_(\d+)", name)
-        for speaker, notes in (one.mapping() if found else {}).items():
-            for note in notes.items("observations"):
-                yield _observation(note, speaker, int(found[1]) if found else 0, known)
-
-
-def _observation(note: Field, speaker: str, session: int, known: Collection[str]) -> Observation:
-    parts: list[Any] = note.value if isinstance(note.value, list) else [note.value]
-    cited = parts[1] if len(parts) > 1 else ()
-    evidence, _ = repaired([cited] if isinstance(cited, str) else map(str, cited), known)
-    return Observation(speaker, str(parts[0]) if parts else "", evidence, session)
-
-
-def _summaries(item: Field | None) -> dict[int, str]:
-    found = ((re.search(r"session_(\d+)", name), one) for name, one in (item.mapping() if item else {}).items())
-    return {int(name[1]): one.text() for name, one in found if name}

@@ -64,7 +64,7 @@ class LocomoSuite:
 
     def __init__(self, data: LocomoData, samples: Sequence[Sample], choices: Choices) -> None:
         self._data, self._choices = data, choices
-        self._samples = {label_of(sample.id): sample for sample in samples}
+        self._samples = _labelled(samples)
         self.notes = (*data.notes, *(choices.audit.notes if choices.audit else ()))
         asks = "questions" in choices.tasks
         self._tasks = {task.entry.name: task for task in _tasks(choices)}
@@ -77,6 +77,8 @@ class LocomoSuite:
         others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
         for sample in samples if choices.telling in NOTED else ():
             history(sample, choices.telling)  # what has no notes is told now
+        if not (entries or others):
+            raise DatasetError(_nothing_to_ask(data, samples, choices))
         self.suite = Suite(name="locomo", path=str(data.path), entries=(*entries, *others))
         self.title = self._title()
         self.legend = self._legend()
@@ -186,6 +188,25 @@ def open_suite(
 def label_of(name: str) -> str:
     """Return a sample's name as a label of node ids."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def _labelled(samples: Sequence[Sample]) -> dict[str, Sample]:
+    found: dict[str, Sample] = {}
+    for sample in samples:
+        label = label_of(sample.id)
+        if label in found:
+            raise DatasetError(
+                f"the sample_ids {found[label].id!r} and {sample.id!r} are too much alike: both are {label!r} in node "
+                "ids. Rename one, or name one with --ltm-locomo-conversations"
+            )
+        found[label] = sample
+    return found
+
+
+def _nothing_to_ask(data: LocomoData, samples: Sequence[Sample], choices: Choices) -> str:
+    names = ", ".join(sample.id for sample in samples)
+    no = " and no ".join(choices.tasks)
+    return f"{data.path}: nothing to ask: no {no} in {names}. See --ltm-locomo-tasks and --ltm-locomo-conversations"
 
 
 def _tasks(choices: Choices) -> list[Task]:

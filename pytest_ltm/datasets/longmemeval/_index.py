@@ -7,11 +7,12 @@ import json
 import os
 import tempfile
 from collections import Counter
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._fields import Field
+from pytest_ltm.datasets.longmemeval._record import read_record, record_fields
 from pytest_ltm.datasets.longmemeval._schema import TYPES
 from pytest_ltm.datasets.longmemeval._slices import slices
 
@@ -19,14 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 FOLDER = "data-index"
 """Its place in the folder of `--ltm-dir`; it may be deleted at any time."""
 CHEAP = 1 << 30
 """Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
-REQUIRED = (
-    "question_id", "question_type", "question", "answer", "question_date", "haystack_dates", "haystack_sessions",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,10 @@ class Entry:
     start: int
     """In bytes."""
     end: int
+    fault: str = ""
+    """Why its record cannot be read: file, record, value; "" if it can."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,8 @@ def index_of(path: Path, cache: Path | None = None) -> Index:
     """
     if cache is None:
         return _scanned(path)
-    try:
+    with _opened(path):
         stamp = _stamp(path)
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
     place = cache / f"{hashlib.sha256(stamp['path'].encode(errors='surrogatepass')).hexdigest()[:32]}.json"
     found = _remembered(place, stamp)
     if found is None:
@@ -81,7 +81,8 @@ def _remembered(place: Path, stamp: Mapping[str, Any]) -> Index | None:
         if {name: found[name] for name in stamp} != stamp:
             return None
         entries = tuple(
-            Entry(str(name), str(kind), int(start), int(end)) for name, kind, start, end in found["entries"]
+            Entry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
+            for name, kind, start, end, fault, notes in found["entries"]
         )
         return Index(entries, str(found["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -104,18 +105,26 @@ def _remember(place: Path, stamp: Mapping[str, Any], index: Index) -> None:
 
 def _scanned(path: Path) -> Index:
     with _opened(path) as file:
-        entries = tuple(_entry(path, start, _read(file, start, end), end) for start, end in slices(path))
+        places = enumerate(slices(path), start=1)
+        entries = tuple(_entry(path, number, _read(file, *place), place) for number, place in places)
+    if not entries:
+        raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
     for name, count in Counter(entry.id for entry in entries).items():
         if count > 1:
-            raise DatasetError(f"{path}: {count} records have the question_id {name!r}")
+            raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
     return Index(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
 
 
 def _opened(path: Path) -> Any:
     try:
         return path.open("rb")
+    except IsADirectoryError as error:
+        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DatasetError(
+            f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: download it, or make questions "
+            "with python -m pytest_ltm longmemeval-generate"
+        ) from error
 
 
 def _read(file: Any, start: int, end: int) -> bytes:
@@ -124,10 +133,12 @@ def _read(file: Any, start: int, end: int) -> bytes:
     return content
 
 
-def _entry(path: Path, start: int, content: bytes, end: int) -> Entry:
+def _entry(path: Path, number: int, content: bytes, place: tuple[int, int]) -> Entry:
+    """Return the entry of the record of a number, from 1, that stands at a place."""
+    where = f"{path}: record {number:,} (at byte {place[0]:,})"
+    top = Field(json_of(content, where), where)
     try:
-        data = json_of(content, f"{path}: record at byte {start:,}")
-        fields = Field(data, f"{path}: record at byte {start:,}").mapping(required=REQUIRED)
+        fields = record_fields(top)
         name, kind = fields["question_id"].text(), fields["question_type"].text()
     except DefinitionError as error:
         raise DatasetError(str(error)) from error
@@ -135,7 +146,10 @@ def _entry(path: Path, start: int, content: bytes, end: int) -> Entry:
         raise DatasetError(
             f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
         )
-    return Entry(name, kind, start, end)
+    try:
+        return Entry(name, kind, *place, notes=read_record(replace(top, where=f"{path}: {name}")).notes)
+    except DefinitionError as error:
+        return Entry(name, kind, *place, fault=str(error))
 
 
 def json_of(content: bytes, where: str) -> Any:

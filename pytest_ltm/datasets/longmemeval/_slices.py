@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 _DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _LIST, _RECORD = 1, 2
+_SHOWN = 40
 _WINDOW = 1 << 25
 """So many bytes are kept mapped: the pages before them are given back."""
 
@@ -29,18 +30,17 @@ def slices(path: Path) -> Iterator[tuple[int, int]]:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             yield from _slices(content, path)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        reason = getattr(error, "strerror", None) or "it is empty"
-        raise DatasetError(f"{path}: cannot be read: {reason}") from error
+        reason = getattr(error, "strerror", None)
+        raise DatasetError(f"{path}: {f'cannot be read: {reason}' if reason else 'it is empty'}") from error
 
 
 def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
+    _check_start(content, path)
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
         change = _DEEPER.get(part[0], 0)
         if change > 0:
             depth += 1
-            if depth == _LIST and part[0] != b"[":
-                raise DatasetError(f"{path}: not a JSON list of records")
             if depth == _RECORD:
                 start = part.start()
         elif change < 0:
@@ -50,8 +50,24 @@ def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 if part.end() - freed > _WINDOW:
                     freed = _freed(content, part.end())
             if depth == 0:
-                return
+                return _check_end(content, part.end(), path)
     raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
+
+
+def _check_start(content: mmap.mmap, path: Path) -> None:
+    start = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] == b"{":
+        raise DatasetError(
+            f"{path}: not a JSON list of records, but an object. JSON lines need [ ] around them and commas between"
+        )
+    if start[:1] != b"[":
+        begins = start.decode(errors="replace")
+        raise DatasetError(f"{path}: not a JSON list of records: it begins with {begins!r}. Download the file itself")
+
+
+def _check_end(content: mmap.mmap, end: int, path: Path) -> None:
+    if content[end : end + _SHOWN].strip():
+        raise DatasetError(f"{path}: goes on after the end of its list (at byte {end:,}). One list to a file")
 
 
 def _freed(content: mmap.mmap, end: int) -> int:

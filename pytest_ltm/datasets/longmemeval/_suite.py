@@ -46,8 +46,11 @@ class LongMemEvalSuite:
         self._kinds = {kind.replace("-", "_"): kind for kind in names}
         entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
-        self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}, {self._told_in()}"
-        self.notes: Sequence[str] = ()
+        unread = sum(bool(entry.fault) for entry in asked)
+        lost = f", {unread:,} of them cannot be read" if unread else ""
+        self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}{lost}, {self._told_in()}"
+        odd = ((entry, *([entry.fault] if entry.fault else entry.notes)) for entry in asked)
+        self.notes = tuple(note if entry.fault else f"{entry.id}: {note}" for entry, *notes in odd for note in notes)
         self.legend = (LEGEND,)
         """What the report's readers should know of its figures."""
         self._last: tuple[str, Told, Mapping[str, str]] | None = None
@@ -170,7 +173,10 @@ def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:
     for entry in entries:
         label = label_of(entry.id)
         if label in labels:
-            raise DatasetError(f"the question_ids {labels[label].id!r} and {entry.id!r} are too much alike: {label}")
+            raise DatasetError(
+                f"the question_ids {labels[label].id!r} and {entry.id!r} are too much alike: both are {label!r} in "
+                "node ids. Rename one, or choose with --ltm-longmemeval-ids"
+            )
         labels[label] = entry
     return labels
 

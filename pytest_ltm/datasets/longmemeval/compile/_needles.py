@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import DatasetError, DefinitionError
 from pytest_ltm._fields import Field
-from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile, read_record
+from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
+from pytest_ltm.datasets.longmemeval._record import read_record
 from pytest_ltm.datasets.longmemeval._schema import read_date
 from pytest_ltm.evaluators._words import content_stems
 
@@ -64,10 +65,7 @@ class NeedleRecord:
 
 def needles(path: Path) -> Iterator[NeedleRecord]:
     """Yield every question of a file; DatasetError for a file without records or with one that cannot be used."""
-    file = LongMemEvalFile(path)
-    if not file.entries:
-        raise DatasetError(f"{path}: holds no records. A file of needles is a JSON list of LongMemEval records")
-    for entry in file.entries:
+    for entry in LongMemEvalFile(path).entries:
         with path.open("rb") as content:
             content.seek(entry.start)
             yield needle(json.loads(content.read(entry.end - entry.start)), f"{path}: {entry.id}")
@@ -85,8 +83,6 @@ def needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     if absent:
         raise DatasetError(f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}")
     evidence = {one.id: one for one in sessions if not cited or one.id in cited}
-    if not evidence:
-        raise DatasetError(f"{where}: has no session, so there is no evidence to place in a history")
     ordered = sorted(evidence.values(), key=lambda one: one.at)
     return NeedleRecord({name: raw[name] for name in ASKED}, record.at, tuple(ordered), where)
 
