@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-JOURNAL, TIMINGS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "checkpoints"
+JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
 _OUTSIDE = frozenset({"reply", "filler", "judge", "fault"})
 
 

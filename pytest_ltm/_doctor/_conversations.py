@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._checkpoints import Checkpoints
 from pytest_ltm._doctor._locks import lock_state
 from pytest_ltm._errors import LtmError, told
-from pytest_ltm._recording import CHECKPOINTS, JOURNAL, Recording, read_recording
+from pytest_ltm._recording import CHECKPOINTS, JOURNAL, RESULTS, Recording, read_recording
 from pytest_ltm._result import read_results
 from pytest_ltm._resumable import cannot_go_on
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-RESULTS = "results.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import _amendments
-from pytest_ltm._doctor._conversations import RESULTS, Conversation, conversation, size_of
+from pytest_ltm._doctor._conversations import Conversation, conversation, size_of
 from pytest_ltm._doctor._locks import lock_state
 from pytest_ltm._errors import LtmError, told
-from pytest_ltm._recording import JOURNAL
+from pytest_ltm._recording import JOURNAL, RESULTS
 from pytest_ltm._run_file import FILE, RunFile, read_run_file
 
 if TYPE_CHECKING:
@@ -136,9 +136,18 @@ def _not_resumable(found: tuple[Conversation, ...], settings: Mapping[str, Any])
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     reasons = [f"{each.name}: {each.resume}" for each in found if each.resume]
     held = [f"{each.name}: {each.lock}" for each in found if each.lock.startswith("held")]
-    if reasons or held:
-        return "; ".join([*held, *reasons])
-    return ""
+    left = any(not each.resume and each.state != "complete" for each in found) or _some_not_begun(found, settings)
+    return "; ".join([*held, *reasons]) if held or not left else ""
+
+
+def _some_not_begun(found: tuple[Conversation, ...], settings: Mapping[str, Any]) -> bool:
+    """Return whether the run has conversations that have no folder yet; a shard does not tell."""
+    agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
+    if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
+        return False
+    places = [each.name.split("~") for each in found]
+    begun = {(*place[:2], place[2].partition(".")[0]) for place in places if len(place) > 2}  # noqa: PLR2004 - 3 labels
+    return len(begun) < len(agents) * len(spans) * trials
 
 
 def _is_known(folder: Path, ltm_dir: Path) -> bool:

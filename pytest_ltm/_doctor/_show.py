@@ -64,6 +64,7 @@ def _conversation(found: Conversation) -> list[str]:
     lines = [f"{what} ({_size(found.size)})"]
     lines += [f"  a torn last line of {found.torn:,} bytes is left out"] * bool(found.torn)
     lines += [f"  checkpoints: {', '.join(map(str, found.checkpoints))}"] * bool(found.checkpoints)
+    lines += [f"  cannot be gone on with: {found.resume}"] * bool(found.resume)
     return lines + [f"  lock: {found.lock}"] * bool(found.lock)
 
 

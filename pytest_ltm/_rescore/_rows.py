@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import LtmError
 from pytest_ltm._lane import Ending
-from pytest_ltm._recording import JOURNAL
+from pytest_ltm._recording import JOURNAL, RESULTS
 from pytest_ltm._rescore._record import Record
 from pytest_ltm._result import ConversationResult, ScenarioResult, read_results
 from pytest_ltm._score import Score, Unscored
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def recorded_result(folder: Path) -> ConversationResult | None:
     """Return a conversation's results, None if there are none that can be read."""
     try:
-        return read_results(folder / "results.json")
+        return read_results(folder / RESULTS)
     except LtmError:
         return None
 

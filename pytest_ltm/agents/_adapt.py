@@ -70,10 +70,7 @@ class AgentSource:
         What was handed out before is reset first. Raises AgentError, with the cause chained, for whatever goes
         wrong in foreign code, except `fatal` exceptions, which pass.
         """
-        at = self._at
-        produce = self._produce if at is None or folder is None else lambda: at(folder)
-        made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
-        agent = _agent(made, self.spec)
+        made, agent = self._fresh(fatal, folder)
         if any(earlier() is made for earlier in self._made):
             self._put_back(agent, fatal)
         else:
@@ -81,6 +78,18 @@ class AgentSource:
         if folder is not None and type(made).__module__ == "pytest_ltm.agents._command":
             cast(Any, made).ltm_folder(folder)
         return agent
+
+    def sample(
+        self, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,), folder: Path | None = None
+    ) -> Agent:
+        """Return an agent to be looked at, not to be talked to; `make` knows nothing of it. Raises what `make` does."""
+        return self._fresh(fatal, folder)[1]
+
+    def _fresh(self, fatal: tuple[type[BaseException], ...], folder: Path | None) -> tuple[object, Agent]:
+        at = self._at
+        produce = self._produce if at is None or folder is None else lambda: at(folder)
+        made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
+        return made, _agent(made, self.spec)
 
     def configuration(
         self, agent: Agent, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)

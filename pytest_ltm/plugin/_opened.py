@@ -24,12 +24,13 @@ from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from pytest_ltm._clock import Clock
     from pytest_ltm._plan import Plan
     from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents._protocols import Agent
     from pytest_ltm.agents._retry import Failed
     from pytest_ltm.plugin._settings import Settings
 
@@ -47,7 +48,8 @@ class Opened:
     lock: FolderLock
     gone: str = ""
     """Why nothing can be played."""
-    resumed: bool = False
+    untouched: bool = False
+    """The folder stays as it is: it is another's, or cannot be read."""
 
 
 class Supply:
@@ -63,8 +65,10 @@ class Supply:
 
     def make(self) -> Speaker:
         """Make the next agent; AgentError if it cannot be made."""
+        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder))
+
+    def _spoken_to(self, agent: Agent) -> Speaker:
         source, settings = self._source, self._settings
-        agent = source.make(fatal=FATAL, folder=self._folder)
         speaker = Speaker(
             agent,
             timeout=None if source.unlimited else settings.reply_timeout,
@@ -83,6 +87,15 @@ class Supply:
             max_message_tokens=speaker.max_message_tokens,
         )
         return speaker
+
+    def differences(self, recordings: Iterable[Recording]) -> list[str]:
+        """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
+
+        AgentError if it cannot be made.
+        """
+        speaker = self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder))
+        speaker.close()
+        return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> Speaker:
         """Make an agent that goes on with a recording; ConversationOver, with the differences, if it is another."""
@@ -122,7 +135,7 @@ def open_folder(folder: Path, plan: Plan, supply: Supply, clock: Clock) -> Opene
         reason = str(error) if isinstance(error, LtmError) else told(error)
         return Opened(
             journal=Journal(), timings=Timings(), seat=Seat(supply.make), agent_fingerprint=supply.record.fingerprint,
-            lock=lock, gone=reason,
+            lock=lock, gone=reason, untouched=True,
         )  # fmt: skip
 
 
@@ -156,8 +169,8 @@ def _begin(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderL
 
 def _go_on(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderLock, recording: Recording) -> Opened:
     checkpoints = checkpoints_of(folder)
-    problems = plan_differences(recording, plan) or [cannot_go_on(recording, checkpoints)]
-    if any(problems):
+    problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
+    if problems:
         raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
     cut_back(folder, recording)
     journal = Journal.resuming(folder / JOURNAL)
@@ -165,15 +178,20 @@ def _go_on(folder: Path, plan: Plan, supply: Supply, clock: Clock, lock: FolderL
     journal.write("header", **header)
     if clock.real:
         clock.follow(recorded_time(header.get("now")))
-    seat = Seat(lambda: supply.make_as(recording), known=known(recording), checkpoints=checkpoints)
+    make = (lambda: _nobody(stuck)) if stuck else (lambda: supply.make_as(recording))
+    seat = Seat(make, known=known(recording), checkpoints=checkpoints)
     return Opened(
         journal=journal,
         timings=Timings() if recording.complete else Timings.resuming(folder / TIMINGS),
         seat=seat,
         agent_fingerprint=str(header.get("agent_fingerprint")),
         lock=lock,
-        resumed=True,
     )
+
+
+def _nobody(reason: str) -> Speaker:
+    """Stand in for an agent that nobody can put back: what is recorded is told to its end, and no further."""
+    raise ConversationOver(reason)
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._channel import Channel
@@ -11,7 +12,8 @@ from pytest_ltm._conversation import Conversation
 from pytest_ltm._errors import LtmInternalError
 from pytest_ltm._handle import Ltm
 from pytest_ltm._plan import body_rng
-from pytest_ltm._recording import CHECKPOINTS
+from pytest_ltm._recording import CHECKPOINTS, RESULTS
+from pytest_ltm._rescore._rows import recorded_result
 from pytest_ltm._result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._scoring import scenario_result
 from pytest_ltm._tokens import counter
@@ -194,7 +196,8 @@ class PlayedConversation:
             self._let_go()
         less = replaying and reason != "complete"  # what was read again so far is less than what is there
         if self._retold or not less:
-            write_results(self._folder / "results.json", self._result(reason))
+            result = self._result(reason)
+            write_results(self._folder / RESULTS, self._beside_recorded(result) if self._opened.untouched else result)
         if reason == "complete" and self.conversation.gone is None:  # nobody will go on with it
             shutil.rmtree(self._folder / CHECKPOINTS, ignore_errors=True)
 
@@ -238,6 +241,15 @@ class PlayedConversation:
         body.item.user_properties.extend(user_properties(result))
         text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
         return result, text
+
+    def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
+        """Return the results that are there, with what they lack: of a conversation that could not even be opened."""
+        there = recorded_result(self._folder)
+        if there is None:
+            return result
+        known = {row.id: row for row in there.scenarios if row.scored}
+        rows = tuple(known.get(row.id, row) for row in result.scenarios)
+        return replace(there, scenarios=rows, notices=(*there.notices, *result.notices), ended=result.ended)
 
     @property
     def _gone(self) -> Ended:

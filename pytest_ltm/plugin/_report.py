@@ -99,7 +99,8 @@ class Report:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
-        if not self._run.plays or not self._run.folder.path.is_dir():
+        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
+        if refused or not self._run.plays or not self._run.folder.path.is_dir():
             return
         result = self.result = self._read()
         if not result.conversations:

@@ -236,6 +236,13 @@ class LtmRun:
         xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
         return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self._groups.values()))
 
+    def conversations(self) -> set[str]:
+        """Return what the folders of the run's conversations are called, as far as it is known in this process."""
+        xdist: Any = self.config.pluginmanager.get_plugin("ltm-xdist")
+        collected = getattr(getattr(xdist, "scheduling", None), "collection", None) or ()
+        names = {xdist.conversation_of(nodeid).replace("-", "~") for nodeid in collected}
+        return names or {"~".join(key) for key in self._groups}
+
     def pytest_unconfigure(self) -> None:
         """Let others have the run folder."""
         self.folder.release()

@@ -11,11 +11,12 @@ from pytest_ltm.plugin._costs import Costs
 from pytest_ltm.plugin._gate import Gate
 from pytest_ltm.plugin._redaction import Redaction
 from pytest_ltm.plugin._report import Report
-from pytest_ltm.plugin._resume import Resume, Unfinished
+from pytest_ltm.plugin._resume import Resume
 from pytest_ltm.plugin._run import LtmRun
 from pytest_ltm.plugin._selection import Selection
 from pytest_ltm.plugin._shards import Sharding
 from pytest_ltm.plugin._state import RUN
+from pytest_ltm.plugin._unfinished import Unfinished
 from pytest_ltm.plugin._xdist import hooks
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ltm._doctor._command import main
 from pytest_ltm._doctor._run import Diagnosis, diagnose
+from pytest_ltm._doctor._show import run_lines
 from pytest_ltm._errors import ConfigurationError
 from pytest_ltm._locks import FolderLock
 from pytest_ltm._run_file import RunFile, write_run_file
@@ -72,6 +73,23 @@ def test_one_whose_agent_cannot_be_put_back_says_so(tmp_path: Path) -> None:
 def test_a_conversation_without_its_checkpoint_names_it(tmp_path: Path) -> None:
     header = {**HEADER, "agent": {**HEADER["agent"], "powers": ["Checkpointable"]}}
     assert "no checkpoint of exchange 0" in ways(diagnosed(run_folder(tmp_path, header, *SAID)))["resume"]
+
+
+def test_what_can_be_gone_on_with_is_told_beside_what_cannot(tmp_path: Path) -> None:
+    run_folder(tmp_path, {**HEADER, "agent": {**HEADER["agent"], "powers": []}}, *SAID)
+    run = run_folder(tmp_path, HEADER, *SAID, name="other~2k~0")
+    found = diagnosed(run)
+    assert ways(found)["resume"] == "pytest --ltm-resume=r1"
+    shown = " ".join(" ".join(run_lines(found, 80)).split())
+    assert "bot~2k~0: interrupted, 1 exchange" in shown
+    assert "cannot be gone on with: the agent cannot be put back to where it was" in shown
+
+
+def test_a_trial_that_was_not_begun_can_be_gone_on_with(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, {**HEADER, "agent": {**HEADER["agent"], "powers": []}}, *SAID)
+    settings = {"agents": {"bot": "bot"}, "spans": {"2k": 2000}, "trials": 2}
+    write_run_file(run, RunFile(run="r1", options={}, paths=(), folder=".", settings=settings, versions={}))
+    assert ways(diagnosed(run))["resume"] == "pytest --ltm-resume=r1"
 
 
 def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
