@@ -15,6 +15,7 @@ from pytest_ltm._disk import write_whole
 from pytest_ltm._errors import DiskFault, LtmError
 from pytest_ltm._locks import NAME as LOCK
 from pytest_ltm._locks import FolderLock
+from pytest_ltm._recording import JOURNAL
 from pytest_ltm._run_file import FILE, LATEST, RunFile, write_run_file
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class RunFolder:
     def conversation(self, labels: tuple[str, ...]) -> Path:
         """Return the folder of a conversation."""
         return self.path / "~".join(labels)
+
+    def has_journal(self, labels: str) -> bool:
+        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
+        name = labels.replace("-", "~")
+        return any(any(self.path.glob(f"{folder}/{JOURNAL}")) for folder in (name, f"{name}~*"))
 
     def shown(self) -> str:
         """Return the folder as a person would type it from here."""

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._costs._bill import Tariff
+from pytest_ltm._costs._bill import Bill, Tariff
 from pytest_ltm._costs._prices import Price
 from pytest_ltm._journal import line
 from pytest_ltm.plugin._xdist import _wire
 from pytest_ltm.plugin._xdist._filter import Filter
 from pytest_ltm.plugin._xdist._ledger import Ledger
 from pytest_ltm.plugin._xdist._recovery import Tries
-from pytest_ltm.plugin._xdist._scene import scene
+from pytest_ltm.plugin._xdist._scene import Scene, scene
 from pytest_ltm.plugin._xdist._units import Unit
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pytest_ltm.plugin._xdist._scene import Scene
 
 NOW = "2024-03-04T09:00:00+00:00"
 LATER = "2024-03-04T10:00:00+00:00"
@@ -33,9 +31,9 @@ def reply(number: int, **more: Any) -> str:
     return line("reply", exchange=number, text="ho", tokens=2, **more)
 
 
-def after(path: Path, *events: str, **tariffs: Tariff) -> Scene:
+def after(path: Path, *events: str, agent: Tariff | None = None, judge: Tariff | None = None) -> Scene:
     path.write_text(line("header", format=1, now=NOW) + "".join(events), encoding="utf-8")
-    return scene(path, **tariffs)
+    return scene(path, Scene(Bill(agent or Tariff()), judge or Tariff()))
 
 
 def test_the_speaker_is_whose_message_is_in_flight(tmp_path: Path) -> None:
@@ -112,7 +110,7 @@ def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
 
 
 def test_without_a_journal_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    found = scene(tmp_path / "none")
+    found = scene(tmp_path / "none", Scene())
 
     assert (found.speaking, found.message, found.said, found.simulated_seconds) == ("", None, [], 0.0)
 

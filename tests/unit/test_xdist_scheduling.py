@@ -36,6 +36,8 @@ class Theatre:
         self.differences: list[str] = []
         self.dead: list[str] = []
         self.again = lost
+        self.barred: set[tuple[str, str]] = set()
+        """Who may not play what."""
         self.scheduling = ConversationScheduling(
             len(names),
             unit_of=lambda nodeid: nodeid.partition("/")[0],
@@ -43,6 +45,7 @@ class Theatre:
             send=self._send,
             lost=self._lost,
             differ=lambda worker, text: self.differences.append(f"{worker}: {text}"),
+            may_play=lambda worker, unit: (worker.gateway.id, unit.name) not in self.barred,
         )
 
     def _send(self, worker: Any, unit: Any, indices: list[int]) -> None:
@@ -126,6 +129,35 @@ def test_the_conversation_of_a_worker_that_died_is_the_next_that_anybody_plays()
 
     assert theatre.dead == ["w0 in a"]
     assert second.units == ["b", "a"]
+
+
+def test_what_was_begun_on_one_machine_waits_for_a_worker_there() -> None:
+    theatre = Theatre("here", "far", a=9, b=8, c=7)
+    here, far = theatre.begin("a/1", "b/1", "c/1")
+    theatre.barred = {("far", "a")}
+    theatre.scheduling.remove_node(here)
+    theatre.over(far)
+    theatre.over(far)
+
+    assert far.units == ["b", "c"]
+    assert far.shutting_down
+    assert theatre.scheduling.has_pending
+    anew = Worker("anew")
+    theatre.scheduling.add_node(anew)
+    theatre.scheduling.add_node_collection(anew, ["a/1", "b/1", "c/1"])
+    theatre.scheduling.schedule()
+    assert anew.units == ["a"]
+
+
+def test_what_no_worker_may_play_keeps_nobody_waiting() -> None:
+    theatre = Theatre("far1", "far2", a=2, b=1)
+    theatre.barred = {("far1", "a"), ("far2", "a")}
+    first, second = theatre.begin("a/1", "b/1")
+
+    assert (first.units, second.shutting_down) == (["b"], True)
+    theatre.over(first)
+    assert theatre.scheduling.tests_finished
+    assert [unit.name for unit in theatre.scheduling.unplayed] == ["a"]
 
 
 def test_a_replacement_that_comes_late_is_given_what_is_left() -> None:

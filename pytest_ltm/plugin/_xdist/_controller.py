@@ -63,6 +63,7 @@ class Controller:
             send=self._hand_out,
             lost=self._lost,
             differ=self._differ,
+            may_play=self._may_play,
         )
         return self.scheduling
 
@@ -86,6 +87,10 @@ class Controller:
         self._run.progress.gone(unit.name, left=self._left)
         _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
 
+    def _may_play(self, node: Any, unit: Unit) -> bool:
+        """Return whether a worker can: what has a journal here would be begun anew, and said again, elsewhere."""
+        return node not in self._away or not self._run.folder.has_journal(unit.name)
+
     def _lost(self, node: Any, unit: Unit) -> bool:
         self._run.progress.gone(unit.name, left=self._left)
         if self._stopped:
@@ -108,6 +113,7 @@ class Controller:
             "collected": self._collected,
             "begun": self._begun,
             "row": self._row,
+            "written": self._written,
             "results": self._results,
             "over": self._over,
             "progress": self._progress,
@@ -117,20 +123,24 @@ class Controller:
     def _refused(self, node: Any, sentences: list[str]) -> None:
         raise pytest.UsageError(*sentences)
 
-    def _collected(self, node: Any, tokens: dict[str, int], scenarios: list[str]) -> None:
+    def _collected(self, node: Any, here: bool, tokens: dict[str, int], scenarios: list[str]) -> None:
+        if not here:
+            self._away.add(node)
         self._expected.update(tokens)
         self._run.scenario_names.update(scenarios)
 
-    def _begun(self, node: Any, unit: str, here: bool, briefs: list[list[Any]]) -> None:
-        if not here:
-            self._away.add(node)
+    def _begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
         self._ledger.begun(unit, [Brief(*brief) for brief in briefs])
 
     def _row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
         self._ledger.ended(unit, nodeid, row)
 
+    def _written(self, node: Any, folder: str, event: dict[str, Any]) -> None:
+        self.recovery.told(folder, event)
+
     def _results(self, node: Any, folder: str, text: str) -> None:
         """Keep what a worker on another machine sends: the report reads this machine's run folder."""
+        self.recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
         (path / "results.json").write_text(text, encoding="utf-8")
@@ -178,7 +188,9 @@ class Controller:
             _wire.until_down(dsession, GRACE)
         if self.scheduling is not None and not self._stopped:
             for unit in self.scheduling.unplayed:
-                self.recovery.give_up(unit, "no worker was left to play it")
+                stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
+                here = " of this machine, where its journal is," if stranded else ""
+                self.recovery.give_up(unit, f"no worker{here} was left to play it")
 
     def _stop(self, why: str) -> None:
         if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._costs._bill import Bill
 from pytest_ltm._errors import LtmError
 from pytest_ltm._recording import JOURNAL, read_recording
 from pytest_ltm._result import (
@@ -22,7 +23,7 @@ from pytest_ltm.plugin._xdist._scene import Scene, scene
 from pytest_ltm.reporting._text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm.plugin._run import LtmRun
@@ -53,6 +54,8 @@ class Recovery:
     def __init__(self, run: LtmRun, ledger: Ledger) -> None:
         self._run, self._ledger = run, ledger
         self._tries = Tries()
+        self._far: dict[str, Scene] = {}
+        """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, list[str]] = {}
         """Sentences by conversation, as long as it goes on."""
 
@@ -61,6 +64,16 @@ class Recovery:
         """A sentence for each conversation that went on; of one that is given up its own results tell."""
         return [f"{unit}: {_went_on(deaths)}" for unit, deaths in self._deaths.items()]
 
+    def told(self, name: str, event: Mapping[str, Any]) -> None:
+        """A worker on another machine has written an event into the journal of that conversation."""
+        if event["event"] == "header":
+            self._far[name] = self._nothing_yet(name)
+        self._far[name].follow(event)
+
+    def over(self, name: str) -> None:
+        """A conversation has come to its end, and its results are here."""
+        self._far.pop(name, None)
+
     def lost(self, worker: str, unit: Unit, *, here: bool) -> bool:
         """Return whether a conversation goes on elsewhere; if not, everything that was not played is reported.
 
@@ -68,7 +81,7 @@ class Recovery:
         """
         finished = sum(map(self._ledger.is_finished, unit.items))
         folder = self._folder(unit)
-        last = scene(folder / JOURNAL)
+        last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.said))
         death = f"worker {worker} died {_where(last)}"
         reason = self._cannot_go_on(folder) if here else ELSEWHERE
@@ -109,13 +122,18 @@ class Recovery:
         """Return the folder of the conversation that was being played: the last that was begun and has no results."""
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun = [run / name for name in names if (run / name / JOURNAL).exists()]
+        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
         unfinished = [folder for folder in begun if not _is_complete(folder)]
         return (unfinished or begun or [run / next(iter(names))])[-1]
 
-    def _scene(self, folder: Path, agent: str) -> Scene:
+    def _scene(self, folder: Path) -> Scene:
+        if folder.name in self._far:
+            return self._far[folder.name]
+        return scene(folder / JOURNAL, self._nothing_yet(folder.name))
+
+    def _nothing_yet(self, name: str) -> Scene:
         costs = self._run.costs
-        return scene(folder / JOURNAL, agent=costs.agents[agent].tariff, judge=costs.judge.tariff)
+        return Scene(Bill(costs.agents[name.partition("~")[0]].tariff), costs.judge.tariff)
 
     def _cannot_go_on(self, folder: Path) -> str:
         if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
@@ -128,7 +146,7 @@ class Recovery:
 
     def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> ScenarioResult:
         agent, span, trial = brief.folder.split("~")[:3]
-        last = self._scene(self._run.folder.path / brief.folder, agent)
+        last = self._scene(self._run.folder.path / brief.folder)
         return ScenarioResult(
             scenario=brief.scenario,
             example=brief.example,
@@ -159,7 +177,7 @@ class Recovery:
             return  # one of several in the unit
         folder.mkdir(parents=True, exist_ok=True)
         agent = rows[0].agent
-        last = self._scene(folder, agent)
+        last = self._scene(folder)
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == agent)
         write_results(folder / RESULTS, _conversation(rows, last, spec, why))
 

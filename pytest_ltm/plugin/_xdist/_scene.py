@@ -1,4 +1,4 @@
-"""Scene: where a conversation stood when its worker died, read from its journal."""
+"""Scene: where a conversation stood when its worker died: from its journal, or as it was told from far."""
 
 from __future__ import annotations
 
@@ -41,12 +41,22 @@ class Asked:
     tokens: int = 0
     cost_usd: float | None = None
 
+    def add(self, event: Mapping[str, Any], tariff: Tariff) -> None:
+        """Count a reply of the judge; a fault is none."""
+        if "fault" in event:
+            return
+        usage, usd = event.get("usage") or {}, tariff.cost(event)
+        self.calls += 1
+        self.tokens += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+        self.cost_usd = self.cost_usd if usd is None else (self.cost_usd or 0.0) + usd
+
 
 @dataclass(slots=True)
 class Scene:
     """The last moment of a journal, and what had been said until then."""
 
     bill: Bill = field(default_factory=lambda: Bill(Tariff()))
+    judge: Tariff = field(default_factory=Tariff)
     header: dict[str, Any] = field(default_factory=dict)
     speaking: str = ""
     """The example whose message was the last, or that began after it; "" where filler or nobody was."""
@@ -60,6 +70,37 @@ class Scene:
     """By example."""
     now: str = ""
     """The conversation's time."""
+    _message: Mapping[str, Any] = field(default_factory=dict)
+    """The last."""
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """Go on to the next event of the journal; KeyError, TypeError or ValueError if it is none."""
+        kind = event["event"]
+        if kind == "header":
+            self.header = dict(event)
+        elif kind == "begin":
+            self.speaking = event["example"]
+        elif kind == "message":
+            self._message = event
+            self.speaking, self.message, self.answered = event["by"], event["exchange"], False
+        elif kind == "reply":
+            self._hear(event)
+        elif kind == "filler":
+            self._tell(event)
+        elif kind == "judge":
+            self.judged.setdefault(event["example"], Asked()).add(event, self.judge)
+        self.now = event.get("to" if kind == "jump" else "now", self.now)
+
+    def _hear(self, reply: Mapping[str, Any]) -> None:
+        sent, self.answered = self._message, True
+        number, tokens = sent["exchange"], sent["tokens"]
+        self.said.append(Said(number, sent["by"], sent["kind"], tokens, reply["tokens"]))
+        self.bill.add(number, reply, message_tokens=tokens)
+
+    def _tell(self, told: Mapping[str, Any]) -> None:
+        self.speaking, self.message, self.answered = "", told["exchange"], True
+        kind, tokens = "history" if "history" in told else "filler", (told["message_tokens"], told["reply_tokens"])
+        self.said.append(Said(told["exchange"], "", kind, *tokens, told=True))
 
     def tokens(self, kinds: Collection[str] = ()) -> int:
         """Return the tokens of all exchanges, or of those of some kinds."""
@@ -96,59 +137,12 @@ class Scene:
         }
 
 
-def scene(journal: Path, *, agent: Tariff | None = None, judge: Tariff | None = None) -> Scene:
-    """Return the last moment of a journal; an empty scene where there is none that can be read.
-
-    `agent` and `judge`: what their replies cost that do not tell their dollars.
-    """
-    found = Scene(Bill(agent or Tariff()))
-    message: Mapping[str, Any] = {}
+def scene(journal: Path, found: Scene) -> Scene:
+    """Return `found` at the last moment of a journal, or where it cannot be read on."""
     if journal.is_file():
         try:
             for event in _journal.read(journal):
-                if event["event"] == "judge":
-                    _count(found.judged.setdefault(event["example"], Asked()), event, judge or Tariff())
-                elif event["event"] == "reply":
-                    _answer(found, message, event)
-                else:
-                    message = event if event["event"] == "message" else message
-                    _follow(found, event)
+                found.follow(event)
         except (LtmError, KeyError, TypeError, ValueError):
             return found
     return found
-
-
-def _follow(scene: Scene, event: Mapping[str, Any]) -> None:
-    kind = event["event"]
-    if kind == "header":
-        scene.header = dict(event)
-    elif kind == "begin":
-        scene.speaking = event["example"]
-    elif kind == "jump":
-        scene.now = event["to"]
-    elif kind == "message":
-        scene.speaking, scene.message, scene.answered, scene.now = event["by"], event["exchange"], False, event["now"]
-    elif kind == "filler":
-        scene.speaking, scene.message, scene.answered = "", event["exchange"], True
-        scene.now = event.get("now", scene.now)
-        history = "history" if "history" in event else "filler"
-        scene.said.append(
-            Said(event["exchange"], "", history, event["message_tokens"], event["reply_tokens"], told=True)
-        )
-
-
-def _answer(scene: Scene, message: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-    scene.answered = True
-    scene.now = reply.get("now", scene.now)
-    number = message["exchange"]
-    scene.said.append(Said(number, message["by"], message["kind"], message["tokens"], reply["tokens"]))
-    scene.bill.add(number, reply, message_tokens=message["tokens"])
-
-
-def _count(asked: Asked, event: Mapping[str, Any], tariff: Tariff) -> None:
-    if "fault" in event:
-        return
-    usage, usd = event.get("usage") or {}, tariff.cost(event)
-    asked.calls += 1
-    asked.tokens += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-    asked.cost_usd = asked.cost_usd if usd is None else (asked.cost_usd or 0.0) + usd

@@ -20,7 +20,8 @@ class ConversationScheduling:
 
     Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
     `send(node, unit, indices)` hands a unit to a worker; `lost(node, unit)` is told of a worker that died in the
-    middle of one, and returns whether it is to be played again.
+    middle of one, and returns whether it is to be played again. `may_play(node, unit)` says who can: what was begun on
+    one machine goes on there.
     """
 
     def __init__(
@@ -32,16 +33,19 @@ class ConversationScheduling:
         send: Callable[[Any, Unit, list[int]], None],
         lost: Callable[[Any, Unit], bool],
         differ: Callable[[str, str], None],
+        may_play: Callable[[Any, Unit], bool],
     ) -> None:
         self.numnodes = workers
         self.collection: list[str] | None = None
         """The node ids that are played, once all workers have collected."""
         self._unit_of, self._expected = unit_of, expected
-        self._send, self._lost, self._differ = send, lost, differ
+        self._send, self._lost, self._differ, self._may_play = send, lost, differ, may_play
         self._playing: dict[Any, Unit | None] = {}
         self._indices: dict[Any, dict[str, int]] = {}
         self._collections = 0
         self._queue = UnitQueue()
+        self._stranded: list[Unit] = []
+        """Nobody can play them."""
 
     # --- what xdist asks
 
@@ -73,7 +77,7 @@ class ConversationScheduling:
     @property
     def unplayed(self) -> list[Unit]:
         """What has not been played to its end."""
-        return [*self._queue, *filter(None, self._playing.values())]
+        return [*self._stranded, *self._queue, *filter(None, self._playing.values())]
 
     # --- what xdist tells
 
@@ -90,7 +94,10 @@ class ConversationScheduling:
         """Everybody has collected, or a further worker has: hand out what is to be played."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
-            self._queue = UnitQueue(units(self.collection, self._unit_of, self._expected))
+            found = units(self.collection, self._unit_of, self._expected)
+            playable = [unit for unit in found if any(self._may_play(node, unit) for node in self.nodes)]
+            self._stranded = [unit for unit in found if unit not in playable]
+            self._queue = UnitQueue(playable)
         reference = self.collection
         for node in self.nodes:
             mine = self._indices.get(node)
@@ -133,7 +140,7 @@ class ConversationScheduling:
         indices = self._indices.get(node)
         if self._playing[node] is not None or indices is None or node.shutting_down:
             return
-        unit = self._queue.take()
+        unit = self._queue.take(lambda unit: self._may_play(node, unit))
         if unit is None:
             node.shutdown()
             return

@@ -42,9 +42,12 @@ class UnitQueue:
     def __iter__(self) -> Iterator[Unit]:
         return iter(self._waiting)
 
-    def take(self) -> Unit | None:
-        """Take out the unit that is to be played next, if any is left."""
-        return self._waiting.pop(0) if self._waiting else None
+    def take(self, fits: Callable[[Unit], bool]) -> Unit | None:
+        """Take out the first unit that fits, if any is left."""
+        for place, unit in enumerate(self._waiting):
+            if fits(unit):
+                return self._waiting.pop(place)
+        return None
 
     def give_back(self, unit: Unit) -> None:
         """Put back a unit that was begun and not finished: it is the next, because it has been waited for longest."""

@@ -17,6 +17,7 @@ from pytest_ltm.plugin._items import LTM_ITEM
 from pytest_ltm.plugin._run import conversation_key
 from pytest_ltm.plugin._state import LANE
 from pytest_ltm.plugin._xdist import _wire
+from pytest_ltm.plugin._xdist._far import telling
 from pytest_ltm.plugin._xdist._filter import Filter
 from pytest_ltm.plugin._xdist._ledger import Brief
 
@@ -55,6 +56,7 @@ class Worker:
         """Names of conversations' folders, where results must be sent."""
         if run.plays and not self._here:
             run.folder.path.mkdir(parents=True, exist_ok=True)
+            run.playing_as = telling(lambda folder, event: self._tell("written", folder=folder, event=event))
         run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
 
     @pytest.hookimpl(tryfirst=True)
@@ -95,7 +97,7 @@ class Worker:
         found = conversations(item.stash[LTM_ITEM] for item in session.items)
         spans = self._run.settings.spans
         tokens = {name: expected_tokens(known, spans) for name, known in found.items()}
-        self._tell("collected", tokens=tokens, scenarios=sorted(self._run.scenario_names))
+        self._tell("collected", here=self._here, tokens=tokens, scenarios=sorted(self._run.scenario_names))
 
     # --- playing what the controller says
 
@@ -132,7 +134,7 @@ class Worker:
         every = self._session.items if self._session is not None else []
         briefs = [_brief(every[index]) for index in step.indices]
         self._unsent += [] if self._here else dict.fromkeys(brief.folder for brief in briefs)
-        self._tell("begun", unit=step.unit, here=self._here, briefs=[list(brief) for brief in briefs])
+        self._tell("begun", unit=step.unit, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:
         if name == "logstart" and self._steps:
