@@ -40,7 +40,11 @@ def test_a_value_that_cannot_be_used_is_refused(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("scenario", "parameters"),
-    [("jokes", "jokes_told: 2"), ("kv_pairs", "pairs: 3, levels: 1"), ("chapter_break", "chapters: 2, changes: 1")],
+    [
+        ("jokes", "jokes_told: 2"),
+        ("kv_pairs", "pairs: 3, levels: 1"),
+        ("chapter_break", "chapters: 2, chapter_characters: 500"),
+    ],
 )
 def test_parameters_that_a_generator_reads_or_copies_are_used(project: Project, scenario: str, parameters: str) -> None:
     _run(project, scenario, parameters).assert_outcomes(passed=1)
