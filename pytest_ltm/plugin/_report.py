@@ -18,7 +18,7 @@ from pytest_ltm.plugin import _dataset, _judging, _options
 from pytest_ltm.reporting._rescoring import rescored_details, rescored_sentence
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting._text import counted, one_line, score_text
+from pytest_ltm.reporting._text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +102,8 @@ class Report:
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
         if refused or not self._run.plays or not self._run.folder.path.is_dir():
             return
+        if self._run.disk_is_gone and session.exitstatus == pytest.ExitCode.INTERRUPTED:  # by that, not by a person
+            session.exitstatus = UNMEASURABLE
         result = self.result = self._read()
         if not result.conversations:
             return
@@ -129,6 +131,11 @@ class Report:
         if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
             session.exitstatus = UNMEASURABLE
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn from a worker why it has ended."""
+        self._run.disk_is_gone |= "ltm_disk_is_gone" in getattr(node, "workeroutput", {})
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the tables."""
         if self.result is None or not self.result.conversations:
@@ -148,8 +155,10 @@ class Report:
         if self._page:
             terminalreporter.write_line(self._page)
         self._gate.show(terminalreporter)
-        if _unmeasurable(self.result) and self._gate.verdict is None:
-            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {_why(self.result)}", yellow=True)
+        if (self._run.disk_is_gone or _unmeasurable(self.result)) and self._gate.verdict is None:
+            why = "the disk did not take what must be kept" if self._run.disk_is_gone else _why(self.result)
+            for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", terminalreporter._tw.fullwidth, "  "):
+                terminalreporter.write_line(line, yellow=True)
 
     def _rescored(self, result: RunResult) -> dict[str, Any]:
         rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")

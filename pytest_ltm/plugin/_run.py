@@ -58,6 +58,8 @@ class LtmRun:
         self.is_worker = bool(worker)
         self.gated = False
         """A gate is on: a score below its pass mark fails no item."""
+        self.disk_is_gone = False
+        """The disk did not take what must be kept, here or under a worker, and so the session was ended."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.progress = Progress(config)
@@ -153,7 +155,7 @@ class LtmRun:
         except Stopped:
             pass
         except DiskFault as fault:
-            item.session.shouldstop = str(fault)
+            self._end(item.session, fault)
         finally:
             if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
@@ -182,8 +184,13 @@ class LtmRun:
         try:
             playing.close("interrupted")
         except DiskFault as fault:
-            if self._session is not None and not self._session.shouldstop:
-                self._session.shouldstop = str(fault)
+            self._end(self._session, fault)
+
+    def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
+        self.disk_is_gone = True
+        getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
+        if session is not None and not session.shouldstop:
+            session.shouldstop = str(fault)
 
     def _begin(self, item: pytest.Item) -> PlayedConversation:
         if self._setup_state is None:

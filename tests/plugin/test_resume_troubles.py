@@ -188,9 +188,9 @@ def pytest_configure(config):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
-@pytest.mark.parametrize("quota", [3000, 3300])
+@pytest.mark.parametrize(("quota", "workers"), [(3000, ()), (3300, ()), (3300, ("-n1",))])
 def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
-    cat: Project, monkeypatch: pytest.MonkeyPatch, quota: int
+    cat: Project, monkeypatch: pytest.MonkeyPatch, quota: int, workers: tuple[str, ...]
 ) -> None:
     cat.pytest(*RUN)
     expected = {name: (folder(cat) / name).read_text() for name in ("journal.jsonl", "results.json")}
@@ -200,9 +200,10 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     (cat.path / "heard.txt").unlink()
     cat.conftest(FULL)
     monkeypatch.setenv("QUOTA", str(quota))
-    full = cat.pytest(*RUN, subprocess=True)
+    full = cat.pytest(*RUN, *workers, subprocess=True)
     shown = " ".join(full.stdout.str().split())
-    assert full.ret == pytest.ExitCode.INTERRUPTED, shown
+    assert full.ret == 75, shown
+    assert "unmeasurable (exit status 75): the disk did not take what must be kept" in shown
     assert "File too large. Nothing more is sent; what is on disk can be resumed" in shown
     assert "INTERNALERROR" not in shown
     before = (cat.path / "heard.txt").read_text().splitlines()
