@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 """The only span of a data set."""
 _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
+_FEWER = {"locomo": "conversations", "longmemeval": "sample"}
+"""The option by which fewer questions are asked."""
 PATHS = ("ltm_locomo_audit", "ltm_locomo_images")
 """Options of data sets that name a file: looked for where the command line is, or the ini file."""
 
@@ -65,6 +67,9 @@ def _check(config: pytest.Config, name: str, *, has_paths: bool) -> None:
         if config.getoption(dest):
             flag = "--" + dest.replace("_", "-")
             raise pytest.UsageError(f"{flag}: the histories of {name} have their own lengths. Leave it out")
+    if config.getoption("ltm_examples") is not None:
+        fewer = f"--ltm-{name}-{_FEWER[name]}"
+        raise pytest.UsageError(f"--ltm-examples: the examples of {name} are its questions. {fewer} chooses among them")
     if _options.text(config, "ltm_time") == "sleep":
         raise pytest.UsageError(f"--ltm-time=sleep: the dates of {name} lie months apart. Use jump or signal")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm.reporting._changes import listed, movers, overall_cells, scenario_cells, sentences
 from pytest_ltm.reporting._columns import columns
 from pytest_ltm.reporting._gate import MOST, details, verdict_line
+from pytest_ltm.reporting._measures import ALL, measured
 from pytest_ltm.reporting._missing import missing_lines
 from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._text import amount, counted, one_line, score_text
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ltm._gate._verdict import Verdict
     from pytest_ltm._result import RunResult
     from pytest_ltm.reporting._columns import Column
+    from pytest_ltm.reporting._measures import Measured
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
@@ -38,7 +40,7 @@ def run_markdown(
     rules: Sequence[Rule] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a run: the verdict of its gate, totals, what moved, what each scenario earned, what has no score."""
+    """Return a run: its gate's verdict, totals, what moved, scores and figures of scenarios, what has none, notes."""
     found = columns(run)
     parts = [f"## Long-term memory: {_heading(verdict)}", *_verdict(verdict, rules)]
     if not found:
@@ -49,8 +51,11 @@ def run_markdown(
     said = [*span_sentences(run), *notes]
     parts += [_bullets(said)] * bool(said)
     parts.append(_folded("Mean score of each scenario", _scenarios(found)))
+    for one in measured(run):
+        parts.append(_folded(f"Beside the score: {text(one.agent)} at {text(one.span_label)}", _means(one)))
     missing = missing_lines(run, _WIDE)
     parts += [_bullets(line.removeprefix("* ").strip() for line in missing)] * bool(missing)
+    parts += [_bullets(run.notices)] * bool(run.notices)
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"
@@ -173,6 +178,12 @@ def _scenarios(found: Sequence[Column]) -> str:
     names = sorted({name for column in found for name in column.cells})
     rows = [[name, *(_cell(column, name) for column in found)] for name in names]
     return _table(["", *(column.label for column in found)], rows)
+
+
+def _means(one: Measured) -> str:
+    rows = [[name, f"{count:,}", *(one.text(name, of) for of in one.names)] for name, count in one.examples.items()]
+    total = [ALL, f"{sum(one.examples.values()):,}", *(one.text("", of) for of in one.names)]
+    return _table(["", "examples", *one.names], [*rows, *[total] * (len(rows) > 1)])
 
 
 def _cell(column: Column, name: str) -> str:

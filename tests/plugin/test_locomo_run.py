@@ -181,6 +181,7 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
         (("--ltm-locomo-audit=nowhere.json",), "nowhere.json: cannot be read"),
         (("--ltm-data=nowhere.json",), "download locomo10.json"),
         (("--ltm-span=2k",), "the histories of locomo have their own lengths"),
+        (("--ltm-examples=3",), "--ltm-examples: the examples of locomo are its questions. --ltm-locomo-conversations"),
         (("--ltm-suite=standard",), "--ltm-data: goes with a data set"),
     ],
 )

@@ -14,7 +14,7 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from pytest_ltm._gate._changes import changes
 from pytest_ltm._gate._rules import against, under
 from pytest_ltm._gate._verdict import Finding, Verdict, judge
-from pytest_ltm._result import RunResult
+from pytest_ltm._result import Measure, RunResult
 from pytest_ltm.reporting._changes import change_lines
 from pytest_ltm.reporting._gate import github_annotations, verdict_lines
 from pytest_ltm.reporting._markdown import comparison_markdown, run_markdown, text
@@ -109,6 +109,17 @@ def test_a_run_without_a_gate_has_a_summary_too() -> None:
     page = run_markdown(sample_runs.gaps())
     assert page.startswith("## Long-term memory: no gate\n")
     assert "no reply within 300 s" in page
+
+
+def test_a_summary_has_the_figures_beside_the_score_and_the_notes() -> None:
+    rows = tuple(sample_runs.row(name, 1.0, measures=(Measure("f1", f1),)) for name, f1 in (("a", 0.5), ("b", 0.25)))
+    talk = sample_runs.conversation("full", "2k", {}, scenarios=rows)
+    page = run_markdown(sample_runs.run(talk, notices=("people: 87.9 F1",)))
+
+    assert "<summary>Beside the score: " in page
+    assert "| b | 1 | 0.250 |" in page
+    assert "| all examples | 2 | 0.375 |" in page
+    assert "- people: 87.9 F1" in page
 
 
 def test_a_summary_of_nothing_says_so() -> None:
