@@ -22,7 +22,7 @@ class Filler(Protocol):
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler whose message plus expected reply just reach `tokens` tokens: one item less would not.
 
-        The message never has more than `max_message_tokens`, even if the target is then not reached; 0 tokens
+        It may be less, and is then asked for the rest: the message never has more than `max_message_tokens`. 0 tokens
         ask for the smallest filler. Costs time linear in the tokens made.
         """
         ...

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_ltm._dotted import DottedPath
 from pytest_ltm._errors import FillerError, did_you_mean
+from pytest_ltm.fillers._mixed import MixedFiller
 from pytest_ltm.fillers._trivia import TriviaFiller
 from pytest_ltm.fillers._triviaqa import pool_of_file
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
-    """Return a new filler for one conversation: `trivia`, `trivia:PATH` or `package.module:factory`.
+    """Return a new filler for one conversation: `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
 
     A factory is called as `factory(rng, counter)`. Raises FillerError.
     """
@@ -26,10 +27,14 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
         if colon and not rest:
             raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")
         return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
+    if kind == "mixed":
+        if colon:
+            raise FillerError(f"filler {spec!r}: 'mixed' has texts of its own and takes no more. Write 'mixed'")
+        return MixedFiller(rng, counter)
     if not colon:
         raise FillerError(
-            f"unknown filler {spec!r}.{did_you_mean(spec, ['trivia'])} "
-            "Known: trivia, trivia:PATH, or 'package.module:factory'"
+            f"unknown filler {spec!r}.{did_you_mean(spec, ['trivia', 'mixed'])} "
+            "Known: trivia, trivia:PATH, mixed, or 'package.module:factory'"
         )
     return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from statistics import median_low
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import FillerError
 from pytest_ltm._filler import FillerExchange
 from pytest_ltm.fillers._arithmetic import arithmetic
+from pytest_ltm.fillers._deck import Deck, Room
 from pytest_ltm.fillers._pool import Pool, built_in, built_in_identity
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, item, message_of, reply_of
 
@@ -17,21 +16,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from pytest_ltm._tokens import TokenCounter
-
-_AHEAD = 64
-"""How many facts wait to be chosen from, so that a message's last ones can be those that just fit."""
-
-
-class _Room(NamedTuple):
-    """What is still wanted and allowed."""
-
-    wanted: int
-    """Tokens of message and reply together."""
-    allowed: int
-    """Tokens of the message."""
-
-    def less(self, cost: Cost) -> _Room:
-        return _Room(self.wanted - cost.both, self.allowed - cost.message)
 
 
 class TriviaFiller:
@@ -43,9 +27,7 @@ class TriviaFiller:
     def __init__(self, rng: Random, counter: TokenCounter, pool: Pool | None = None) -> None:
         self._counter = counter
         self._pool = pool
-        self._facts = _facts(rng, counter, pool)
-        self._ahead: list[tuple[Fact, Cost]] = []
-        self._usual = 0
+        self._deck = Deck(_facts(rng, counter, pool))
         message = counter.count(f"{INSTRUCTION}\n{CLOSING}")
         self._frame = Cost(message, message + counter.count(reply_of(["x"])) - counter.count(item("x")))
 
@@ -55,10 +37,7 @@ class TriviaFiller:
         The message keeps within `max_message_tokens`, even if the target is then not reached; FillerError if
         one question alone does not.
         """
-        self._look_ahead()
-        facts, room = self._draw(_Room(tokens, max_message_tokens).less(self._frame))
-        last, room = self._close(room)
-        facts += last
+        facts, room = self._deck.several(Room(tokens, max_message_tokens).less(self._frame))
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -74,40 +53,6 @@ class TriviaFiller:
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts."""
         return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
-
-    def _draw(self, room: _Room) -> tuple[list[Fact], _Room]:
-        """Take facts in their order, but leave room for one or two that are chosen to fit."""
-        drawn: list[Fact] = []
-        wanted, allowed = room.wanted - self._usual, room.allowed
-        while True:
-            for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
-                if cost.both <= wanted and cost.message <= allowed:
-                    break
-            else:
-                return drawn, _Room(wanted + self._usual, allowed)
-            wanted -= cost.both
-            allowed -= cost.message
-            drawn.append(fact)
-            del self._ahead[i]
-            self._ahead.append(next(self._facts))
-
-    def _close(self, room: _Room) -> tuple[list[Fact], _Room]:
-        """Take the facts that just reach what is wanted; one at least, if it is allowed."""
-        taken: list[Fact] = []
-        while True:
-            self._look_ahead()
-            last = _closing([cost for _, cost in self._ahead], room)
-            for i in sorted(last, reverse=True):
-                fact, cost = self._ahead.pop(i)
-                room = room.less(cost)
-                taken.append(fact)
-            if room.wanted <= 0 or not last:
-                return taken, room
-
-    def _look_ahead(self) -> None:
-        while len(self._ahead) < _AHEAD:
-            self._ahead.append(next(self._facts))
-        self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
     def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int) -> list[Fact]:
         """Return fewer facts where the counts of lines add up to less than the count of the whole."""
@@ -140,29 +85,6 @@ def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[t
             yield pool.facts[i], pool.cost(i, counter)
         if given is None:
             yield from arithmetic(rng, counter)
-
-
-def _closing(costs: Sequence[Cost], room: _Room) -> tuple[int, ...]:
-    """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
-
-    None are returned only if not one is allowed.
-    """
-    places: dict[int, list[int]] = {}
-    for i, cost in enumerate(costs):
-        if cost.message <= room.allowed:
-            places.setdefault(cost.both, []).append(i)
-    singles = [same[0] for same in places.values()]
-    twins = (same[:2] for same in places.values() if len(same) > 1)
-    best: tuple[int, ...] = ()
-    best_rank = (2, 0)
-    for chosen in (*((i,) for i in singles), *combinations(singles, 2), *map(tuple, twins)):
-        if len(chosen) > 1 and sum(costs[i].message for i in chosen) > room.allowed:
-            continue
-        over = sum(costs[i].both for i in chosen) - room.wanted
-        rank = (0, over) if over >= 0 else (1, -over)
-        if rank < best_rank:
-            best, best_rank = chosen, rank
-    return best
 
 
 def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:

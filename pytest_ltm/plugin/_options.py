@@ -63,7 +63,7 @@ OPTIONS = (
     Option("--ltm-seed", "N", "where all chance comes from", "0", is_int=True),
     Option("--ltm-examples", "N", "examples of each scenario, whatever marker and suite say", "", is_int=True),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", is_int=True),
-    Option("--ltm-filler", "SPEC", "what passes the time: trivia, trivia:FILE or pkg.mod:factory", "trivia"),
+    Option("--ltm-filler", "SPEC", "what passes the time: trivia, trivia:FILE, mixed or pkg.mod:factory", "trivia"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current"),
     Option("--ltm-judge", "SPEC", "who judges what rules cannot: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),

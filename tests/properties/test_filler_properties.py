@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_ltm._tokens import TokenCounter, counter
 from pytest_ltm.fillers import Fact, TriviaFiller, answers_of, reply_of
+from pytest_ltm.fillers._mixed import MixedFiller
 from pytest_ltm.fillers._pool import Pool
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
 
@@ -78,6 +79,28 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
             least = min(counts.count(line + "\n") + counts.count(item(line.rpartition(" A: ")[2])) for line in lines)
             assert both(made, counts) - least < tokens
     assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32),
+    wanted=st.lists(st.integers(0, 3_000), min_size=1, max_size=6),
+    limit=st.sampled_from([40, 100, 600, LIMIT]),
+)
+def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
+    name: str, seed: int, wanted: list[int], limit: int
+) -> None:
+    counts = counter(name)
+    filler = MixedFiller(Random(seed), counts)
+    for tokens in wanted:
+        left = tokens
+        while left > 0:
+            made = filler.make(left, limit)
+            assert 0 < counts.count(made.message) <= limit
+            assert counts.count(made.expected_reply) < 12
+            left -= both(made, counts)
+        assert left >= -30  # no more than the shortest message that there was then
 
 
 @given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))

@@ -27,7 +27,7 @@ class General:
         if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
             return "Understood."
         if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text):
-            return _nearest(turn.text, notes)
+            return "" if turn.told else _nearest(turn.text, notes)
         notes.add(turn, "statement", turn.text)
         return "Noted."
 

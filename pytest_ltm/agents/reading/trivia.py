@@ -1,4 +1,4 @@
-"""Trivia that only keeps the reader busy: a list of questions with their answers, to be returned as JSON."""
+"""Trivia that only keeps the reader busy: questions with their answers, to be returned as JSON or just remarked on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ _HEAD = 400
 _WANTED = re.compile(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
 _FIRST = re.compile(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
+_REMARK = re.compile(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
+"""What was asked in a quiz, and the answer."""
 
 
 class Trivia:
-    """Returns the answers of `Q: ..., A: ...` lines; there is nothing in them to remember."""
+    """Returns the answers of `Q: ..., A: ...` lines; there is nothing in them, or in remarks on a quiz, to remember."""
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:  # noqa: ARG002 - the protocol's signature
-        """Return the answers as a JSON list."""
+        """Return the answers as a JSON list, where they are wanted."""
         head = turn.text[:_HEAD]
+        if _REMARK.match(head):
+            return "Noted."
         if not (_FIRST.search(head) and _WANTED.search(head)):
             return None
         return "[]" if turn.told else json.dumps(answers(turn.text), ensure_ascii=False)
