@@ -26,8 +26,17 @@ def test_a_wide_line_tells_all() -> None:
 
 
 def test_a_narrow_line_keeps_what_matters() -> None:
-    assert line(width=60) == "window_8k at 32k: 3/11 done, score 2.50 of 3"
+    assert line(width=60) == "window_8k at 32k: 12,345 tokens, 3/11 done, score 2.50 of 3"
+    assert line(width=50) == "window_8k at 32k: 3/11 done, score 2.50 of 3"
     assert line(width=20) == "window_8k at 32k: 3…"
+
+
+def test_a_long_name_is_shortened_before_it_hides_how_far_the_conversation_is() -> None:
+    name = "an_agent_with_a_memory_of_many_kinds_and_so_a_name_that_tells_all_of_them"
+
+    assert line(agent=name, width=200).startswith(f"{name} at 32k: [")
+    assert line(agent=name, width=79) == "an_agent_wit…all_of_them at 32k: 12,345 tokens, 3/11 done, score 2.50 of 3"
+    assert line(agent=name, width=45) == "an_agent_wit…all_of_them at 32k: 3/11 done"
 
 
 @pytest.mark.parametrize("agent", ["window_8k", "記憶エージェント", "a\x1b[2J\nb", "[x], y"])
