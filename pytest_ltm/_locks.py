@@ -41,7 +41,7 @@ class FolderLock:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise InUse(f"{self._folder} is being written by {_owner(self._folder)}. Let it end, or end it") from None
+            raise InUse(f"{self._folder} is being written by {owner(self._folder)}. Let it end, or end it") from None
         except OSError as error:
             raise refused(self._folder / NAME, error) from error
         self._lock = lock
@@ -57,7 +57,23 @@ class FolderLock:
             lock.release()
 
 
-def _owner(folder: Path) -> str:
+def holder(folder: Path) -> str:
+    """Return who is writing into a folder, "" if nobody is; OSError if that cannot be told."""
+    if not (folder / NAME).is_file():
+        return ""
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - nothing is imported before it is used
+
+    lock = FileLock(str(folder / NAME), is_singleton=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return owner(folder)
+    lock.release()
+    return ""
+
+
+def owner(folder: Path) -> str:
+    """Return who holds a folder's lock, or held it when it died."""
     try:
         known = json.loads((folder / OWNER).read_bytes())
         return f"process {int(known['pid'])} on {str(known['host'])[:80]!r}, since {str(known['since'])[:40]}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._disk import write_whole
@@ -78,13 +80,34 @@ def find_run(ltm_dir: Path, said: str, base: Path) -> Path:
         return (base / said).resolve()
     if said in _names(runs):
         return (runs / said).resolve()
-    known = sorted(_names(runs), reverse=True)
+    known = [path.name for path in newest_first(ltm_dir)]
     if not known:
         raise ConfigurationError(f"there is no run {said!r}: there are no runs in {runs}")
     few = ", ".join([LATEST, *known[:_FEW]]) + (" ..." if len(known) > _FEW else "")
     raise ConfigurationError(f"there is no run {said!r} in {runs}.{did_you_mean(said, [LATEST, *known])} Runs: {few}")
 
 
+def newest_first(ltm_dir: Path) -> list[Path]:
+    """Return the folders of runs, the one that was begun last first; none where they cannot be read."""
+    try:
+        return sorted((path for path in (ltm_dir / "runs").iterdir() if path.is_dir()), key=_begun, reverse=True)
+    except OSError:
+        return []
+
+
+def _begun(run: Path) -> tuple[float, float, str]:
+    """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
+    with contextlib.suppress(OSError):
+        written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
+        try:
+            said = datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc).timestamp()
+        except ValueError:  # a name of somebody's own
+            said = float(int(written))
+        return said, written, run.name
+    return 0.0, 0.0, run.name
+
+
+_STAMP = len("20260105-101500")
 _FEW = 5
 _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import told
 from pytest_ltm._providers._known import ENDPOINTS
+from pytest_ltm._run_file import newest_first
 from pytest_ltm._secrets import is_secret_name
 
 if TYPE_CHECKING:
@@ -104,11 +105,7 @@ def environment(ltm_dir: Path) -> Environment:
 
 def latest_runs(ltm_dir: Path) -> tuple[str, ...]:
     """Return the ids of the newest runs."""
-    try:
-        names = sorted((path.name for path in (ltm_dir / "runs").iterdir() if path.is_dir()), reverse=True)
-    except OSError:
-        return ()
-    return tuple(names[:_LATEST])
+    return tuple(path.name for path in newest_first(ltm_dir)[:_LATEST])
 
 
 def _version(name: str) -> str:

@@ -53,12 +53,14 @@ class Rescored:
     """Examples without a recorded verdict, because the run had not come to them."""
     left_out: int = 0
     """Recorded verdicts of examples that were not scored again."""
+    without: int = 0
+    """Examples that have no verdict, then or now: an error, or skipped."""
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
         return {
             "run": self.run, "same": self.same, "unknown": self.unknown, "left_out": self.left_out,
-            "kept": dict(self.kept), "moved": [_move_json(move) for move in self.moves],
+            "without": self.without, "kept": dict(self.kept), "moved": [_move_json(move) for move in self.moves],
         }  # fmt: skip
 
 
@@ -78,13 +80,17 @@ def compared(
     now = {_place(row): row for row in after}
     pairs = [(then[place], row) for place, row in now.items() if place in then]
     moves = tuple(_move(one, other, plans) for one, other in pairs if _said(one) != _said(other))
+    unmoved = [row for one, row in pairs if _said(one) == _said(row) and " ".join(_place(row)) not in kept]
+    new = [row for place, row in now.items() if place not in then]
+    same, unknown = sum(map(_has_verdict, unmoved)), sum(map(_has_verdict, new))
     return Rescored(
         run=run,
-        same=len(pairs) - len(moves) - len(kept.keys() & {" ".join(place) for place in now.keys() & then.keys()}),
+        same=same,
         moves=moves,
         kept=kept,
-        unknown=len(now.keys() - then.keys()),
+        unknown=unknown,
         left_out=len(then.keys() - now.keys()),
+        without=len(unmoved) + len(new) - same - unknown,
     )
 
 
@@ -130,6 +136,10 @@ def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[tuple[st
 
 def _place(row: ScenarioResult) -> tuple[str, str]:
     return f"{row.agent}-{row.span_label}-{row.trial}", row.id
+
+
+def _has_verdict(row: ScenarioResult) -> bool:
+    return row.scored or row.cause == "unscored"
 
 
 def _said(row: ScenarioResult) -> tuple[object, ...]:

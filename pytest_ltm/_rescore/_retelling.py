@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm._transcript import Kind
 
 KEEPS = "keeps its recorded verdict"
-CUT_SHORT = "its record ends here, because the run that is re-scored was interrupted"
+CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
 
 
 class Retelling(Conversation):
@@ -127,8 +127,11 @@ class Retelling(Conversation):
         self._advance()
 
     def _end_again(self, event: Mapping[str, Any]) -> None:
-        self._record.skip()
         lane = self._by_key.get(str(event["example"]))
+        if lane is not None and lane.index in self._waiting and self._was_reached(lane):
+            self._go_on_again(event)  # what it did after its wait left no trace but its end
+            return
+        self._record.skip()
         if lane is None or lane.ended:
             return
         key = lane.example.key
@@ -138,6 +141,10 @@ class Retelling(Conversation):
             self._begin(lane)
         elif self._record.reason and not lane.body_ended:
             self.give_up(self._record.reason)
+
+    def _was_reached(self, lane: Lane) -> bool:
+        reason = self._record.reason
+        return not reason or self._record.verdicts.get(lane.example.key, {}).get("reason") != reason
 
     def _was_unplayable(self, lane: Lane) -> bool:
         why = lane.unplayable(self._counter, self.channel.powers)
@@ -175,6 +182,8 @@ class Retelling(Conversation):
 
     def _serve(self, lane: Lane, request: Say | Ask | Watch) -> str | None:
         self._catch_up(lane)
+        if isinstance(request, Ask):
+            lane.needles(request.about, self._pastime.told)  # what cannot be asked was not sent then, either
         if not isinstance(request, Watch):
             event = self._record.next or {}
             kind = "ask" if isinstance(request, Ask) else "say"

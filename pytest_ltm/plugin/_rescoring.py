@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ltm import _amendments
 from pytest_ltm._errors import LtmError
+from pytest_ltm._locks import holder
 from pytest_ltm._recording import JOURNAL
 from pytest_ltm._rescore._moves import Rescored, compared
 from pytest_ltm._rescore._plans import plan_differences, setting_differences
@@ -23,6 +24,7 @@ from pytest_ltm.plugin._planning import filler_for, plan_today
 from pytest_ltm.plugin._retold import folder_of
 from pytest_ltm.plugin._run import grouped
 from pytest_ltm.reporting._rescoring import rescored_lines
+from pytest_ltm.reporting._text import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +41,8 @@ class Rescoring:
 
     def __init__(self, run: LtmRun, source: Path) -> None:
         self._run, self._source = run, source
+        self._holder = ""
+        """Who is still writing it."""
         self.came_to: Rescored | None = None
         """What it has come to, once the run is over."""
 
@@ -46,7 +50,8 @@ class Rescoring:
         """Say what is done."""
         there = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
         several = f"{there} recorded conversation{'s' * (there != 1)}"
-        return f"ltm: scored again: run {self._source.name}, {several}; no agent is made or asked"
+        writing = f", still being written by {self._holder}" if self._holder else ""
+        return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is made or asked"
 
     def pytest_sessionstart(self) -> None:
         """Check the options; take over what people have said of its verdicts."""
@@ -56,6 +61,7 @@ class Rescoring:
             recorded = read_run_file(self._source).settings
             nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
             self._refuse(nothing or setting_differences(recorded, identity(self._run.settings)))
+            self._holder = holder(self._source)
             if _amendments.read(self._source):
                 shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
         except (LtmError, OSError) as error:
@@ -92,6 +98,10 @@ class Rescoring:
         width = max(terminalreporter._tw.fullwidth, 40)
         for line in rescored_lines(self.came_to, width):
             terminalreporter.write_line(line)
+        if self._holder:
+            later = f"run {self._source.name} was still being written: score it again when it has ended"
+            for line in wrap(later, width, "  "):
+                terminalreporter.write_line(line, yellow=True)
 
     def _plans(self, name: str) -> tuple[Plan, ...]:
         found = (_plan_in(folder / name / JOURNAL) for folder in (self._source, self._run.folder.path))

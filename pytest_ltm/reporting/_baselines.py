@@ -10,6 +10,7 @@ from pytest_ltm._gate._baseline import LATEST, check_name, dump
 from pytest_ltm._gate._baseline_reading import load
 from pytest_ltm._gate._facts import facts_of
 from pytest_ltm._gate._side import Side, one_agent
+from pytest_ltm._run_file import newest_first
 from pytest_ltm.reporting._run_folder import find_run, read_run
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def _latest(ltm_dir: Path) -> Path:
     latest = find_run(LATEST, ltm_dir)
     if any(latest.glob(_RESULTS)):
         return latest
-    earlier = sorted(path for path in (ltm_dir / "runs").iterdir() if any(path.glob(_RESULTS)))
-    return earlier[-1] if earlier else latest
+    return next((path for path in newest_first(ltm_dir) if any(path.glob(_RESULTS))), latest)
 
 
 def _side(path: Path, text: str) -> Side:

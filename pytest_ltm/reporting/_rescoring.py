@@ -27,6 +27,7 @@ def rescored_sentence(rescored: Rescored) -> str:
     counts += [f"{len(rescored.kept):,} kept, because scripts have changed"] * bool(rescored.kept)
     counts += [f"{rescored.unknown:,} scored for the first time"] * bool(rescored.unknown)
     counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(rescored.left_out)
+    counts += [f"{counted(rescored.without, 'example')} without a verdict"] * bool(rescored.without)
     return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm import _amendments
+from pytest_ltm._locks import FolderLock
 from pytest_ltm.reporting._run_folder import read_run
 
 if TYPE_CHECKING:
@@ -202,6 +204,69 @@ def test_what_people_amended_stays_amended(project: Project) -> None:
     result.stdout.fnmatch_lines(["*0.50 -> 1.00 (a person has amended it, which counts)*"])
 
 
+def test_a_run_that_is_still_being_written_is_told_so(project: Project) -> None:
+    first = played(project)
+    (first / "bot_Bot~600~0" / "results.json").unlink()
+    journal = first / "bot_Bot~600~0" / "journal.jsonl"
+    journal.write_text(journal.read_text().rpartition('{"event":"message"')[0] + '{"event":"mess')
+    lock = FolderLock(first)
+    lock.acquire()
+    try:
+        result, _, _ = again(project)
+    finally:
+        lock.release()
+    assert result.ret == 75
+    shown = " ".join(result.stdout.str().split())
+    assert f"run {first.name}, 1 recorded conversation, still being written by process {os.getpid()} on" in shown
+    assert "has not come to its end" in shown
+    assert f"run {first.name} was still being written: score it again when it has ended" in shown
+
+
+AFTER_ITS_WAIT = """
+from pytest_ltm import Score
+
+def test_cat(ltm):
+    ltm.say("My cat is called Kelvin.")
+    answer = ltm.ask("What is my cat called?")
+    ltm.wait(span=0.5)
+    ltm.score(0.25, f"{answer[:6]} {ltm.now}")
+
+def test_dog(ltm):
+    ltm.say("My dog is called Ohm.")
+    ltm.watch(lambda since: Score(0.5, "half") if len(since) == 3 else None, replies=3)
+    ltm.wait(span=0.9, time="1h")
+    ltm.check("it is late", ltm.now.hour > 9)
+
+def test_bird(ltm):
+    ltm.say("My bird is called Volt.")
+    ltm.watch(lambda since: None)
+    ltm.wait(span=0.7)
+
+def test_owl(ltm):
+    ltm.ask("What is my owl called?")
+"""
+
+
+@pytest.mark.parametrize("span", ["600", "isolated"])
+def test_what_a_test_does_after_its_last_wait_is_scored_again_though_it_says_nothing(
+    project: Project, span: str
+) -> None:
+    first = played(project, scenarios=AFTER_ITS_WAIT, span=span)
+    _, second, rescored = again(project)
+    assert contents(second) == contents(first)
+    assert (rescored["same"], rescored["moved"], rescored["kept"], rescored["without"]) == (3, [], {}, 1)
+    project.file(AFTER_ITS_WAIT.replace("    ltm.score(0.25", '    ltm.say("Nice.")\n    ltm.score(0.25'))
+    _, _, rescored = again(project)
+    assert list(rescored["kept"].values()) == ["it says 'Nice.', where it said nothing"]
+
+
+def test_an_error_is_no_verdict_that_is_the_same(project: Project) -> None:
+    played(project, scenarios=SCENARIOS.replace('    assert "Ohm"', '    1 / 0\n    assert "Ohm"'))
+    result, _, rescored = again(project)
+    assert (rescored["same"], rescored["without"]) == (2, 1)
+    assert "2 verdicts the same, 0 moved, 1 example without a verdict" in result.stdout.str()
+
+
 def test_of_an_interrupted_run_what_there_is_is_scored(project: Project) -> None:
     stopping = SCENARIOS.replace('    assert "Ohm"', '    import pytest; pytest.exit("stop")\n    assert "Ohm"')
     played(project, scenarios=stopping)
@@ -211,7 +276,7 @@ def test_of_an_interrupted_run_what_there_is_is_scored(project: Project) -> None
     assert rescored["same"] >= 1
     (held,) = read_run(second).result.conversations
     assert held.ended == "interrupted"
-    result.stdout.fnmatch_lines(["*its record ends here, because the run that is re-scored was interrupted*"])
+    result.stdout.fnmatch_lines(["*its record ends here: the run that is scored again has not come to its end*"])
     assert "go on with" not in result.stdout.str()
     assert result.ret == 75
 

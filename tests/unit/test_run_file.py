@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._run_file import RunFile, find_run, read_run_file, write_run_file
+from pytest_ltm._run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +73,16 @@ def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> 
     (tmp_path / "latest").write_text("../latest/..\n")
     with pytest.raises(ConfigurationError, match=r"there is no run '\.\./latest/\.\.'"):
         find_run(tmp_path, "latest", tmp_path)
+
+
+def test_runs_are_listed_by_the_time_at_which_they_were_begun(tmp_path: Path) -> None:
+    begun = {"20260105-101500-ffff": 50, "20260105-101500-0000": 60, "zebra": 40, "aardvark": 1767608200}
+    for name, at in begun.items():
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        write_run_file(tmp_path / "runs" / name, RUN)
+        os.utime(tmp_path / "runs" / name / "run.json", (at, at))
+    listed = ["aardvark", "20260105-101500-0000", "20260105-101500-ffff", "zebra"]
+    assert [path.name for path in newest_first(tmp_path)] == listed
+    with pytest.raises(ConfigurationError, match=f"Runs: latest, {', '.join(listed)}"):
+        find_run(tmp_path, "other", tmp_path)
+    assert newest_first(tmp_path / "nowhere") == []
