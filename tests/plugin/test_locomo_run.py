@@ -106,6 +106,15 @@ def test_interleaved_a_question_comes_before_what_is_told_later(played: Project)
     assert heard.index("Would Tomas enjoy") < heard.index("I have sold two quails")
 
 
+@pytest.mark.parametrize("after", ["", "0", "30"])
+def test_a_choice_comes_last_as_its_wrong_answer_is_the_right_one_of_another(played: Project, after: str) -> None:
+    locomo(played, "--ltm-locomo-conversations=conv-1", *([f"--ltm-locomo-after={after}"] if after else []))
+    heard = (played.path / "heard.txt").read_text(encoding="utf-8")
+
+    assert heard.index("Which birds") < heard.index("(b) ")
+    assert heard.index("How many quails") < heard.index("(b) ")
+
+
 def test_one_question_can_be_selected_and_failed_ones_again(played: Project) -> None:
     locomo(played, "-k", "conv_1-0").assert_outcomes(passed=1, deselected=6)
     locomo(played)

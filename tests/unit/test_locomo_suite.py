@@ -77,6 +77,7 @@ def test_by_default_a_question_waits_for_the_whole_history(tmp_path: Path) -> No
     assert wait == Wait(history=5)
     assert isinstance(ask, Ask)
     assert ask.about == ("D1:1", "D2:2")
+    assert question(suite(tmp_path), "adversarial", 4).steps[0] == Wait(history=5, tokens=1)  # after all others
 
 
 def test_interleaved_it_waits_for_its_evidence_and_some_tokens_more(tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ def test_interleaved_it_waits_for_its_evidence_and_some_tokens_more(tmp_path: Pa
 
     assert question(played, "open_domain", 2).steps[:-1] == (Wait(history=4), Wait(tokens=2000))
     assert question(played, "single_hop", 5).steps[0] == Wait(history=5)  # it has no evidence
+    assert question(played, "adversarial", 4).steps[:-1] == (Wait(history=5), Wait(tokens=2001))
 
 
 def test_the_official_way_asks_for_a_short_phrase_and_for_dates(tmp_path: Path) -> None:

@@ -164,9 +164,15 @@ class LocomoSuite:
         return (f"LoCoMo, asked the {self._choices.asking} way; categories by number: {numbered}", PEOPLE)
 
     def _waits(self, past: Sequence[PastExchange], question: Question) -> tuple[Wait, ...]:
-        if self._choices.after is None:
-            return (Wait(history=len(past)),)
-        return Wait(history=told_after(past, set(held_by(past, question.evidence)))), Wait(tokens=self._choices.after)
+        """Return what a question waits for; a choice, one token more than others that are due at the same moment.
+
+        The wrong answer of a choice is the right one of another question for three in ten of these, word for word.
+        """
+        last = int(question.category is Category.ADVERSARIAL)
+        after, told = self._choices.after, len(past)
+        if after is not None:
+            told = told_after(past, set(held_by(past, question.evidence)))
+        return (Wait(history=told), Wait(tokens=after + last)) if after else (Wait(history=told, tokens=last),)
 
 
 def open_suite(
