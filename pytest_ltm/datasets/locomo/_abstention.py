@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pytest_ltm.datasets.rulings._conclusion import conclusion, refuses
+from pytest_ltm.datasets.rulings._conclusion import conclusion
+from pytest_ltm.datasets.rulings._refusals import refuses
 
 _STILL = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"

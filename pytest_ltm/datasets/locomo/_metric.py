@@ -76,7 +76,7 @@ def _stemmer() -> Callable[[str], str]:
 
 def _multi_hop_f1(prediction: str, gold: str) -> float:
     """Return the mean over the gold's parts of the best F1 of any part of the prediction."""
-    said = [part.strip() for part in prediction.split(",")]
+    said = {part.strip() for part in prediction.split(",")}
     wanted = [part.strip() for part in gold.split(",")]
     return sum(max(token_f1(part, want) for part in said) for want in wanted) / len(wanted)
 

@@ -14,9 +14,10 @@ from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._metric import token_f1
 from pytest_ltm.datasets.locomo._when import Stretch, stretches
 from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
-from pytest_ltm.datasets.rulings._conclusion import conclusion, refuses
+from pytest_ltm.datasets.rulings._conclusion import conclusion
 from pytest_ltm.datasets.rulings._gold import read_gold
 from pytest_ltm.datasets.rulings._quantities import quantities
+from pytest_ltm.datasets.rulings._refusals import denies, guesses, refuses
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm.evaluators._words import content_stems, stem, words
 
@@ -31,13 +32,17 @@ _FEW = 3
 """Words of an answer that must stand side by side."""
 _YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
 _DOUBT = re.compile(r"\b(?:or|maybe|perhaps|probably|unclear|not sure|either|could be|might)\b", re.IGNORECASE)
+_LOOSE = re.compile(
+    r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
 
 
 def verdict(*, category: int, question: str, answer: object, prediction: str) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
     if Category(category) is Category.ADVERSARIAL:
-        return _adversarial(prediction)
+        return _adversarial(question, prediction)
     gold = str(answer).strip()
     if not words(prediction):
         return Ruling("no", "says nothing")
@@ -60,9 +65,12 @@ def _compared(category: Category, question: str, gold: str, prediction: str) -> 
     return _amount_or_phrase(gold, question, said)
 
 
-def _adversarial(prediction: str) -> Ruling:
+def _adversarial(question: str, prediction: str) -> Ruling:
     if abstains(prediction):
         return Ruling("yes", "says that it was not said")
+    if denies(prediction, content_stems(question)):
+        doubt = guesses(prediction)
+        return Ruling("unscored", "denies, and guesses") if doubt else Ruling("yes", "denies what the question assumes")
     if refuses(prediction):
         return Ruling("unscored", "refuses on the way, and answers")
     return Ruling("no", "answers what nobody said")
@@ -103,12 +111,14 @@ def _time(expected: Stretch, prediction: str) -> Ruling:
 def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
     read = read_gold(gold, question)
     if read.kind == "amount" and not stretches(gold):
-        return amount_ruling(read, said, refused=False, forgiving=False)
+        if _LOOSE.search(said) and not _LOOSE.search(gold):
+            return Ruling("unscored", "names an amount loosely")
+        return amount_ruling(read, question, said, forgiving=False)
     parts = [part for part in _PARTS.split(gold) if content_stems(part)]
     have = [_has(part, said) for part in parts]
     if all(have) and have:
-        doubt = HEDGED.search(said) or _DOUBT.search(said)
-        sure = not doubt or _DOUBT.search(gold) or HEDGED.search(gold)
+        doubts = [pattern for pattern in (HEDGED, _DOUBT, _LOOSE) if pattern.search(said)]
+        sure = all(pattern.search(gold) for pattern in doubts)
         return Ruling("yes", "has its words") if sure else Ruling("unscored", "has its words, and doubts")
     short = len(content_stems(gold)) <= _FEW and len(words(said)) <= len(words(gold)) + 9
     if short and not any(have) and not _shared(gold, said) and _is_name(gold):

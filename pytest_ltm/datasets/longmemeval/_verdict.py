@@ -12,24 +12,25 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm.datasets.longmemeval._schema import is_abstention
+from pytest_ltm.datasets.rulings._abstention_rule import abstention_ruling
 from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
-from pytest_ltm.datasets.rulings._conclusion import SHORT, conclusion, refuses
+from pytest_ltm.datasets.rulings._clauses import level, places, standing
+from pytest_ltm.datasets.rulings._conclusion import conclusion, spoken
 from pytest_ltm.datasets.rulings._gold import read_gold
+from pytest_ltm.datasets.rulings._order_rule import order_ruling
 from pytest_ltm.datasets.rulings._phrase_rule import phrase_ruling
 from pytest_ltm.datasets.rulings._quantities import quantities
-from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.datasets.rulings._refusals import refuses
+from pytest_ltm.datasets.rulings._ruling import HEDGED, Ruling
+from pytest_ltm.datasets.rulings._yes_or_no_rule import yes_or_no_ruling
 from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
-_UNITS_ASKED = re.compile(r"\bhow many (?:hours|weeks|months|years)\b", re.IGNORECASE)
+_UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
-_WANTS_FACTS = re.compile(
-    r"\b(?:please (?:provide|answer|share|give|tell)|(?:could|can) you (?:please )?(?:provide|share))\b", re.IGNORECASE
-)
-"""How an answer asks the user for the facts that it would need."""
 _AROUND = 12
 """So many words may stand around an answer that repeats the expected one."""
 
@@ -37,13 +38,13 @@ _AROUND = 12
 def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
     if is_abstention(question_id):
-        return _abstention(hypothesis)
+        return abstention_ruling(hypothesis, question, str(answer))
     if question_type == "single-session-preference":
         return Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
-    if not hypothesis.strip():
+    if not spoken(hypothesis):
         return Ruling("no", "says nothing")
     gold = read_gold(str(answer), question)
-    if _repeats(gold, hypothesis):
+    if _repeats(gold, question, spoken(hypothesis)):
         return Ruling("yes", "repeats the expected answer")
     return _by_kind(gold, question_type, question, hypothesis)
 
@@ -53,49 +54,36 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
     refused = refuses(end)
     match gold.kind:
         case "yes or no":
-            return _yes_or_no(gold, end, refused=refused)
+            return yes_or_no_ruling(gold, end, refused=refused)
         case "amount":
             if question_type == "temporal-reasoning":
-                return _time(gold, question, end, refused=refused)
-            return amount_ruling(gold, end, refused=refused, forgiving=False)
+                return _time(gold, question, end)
+            return amount_ruling(gold, question, end, forgiving=False)
         case "order":
-            return CANNOT_TELL if refused else Ruling("unscored", "an order of events")
+            return order_ruling(gold, end, refused=refused)
         case "phrase":
             return phrase_ruling(gold, question, hypothesis, end, refused=refused)
 
 
-def _time(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+def _time(gold: Gold, question: str, end: str) -> Ruling:
     """Return the ruling on an amount of time: one day off is forgiven; one week or month off, judges see either way."""
     days = _DAYS_ASKED.search(question) is not None
-    strict = amount_ruling(gold, end, refused=refused, forgiving=days)
+    strict = amount_ruling(gold, question, end, forgiving=days)
     if strict.verdict == "no" and _UNITS_ASKED.search(question):
-        mild = amount_ruling(gold, end, refused=refused, forgiving=True)
+        mild = amount_ruling(gold, question, end, forgiving=True)
         return ONE_OFF if mild.verdict == "yes" else strict
     return strict
 
 
-def _repeats(gold: Gold, hypothesis: str) -> bool:
+def _repeats(gold: Gold, question: str, said: str) -> bool:
     """Return whether the answer is the expected one word for word, alone or in a short sentence."""
-    said, expected = words(hypothesis), words(gold.whole)
-    if not expected or f" {' '.join(expected)} " not in f" {' '.join(said)} ":
+    expected, text = words(gold.whole), level(said)
+    if words(said) == expected:
+        return bool(expected)
+    spots = places(text, gold.whole)
+    around = said.replace(gold.whole, "")
+    plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
+    if plain_amount or len(words(said)) - len(expected) > _AROUND or len(spots) != 1:
         return False
-    around = hypothesis.replace(gold.whole, "")
-    doubt = refuses(around) or HEDGED.search(around) or quantities(around)
-    return len(said) - len(expected) <= _AROUND and not doubt
-
-
-def _abstention(hypothesis: str) -> Ruling:
-    if refuses(conclusion(hypothesis)):
-        return Ruling("yes", "says that it cannot be known")
-    if _WANTS_FACTS.search(hypothesis):
-        return Ruling("yes", "asks for what it was not told")
-    if refuses(hypothesis) or len(hypothesis) > SHORT:
-        return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
-    return Ruling("no", "answers what cannot be known")
-
-
-def _yes_or_no(gold: Gold, end: str, *, refused: bool) -> Ruling:
-    expected, said = words(gold.texts[0])[0], {"yes", "no"} & set(words(end)[:2])
-    if len(said) != 1:
-        return CANNOT_TELL if refused else Ruling("unscored", "says neither yes nor no")
-    return Ruling("yes" if expected in said else "no", f"says {said.pop()}")
+    doubt = standing(text, *spots[0], known=f"{question} {gold.whole}") or HEDGED.search(around) or quantities(around)
+    return not doubt and not refuses(around)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.rulings._quantities import MINUTES, Quantity, quantities
+from pytest_ltm.datasets.rulings._candidates import answering, final, in_range
+from pytest_ltm.datasets.rulings._clauses import places, sentence, sentence_start, standing
+from pytest_ltm.datasets.rulings._likeness import equal, holds, is_rough, is_sum
+from pytest_ltm.datasets.rulings._numerals import digits
+from pytest_ltm.datasets.rulings._quantities import Quantity, quantities
+from pytest_ltm.datasets.rulings._refusals import refuses
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,64 +20,71 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _NAMED = Ruling("yes", "names the amount")
-_BOLD = re.compile(r"\*\*([^*]+)\*\*")
-_COUNT = r"(?:\d[\d.]*|one|two|three|four|five|six|seven|eight|nine|ten)"
-_RANGE = re.compile(rf"\b{_COUNT}\s{{0,2}}(?:-|\u2013|to|or|and)\s{{0,2}}{_COUNT}\b", re.IGNORECASE)
+_AMONG = Ruling("unscored", "names the amount among others")
+_OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
+_CONTRARIES = [
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
+        ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
+        ("saved save saving", "spent spend lost"), ("increase increased gain gained", "decrease decreased lose lost"),
+    )
+]  # fmt: skip
 
 
-def amount_ruling(gold: Gold, end: str, *, refused: bool, forgiving: bool) -> Ruling:
+def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
     """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
-    said = quantities(end)
-    hit = holds(gold, said)
-    if refused:
+    text = digits(end)
+    said = answering(gold, question, end, text)
+    if not said:
+        return CANNOT_TELL if refuses(end) else _OTHER_KIND
+    hit = holds(gold, quantities(text))
+    if refuses(text[sentence_start(text, max(one.start for one in said)) :]):
         return Ruling("unscored", "names the amount and refuses") if hit else CANNOT_TELL
-    pool = _pool(gold, end, said)
-    if not pool:
-        return Ruling("unscored", "names no amount of this kind")
-    if holds(gold, pool):
-        doubt = _RANGE.search(end) or HEDGED.search(end)
-        return Ruling("unscored", "names the amount within a range, or hedged") if doubt else _NAMED
-    return _near_miss(gold, pool, ambiguous=hit or bool(_RANGE.search(end)), forgiving=forgiving)
+    held = [one for one in said if not standing(text, one.start, one.end, known=f"{question} {gold.whole}")]
+    answer = final(text, held) if len(gold.amounts[0]) == 1 else held
+    if not holds(gold, answer):
+        return _near_miss(gold, answer or said, ambiguous=hit or in_range(text, said), forgiving=forgiving)
+    return _named(gold, question, text, answer)
+
+
+def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
+    hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
+    around = [sentence(text, one.start, one.end) for one in hits]
+    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
+    wanted = digits(gold.texts[0])
+    if in_range(wanted, quantities(wanted)):
+        repeated = places(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
+        return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
+    if not sure or in_range(text, hits):
+        return Ruling("unscored", "names the amount within a range, or hedged")
+    if any(_is_turned(question, one) for one in around):
+        return Ruling("unscored", "names the amount, and compares the other way round")
+    others = [one for one in answer if one not in hits]
+    return _AMONG if others and not is_sum(gold, others) else _NAMED
+
+
+def _is_turned(question: str, text: str) -> bool:
+    """Return whether a sentence compares the other way round than the question: younger for older."""
+    asked, said = set(words(question)), set(words(text))
+    return any(
+        asked & one and not asked & other and said & other and not said & one
+        for pair in _CONTRARIES
+        for one, other in (pair, pair[::-1])
+    )
 
 
 def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool) -> Ruling:
-    if forgiving and any(abs(one.value - said.value) <= 1 for (one, *_) in gold.amounts for said in pool):
+    if forgiving and any(_is_one_off(one, said) for (one, *_) in gold.amounts for said in pool):
         return Ruling("yes", "is one day off, which is forgiven")
-    if ambiguous or _adds_up(gold, pool):
-        return Ruling("unscored", "names the amount among others")
+    if ambiguous or is_sum(gold, pool):
+        return _AMONG
+    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
+        return Ruling("unscored", "names about as much in another unit")
     return Ruling("no", "names another amount")
 
 
-def _pool(gold: Gold, end: str, said: Sequence[Quantity]) -> list[Quantity]:
-    """Return the amounts that are the answer: those in bold, else of the gold's unit, else bare numbers."""
-    units = {one.unit for alternative in gold.amounts for one in alternative}
-    bold = [one for part in _BOLD.findall(end) for one in quantities(part) if one.unit in units or not one.unit]
-    same = [one for one in said if one.unit in units or "" in units or _comparable(one.unit, units)]
-    return bold or same or [one for one in said if not one.unit]
-
-
-def _comparable(unit: str, units: set[str]) -> bool:
-    lengths = {*MINUTES, "minutes"}
-    return unit in lengths and bool(units & lengths)
-
-
-def holds(gold: Gold, said: Sequence[Quantity]) -> bool:
-    """Return whether all quantities of one of the accepted amounts are there."""
-    return any(all(any(_equal(one, other) for other in said) for one in wanted) for wanted in gold.amounts)
-
-
-def _equal(one: Quantity, other: Quantity) -> bool:
-    first, second = _in_minutes(one), _in_minutes(other)
-    if first is not None and second is not None:
-        return abs(first - second) < 1
-    return (one.unit == other.unit or not one.unit or not other.unit) and abs(one.value - other.value) < 1e-6  # noqa: PLR2004
-
-
-def _in_minutes(one: Quantity) -> float | None:
-    if one.unit == "minutes":
-        return one.value
-    return one.value * MINUTES[one.unit] if one.unit in MINUTES else None
-
-
-def _adds_up(gold: Gold, pool: Sequence[Quantity]) -> bool:
-    return len(pool) > 1 and any(abs(sum(one.value for one in pool) - wanted[0].value) < 1 for wanted in gold.amounts)
+def _is_one_off(one: Quantity, said: Quantity) -> bool:
+    return (one.unit == said.unit or not said.unit) and abs(one.value - said.value) <= 1

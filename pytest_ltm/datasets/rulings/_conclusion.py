@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-from pytest_ltm.evaluators._words import phrases, plain
+from pytest_ltm.evaluators._words import STOP_WORDS, words
 
 SHORT = 400
 """An answer of at most so many characters is taken as a whole."""
 _LEAST = 15
 """A conclusion has at least so many characters."""
+_FEW = 3
+"""So few words are of no language."""
 
 _MARKS = re.compile(
     r"(?:\bfinal answer|\b(?:my|the|your) (?:\w+ )?answer(?: to (?:\w+ ){0,3}question)? (?:is|would be)|"
@@ -17,30 +19,13 @@ _MARKS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')*\]]{0,3}\s+|\n+")
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_ENGLISH = frozenset(STOP_WORDS) | {"yes"}
 
-_SAID = (
-    r"(?:mention|provid|includ|specif|stat|contain|discuss|indicat|list|record|"
-    r"describ|shar|giv|given|said|say|told|tell)"
-)
-_NOT = r"(?:\w+ )?(?:not|n't|never)"
-_KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|recall|identify|give|remember|see|conclude)"
-_THINGS = r"(?:information|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea)"
-_REFUSAL = phrases(
-    rf"(?:not|isn't|aren't) (?:\w+ )?(?:enough|sufficient|any) {_THINGS}",
-    r"(?:is|are|was|were) not (?:enough|sufficient)",
-    rf"(?:insufficient|no|without|need|needs|require|requires) (?:\w+ ){{0,2}}{_THINGS}",
-    rf"(?:is|are|was|were|did|does|do|has|have|had) {_NOT} (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:isn't|aren't|wasn't|weren't|didn't|doesn't|don't|hasn't|haven't) (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:cannot|can't|can not|could not|couldn't|won't be able to) (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:unable|not able|difficult|hard) to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:not|im)[ -]?possible to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    r"(?:i|we) (?:do not|don't|did not|didn't|cannot|can't) (?:\w+ ){0,2}(?:have|know|see|find|recall|remember)",
-    r"(?:not|never) (?:\w+ )?(?:mentioned|specified|known|provided|stated|told|shared|available|given|clear|aware)",
-    r"(?:unknown|unclear|unspecified|undetermined|unanswerable|empty)",
-    r"only mentioned",
-    r"no (?:definitive|definite|specific|explicit|direct|clear) (?:answer|information|mention|number|date)",
-    r"i(?:'m| am) sorry",
-)
+
+def spoken(answer: str) -> str:
+    """Return what an answer says aloud: without the thinking that some models put in tags before it."""
+    return _THOUGHT.sub("", answer).strip() if "<" in answer else answer.strip()
 
 
 def conclusion(answer: str) -> str:
@@ -49,7 +34,7 @@ def conclusion(answer: str) -> str:
     A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
     or else its last three sentences.
     """
-    text = answer.strip()
+    text = spoken(answer)
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]
@@ -59,6 +44,7 @@ def conclusion(answer: str) -> str:
     return " ".join([part for part in _SENTENCE.split(tail[-SHORT:]) if part.strip()][-3:])
 
 
-def refuses(text: str) -> bool:
-    """Return whether a text says that the answer cannot be known."""
-    return _REFUSAL.search(plain(text)) is not None
+def is_english(text: str) -> bool:
+    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
+    said = words(text)
+    return len(said) <= _FEW or not _ENGLISH.isdisjoint(said)

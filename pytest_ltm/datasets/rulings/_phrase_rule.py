@@ -5,76 +5,138 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.rulings._amount_rule import holds
+from pytest_ltm.datasets.rulings._choice_rule import choice_ruling, options_of
+from pytest_ltm.datasets.rulings._clauses import level, places, sentence, sentence_start, standing
+from pytest_ltm.datasets.rulings._conclusion import is_english, spoken
+from pytest_ltm.datasets.rulings._likeness import holds
 from pytest_ltm.datasets.rulings._quantities import quantities
+from pytest_ltm.datasets.rulings._refusals import refuses
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
-from pytest_ltm.evaluators._words import content_stems, has_phrase, joined, words
+from pytest_ltm.evaluators._words import content_stems, words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
-_CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
-_FEW, _LONG = 3, 12
-"""Words of a gold answer: so few are found by chance, so many are a sentence of its own."""
-_MOST, _SOME, _HARDLY = 0.8, 0.5, 0.3
+_MORE = Ruling("unscored", "names it, and more")
+_LONG = 12
+"""A gold answer of more words is a sentence of its own."""
+_MOST, _HARDLY = 0.8, 0.3
 """Shares of a gold answer's telling words."""
+_TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
+_SEPARATORS = re.compile(r",|;|\n|\band\b|&|\bor\b|\bplus\b")
+_ASIDES = re.compile(r"\([^()]*\)")
+_ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)
+_NAME = re.compile(r"^\W*[A-Z]\w*(?: (?:[A-Z]\w*|of|the|de))*\W*$")
+_ITEM = 4
+"""An item of a list has at most so many words."""
 
 
 def phrase_ruling(gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name something in words."""
     asked = content_stems(question)
-    if _named(gold, asked, end):
-        doubt = refused or (HEDGED.search(end) is not None and len(words(gold.texts[0])) < _FEW)
-        return _DOUBTS if doubt else Ruling("yes", "names it")
-    new = gold.stems - asked
-    choice = _CHOICE.search(question)
-    if choice and len(new) <= 1:
-        return _choice_ruling(gold, choice, end, refused=refused)
+    new = (gold.stems - asked) - _TITLES or gold.stems - asked
+    if options_of(question) and len(new) <= 1:
+        return choice_ruling(gold, question, end, refused=refused)
+    if spots := _spots(gold, asked, end):
+        return _named_ruling(gold, question, end, spots)
     if not new:
         return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
     share = len(new & content_stems(end)) / len(new)
-    if share == 0 and len(words(gold.texts[0])) <= _LONG:
+    is_sentence = len(words(gold.texts[0])) > _LONG
+    if share == 0 and not is_sentence:
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
-    return _partly_ruling(share, refused=refused, is_sentence=len(words(gold.texts[0])) > _LONG)
+    if share >= (_MOST if is_sentence else 1):
+        return _worded_ruling(gold, question, end, refused=refused)
+    return _partly_ruling(gold, hypothesis, refused=refused, hardly=is_sentence and share < _HARDLY)
 
 
-def _named(gold: Gold, asked: frozenset[str], end: str) -> bool:
-    """Return whether an accepted wording stands in the answer, and not just because it stands in the question."""
-    return any(has_phrase(joined(end), text) and not content_stems(text) <= asked for text in gold.texts)
+def _partly_ruling(gold: Gold, hypothesis: str, *, refused: bool, hardly: bool) -> Ruling:
+    if hardly and refused:
+        return CANNOT_TELL
+    if not refused and _lists_less(gold, hypothesis):
+        return Ruling("no", "names some of several names")
+    return Ruling("unscored", "has some of its words")
+
+
+def _spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[int, int]]:
+    """Return where an accepted wording stands in the levelled answer; none that stands in the question, too."""
+    text = level(end)
+    return [
+        spot for wording in gold.texts if not content_stems(wording) <= asked for spot in places(text, _bare(wording))
+    ]
+
+
+def _bare(wording: str) -> str:
+    return _ARTICLE.sub("", wording) or wording
+
+
+def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
+    """Return the ruling on an answer in which the expected words stand in a row."""
+    text, known = level(end), f"{question} {gold.whole}"
+    reasons = [standing(text, *spot, known=known) for spot in spots]
+    if all(reasons):
+        return Ruling("unscored", f"names it, and {reasons[0]}")
+    last = max(spots)
+    if refuses(text[sentence_start(text, last[0]) :]):
+        return _DOUBTS
+    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence(text, *spot)) for spot in spots):
+        return _DOUBTS
+    return _MORE if _lists_more(gold, question, end) else Ruling("yes", "names it")
+
+
+def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that has the expected words in another order."""
+    if refused:
+        return _DOUBTS
+    text, known = level(end), f"{question} {gold.whole}"
+    for part in gold.texts[0].split():
+        reasons = [standing(text, *spot, known=known) for spot in places(text, part)]
+        if reasons and all(reasons):
+            return Ruling("unscored", f"has its words, and {reasons[0]}")
+    return _MORE if _lists_more(gold, question, end) else Ruling("yes", "has its words")
+
+
+def _lists_more(gold: Gold, question: str, end: str) -> bool:
+    """Return whether an answer to which a list is expected lists something else, too."""
+    parts = [content_stems(part) for part in _SEPARATORS.split(gold.texts[0]) if part.strip()]
+    if len(parts) < 2 or len(words(gold.texts[0])) > _LONG:  # noqa: PLR2004 - a list has two
+        return False
+    known = frozenset().union(*parts) | content_stems(question)
+    items = [part for part in _SEPARATORS.split(_ASIDES.sub("", end)) if part.strip()]
+    inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
+    after = items[inside[0] : inside[-1] + 2] if inside else []
+    return any(_is_other(part, known) for part in after)
+
+
+def _lists_less(gold: Gold, hypothesis: str) -> bool:
+    """Return whether several names are expected, and the answer has nothing of one of them."""
+    parts = [part for part in _SEPARATORS.split(gold.texts[0]) if part.strip()]
+    if len(parts) < 2 or not all(_NAME.match(part) for part in parts):  # noqa: PLR2004 - several are two or more
+        return False
+    said = content_stems(hypothesis)
+    return any(content_stems(part).isdisjoint(said) for part in parts)
+
+
+def _is_other(part: str, known: frozenset[str]) -> bool:
+    said = words(part)
+    return (
+        0 < len(said) <= _ITEM
+        and part.strip()[0].isalpha()
+        and known.isdisjoint(content_stems(part))
+        and not (refuses(part) or quantities(part))
+    )
 
 
 def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool) -> Ruling:
     if refused:
         return CANNOT_TELL
+    if not is_english(end):
+        return Ruling("unscored", "is in another language")
     if holds(gold, quantities(end)):
         return Ruling("unscored", "names its amount in other words")
-    if new & content_stems(hypothesis):
+    if new & content_stems(spoken(hypothesis)):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")
-
-
-def _partly_ruling(share: float, *, refused: bool, is_sentence: bool) -> Ruling:
-    if share >= (_MOST if is_sentence else 1):
-        return _DOUBTS if refused else Ruling("yes", "has its words")
-    if is_sentence and refused and share < _HARDLY:
-        return CANNOT_TELL
-    return Ruling("unscored", "has some of its words")
-
-
-def _choice_ruling(gold: Gold, choice: re.Match[str], end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on a question that names two things: which of them the answer names alone."""
-    first, second = content_stems(choice[1]), content_stems(choice[2])
-    only = [first - second, second - first]
-    marks = [len(gold.stems & part) for part in only]
-    if marks[0] == marks[1]:
-        return Ruling("unscored", "it is not clear which of the two is expected")
-    if marks[1] > marks[0]:
-        only.reverse()
-    said = content_stems(end)
-    right, wrong = (len(part & said) / max(1, len(part)) for part in only)
-    if refused:
-        return _DOUBTS if right else CANNOT_TELL
-    if min(right, wrong) or max(right, wrong) < _SOME:
-        return Ruling("unscored", "names both, or neither")
-    return Ruling("yes", "names the right one of the two") if right else Ruling("no", "names the wrong one of the two")

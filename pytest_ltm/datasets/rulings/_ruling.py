@@ -18,8 +18,9 @@ class Ruling:
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
 
 HEDGED = re.compile(
-    r"\b(?:at least|at most|not sure|possibly|possible|might|may (?:have|be)|estimated?|could be|likely|minimum|up to|"
-    r"more than|fewer than|less than|or more|assum\w+|rough\w*|guess|either)\b",
+    r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"
+    r"fewer than|less than|(?:over|under|above|below|almost|nearly|close to)(?= ?[$£€\d])|or more|or less|or so|"
+    r"guess\w*|speculat\w*|if i had to|couple|either)\b",
     re.IGNORECASE,
 )
 """Words by which an answer does not commit itself."""
