@@ -90,6 +90,6 @@ def metric(name: str) -> Metric | None:
     return Metric(name=name, words=words, unit="share", means=words, tries=tries)
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all metrics, those with a K of their own last."""
-    return (*(one.name for one in METRICS), *PATTERNS)
+def names(*, against: bool) -> tuple[str, ...]:
+    """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
+    return (*(one.name for one in METRICS if (one.against if against else one.under)), *PATTERNS)

@@ -92,7 +92,7 @@ def _rows(rule: Rule, change: Change) -> tuple[Sequence[ScenarioResult], Sequenc
 def _unknown(rule: Rule, was: float | None) -> str:
     if rule.metric.unit == "usd":
         whose = "the baseline holds" if was is None else "the agent tells"
-        return f"{rule.subject} is unknown: {whose} no cost of all replies"
+        return f"{rule.subject} is unknown: {whose} no cost of all replies (see --ltm-price)"
     if rule.metric.tries:
         return f"{rule.subject} is unknown: no example has {rule.metric.tries} trials with a score in both"
     return f"{rule.subject} is unknown: no example has a score in both"

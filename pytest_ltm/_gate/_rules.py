@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
 FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
 _NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
+_SIGNED = re.compile(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
+"""What is meant as a number, also where it is none that a limit can be."""
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100
 
@@ -120,32 +122,45 @@ def against(text: str) -> Rule:
 
 
 def _parse(text: str, *, against: bool) -> Rule:
-    head, colon, limit = text.strip().rpartition(":")
+    head, colon, limit = (part.strip() for part in text.rpartition(":"))
     if not colon and _metrics.metric(limit):
         raise ConfigurationError(f"{text!r} names no limit. Write it as '{limit}:LIMIT'")
+    if not head and _SIGNED.fullmatch(limit):
+        raise ConfigurationError(f"{text!r} names no metric, or no limit. Write {_example(against=against)}")
     scope, name = _scope(text, head)
     found = _metrics.metric(name)
     if found is None:
-        known = _metrics.names()
-        wrong = name or limit
-        raise ConfigurationError(
-            f"{text!r}: there is no metric {wrong!r}.{did_you_mean(wrong, known)} Write {FORM}, METRIC one of "
-            f"{', '.join(known)}"
-        )
+        raise ConfigurationError(f"{text!r}: {_no_metric(name or limit, against=against)}")
     if not (found.against if against else found.under):
-        other = "--ltm-fail-under" if against else "--ltm-compare-fail"
-        raise ConfigurationError(f"{text!r}: {name!r} is a metric for {other} only")
+        other = "where a metric lies (fail-under)" if against else "what moved (compare-fail)"
+        raise ConfigurationError(f"{text!r}: {name!r} is for rules about {other} only")
     if scope.kind and not found.scoped:
         raise ConfigurationError(f"{text!r}: {name!r} is about all scenarios together. Leave '{scope}.' out")
     value, relative = _limit(text, limit, found, against=against)
     return Rule(text=text.strip(), metric=found, limit=value, relative=relative, against=against, scope=scope)
 
 
+def _example(*, against: bool) -> str:
+    return "'mean:0.05' or 'mean:5%'" if against else "'mean:0.8' or '0.8'"
+
+
+def _no_metric(wrong: str, *, against: bool) -> str:
+    """Return what to write in place of a word that is no metric."""
+    known = _metrics.names(against=against)
+    said = f"there is no metric {wrong!r}."
+    for kind in ("scenario", "skill"):
+        if wrong.startswith(f"{kind}."):
+            return f"{said} Did you mean '{kind}:{wrong.removeprefix(kind + '.')}'? Write {FORM}"
+    return f"{said}{did_you_mean(wrong.lower(), known)} Write {FORM}, METRIC one of {', '.join(known)}"
+
+
 def _scope(text: str, head: str) -> tuple[Scope, str]:
-    kind, colon, rest = head.partition(":")
+    kind, colon, rest = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
     name, dot, metric = rest.rpartition(".")
+    if kind in ("scenario", "skill") and dot and not name:
+        raise ConfigurationError(f"{text!r} names no {kind}. Write it as '{kind}:NAME.{metric}:LIMIT'")
     if kind not in ("scenario", "skill"):
         near = did_you_mean(kind, ["scenario", "skill"])
         raise ConfigurationError(f"{text!r}: a rule is about a scenario or a skill, not a {kind!r}.{near} Write {FORM}")
@@ -167,7 +182,8 @@ def _limit(text: str, limit: str, metric: Metric, *, against: bool) -> tuple[flo
         raise ConfigurationError(f"{text!r}: {limit!r} is no limit")
     relative = percent and against and (metric.higher_is_better or metric.unit != "share")
     if percent and not relative and metric.unit != "share":
-        raise ConfigurationError(f"{text!r}: percent of what? Write a plain number")
+        plain = {"usd": "dollars, as in 1.5", "tokens": "tokens, as in 20k"}.get(metric.unit, "points, as in 8.5")
+        raise ConfigurationError(f"{text!r}: percent of what? Write a number of {plain}")
     if percent:
         value /= _PERCENT
     _check(text, value, metric, relative=relative)

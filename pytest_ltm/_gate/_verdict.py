@@ -164,7 +164,7 @@ def _unknown(rule: Rule, rows: Sequence[ScenarioResult]) -> str:
     if rule.scope.kind and not rows:
         return f"{rule.subject} is unknown: no example is of {rule.scope.kind} {rule.scope.name!r}"
     if rule.metric.unit == "usd":
-        return f"{rule.subject} is unknown: the agent does not tell what all of its replies cost"
+        return f"{rule.subject} is unknown: the agent does not tell what all of its replies cost (see --ltm-price)"
     if rule.metric.tries:
         return f"{rule.subject} is unknown: no example has {rule.metric.tries} trials with a score"
     return f"{rule.subject} is unknown: no example has a score"

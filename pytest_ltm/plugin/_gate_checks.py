@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin._settings import Settings
 
 
+_MOST_TRIALS = 30
+"""So many are looked at to find how many are enough."""
+
+
 def check_items(known: Sequence[LtmItem], options: GateOptions, settings: Settings) -> None:
     """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
     for one in known:
@@ -66,11 +70,25 @@ def _untold(rule: Rule, known: Sequence[LtmItem]) -> str:
         if _in_scope(rule, one):
             places.setdefault((one.place.agent, one.place.span), []).append(_pair(one))
     for pairs in places.values():
-        many = compare_scenarios(pairs, alpha=rule.limit).values() if rule.metric.name == "holm" else ()
-        found = [*many] or [compare(pairs, alpha=rule.limit)]
-        reason = next((each.reason for each in found if not each.can_tell), "")
+        reason = _too_few(rule, pairs)
         if reason:
-            return reason
+            return reason + _cure(rule, pairs)
+    return ""
+
+
+def _too_few(rule: Rule, pairs: Sequence[Pair]) -> str:
+    many = compare_scenarios(pairs, alpha=rule.limit).values() if rule.metric.name == "holm" else ()
+    found = [*many] or [compare(pairs, alpha=rule.limit)]
+    return next((each.reason for each in found if not each.can_tell), "")
+
+
+def _cure(rule: Rule, pairs: Sequence[Pair]) -> str:
+    """Return how many trials are enough."""
+    first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
+    for trials in range(2, _MOST_TRIALS):
+        imagined = [replace(pair, trial=f"{trial}.{pair.trial}") for trial in range(trials) for pair in first]
+        if not _too_few(rule, imagined):
+            return f": --ltm-trials={trials} is enough, for the baseline, too"
     return ""
 
 

@@ -49,8 +49,8 @@ class GateOptions:
 
 def parse(config: pytest.Config, settings: Settings, run_folder: Path) -> GateOptions:
     """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
-    against = named("--ltm-compare-fail", lambda: list(map(_rules.against, _options.lines(config, "ltm_compare_fail"))))
-    under = named("--ltm-fail-under", lambda: list(map(_rules.under, _options.lines(config, "ltm_fail_under"))))
+    against = _parsed(config, "ltm_compare_fail", _rules.against, "mean:5%")
+    under = _parsed(config, "ltm_fail_under", _rules.under, "0.8")
     baselines = config.rootpath / FOLDER
     given = _options.given(config, "ltm_summary")
     found = GateOptions(
@@ -64,6 +64,14 @@ def parse(config: pytest.Config, settings: Settings, run_folder: Path) -> GateOp
     for rule in found.rules:
         _check(rule, found, settings)
     return found
+
+
+def _parsed(config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str) -> list[Rule]:
+    """Return the rules of an option; an empty one, as of a variable that is not set, is an error and no open gate."""
+    flag = _options.BY_DEST[dest].flag
+    if any(not str(text).strip() for text in config.getoption(dest) or ()):
+        raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
+    return named(flag, lambda: list(map(parse_one, _options.lines(config, dest))))
 
 
 def _before(config: pytest.Config, settings: Settings, baselines: Path, run_folder: Path) -> Side | None:
@@ -104,7 +112,7 @@ def _check(rule: Rule, options: GateOptions, settings: Settings) -> None:
     if rule.metric.name == "span":
         _check_span(rule, settings, wrong)
     if rule.against:
-        _check_baseline(options, settings, wrong)
+        _check_baseline(rule, options, settings, wrong)
 
 
 def _check_span(rule: Rule, settings: Settings, wrong: Callable[[str], Exception]) -> None:
@@ -115,11 +123,17 @@ def _check_span(rule: Rule, settings: Settings, wrong: Callable[[str], Exception
         raise wrong(f"no memory span of this run is that long: the longest is {longest:,} tokens")
 
 
-def _check_baseline(options: GateOptions, settings: Settings, wrong: Callable[[str], Exception]) -> None:
+def _check_baseline(rule: Rule, options: GateOptions, settings: Settings, wrong: Callable[[str], Exception]) -> None:
     if options.before is None:
         raise wrong("compared with what? Add --ltm-compare=NAME")
     missing = [span for span in settings.spans if span not in options.before.spans]
     if missing:
         raise wrong(
             f"{options.before.name} has no memory span {', '.join(missing)} (it has {', '.join(options.before.spans)})"
+        )
+    held = [each for each in options.before.result.conversations if each.span_label in settings.spans]
+    if rule.metric.unit == "usd" and any(each.cost_usd is None for each in held):
+        raise wrong(
+            f"{options.before.name} holds no cost of all replies. Make it anew with an agent that tells its cost, or "
+            "with --ltm-price"
         )

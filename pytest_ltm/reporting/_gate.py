@@ -75,10 +75,8 @@ def _place(finding: Finding) -> str:
 
 
 def _unknown(verdict: Verdict) -> str:
-    unknown = verdict.unknown
-    if len(unknown) == 1:
-        return "of a rule nobody can tell"
-    return f"of {len(unknown)} rules nobody can tell"
+    rules = dict.fromkeys(finding.rule for finding in verdict.unknown)
+    return f"{counted(len(rules), 'rule')} cannot be evaluated"
 
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:

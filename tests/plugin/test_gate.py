@@ -174,7 +174,7 @@ def test_a_mute_agent_cannot_be_measured_gate_or_not(bots: Project) -> None:
 def test_a_cost_that_nobody_tells_cannot_be_measured(bots: Project) -> None:
     result = play(bots, "Bot", "--ltm-fail-under=cost:1")
     assert result.ret == 75
-    assert verdict(result) == "gate: could not be measured: of a rule nobody can tell (exit status 75)"
+    assert verdict(result) == "gate: could not be measured: 1 rule cannot be evaluated (exit status 75)"
     assert play(bots, "Priced", "--ltm-fail-under=cost:100").ret == 0
     assert play(bots, "Priced", "--ltm-fail-under=cost:0.25").ret == 1
 
@@ -244,7 +244,14 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
         (("--ltm-compare=main", "--ltm-seed=3"), "the seed is 0 there and 3 in this run"),
         (("--ltm-compare=main", "-k", "port"), "only there: cat/0"),
         (("--ltm-compare=main", "--ltm-span=300,500", "--ltm-compare-fail=mean:1"), "has no memory span 500"),
-        (("--ltm-compare=main", "--ltm-compare-fail=p:0.05"), "cannot stand out from chance"),
+        (("--ltm-compare=main", "--ltm-compare-fail=p:0.05"), "--ltm-trials=3 is enough, for the baseline, too"),
+        (("--ltm-compare=main", "--ltm-compare-fail=holm:0.05"), "--ltm-trials=6 is enough, for the baseline, too"),
+        (("--ltm-compare=main", "--ltm-compare-fail=cost:5%"), "baseline 'main' holds no cost of all replies"),
+        (
+            ("--ltm-compare=main", "--ltm-compare-fail="),
+            "no rule is given. Write one, as in --ltm-compare-fail=mean:5%",
+        ),
+        (("--ltm-fail-under=", "--ltm-fail-under=0.5"), "no rule is given. Write one, as in --ltm-fail-under=0.8"),
         (("--ltm-fail-under=scenario:prt.mean:1",), "this run has no scenario 'prt'. Did you mean 'port'?"),
         (("--ltm-fail-under=skill:R.mean:1",), "this run has no skill 'R'"),
         (("--ltm-fail-under=pass^3:1",), "Add --ltm-trials=3"),

@@ -65,7 +65,14 @@ def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> No
         ("scenari:x.mean:1", "not a 'scenari'. Did you mean 'scenario'?"),
         ("scenario:recall:1", "which metric of scenario 'recall'? Write it as 'scenario:recall.mean:LIMIT'"),
         ("skill:R.span:5", "'span' is about all scenarios together"),
-        ("p:0.05", "'p' is a metric for --ltm-compare-fail only"),
+        ("p:0.05", "'p' is for rules about what moved (compare-fail) only"),
+        ("-0.5", "names no metric, or no limit. Write 'mean:0.8' or '0.8'"),
+        ("0,8", "names no metric, or no limit"),
+        (":0.5", "names no metric, or no limit"),
+        ("MEAN:0.5", "Did you mean 'mean'?"),
+        ("scenario.recall.mean:0.5", "Did you mean 'scenario:recall.mean'?"),
+        ("scenario:.mean:0.5", "names no scenario. Write it as 'scenario:NAME.mean:LIMIT'"),
+        ("tokens:5%", "percent of what? Write a number of tokens, as in 20k"),
         ("pass^0:1", "there is no metric 'pass^0'"),
     ],
 )
@@ -82,13 +89,28 @@ def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str
         ("p:5", "a probability lies between 0 and 1"),
         ("p:0", "a probability lies between 0 and 1"),
         ("mean:120%", "can be broken"),
-        ("worst:0.1", "'worst' is a metric for --ltm-fail-under only"),
+        ("worst:0.1", "'worst' is for rules about where a metric lies (fail-under) only"),
+        ("-5%", "names no metric, or no limit. Write 'mean:0.05' or 'mean:5%'"),
     ],
 )
 def test_a_rule_against_a_baseline_that_cannot_be_is_refused(text: str, told: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         against(text)
     assert told in str(caught.value)
+
+
+def test_blanks_around_the_parts_of_a_rule_are_nothing() -> None:
+    assert under(" scenario : recall.mean : 0.5 ").sentence == under("scenario:recall.mean:0.5").sentence
+
+
+def test_metrics_that_cannot_be_meant_are_not_proposed() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        under("abc:1")
+    assert "holm" not in str(caught.value)
+    with pytest.raises(ConfigurationError) as caught:
+        against("abc:1")
+    assert "holm" in str(caught.value)
+    assert "worst" not in str(caught.value)
 
 
 def test_values_are_shown_with_as_many_digits_as_tell_them_apart() -> None:

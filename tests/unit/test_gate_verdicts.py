@@ -124,8 +124,10 @@ def test_a_cost_that_only_some_conversations_tell_cannot_be_measured() -> None:
     run = side(held(FULL, cost_usd=0.5), held(FULL, trial="1")).result
     verdict = judge(run, [under("cost:9")])
     assert verdict.state == "unmeasurable"
-    assert verdict_line(verdict) == "gate: could not be measured: of a rule nobody can tell"
-    assert texts(verdict) == ["mybot at 2k: the cost is unknown: the agent does not tell what all of its replies cost"]
+    assert verdict_line(verdict) == "gate: could not be measured: 1 rule cannot be evaluated"
+    assert texts(verdict) == [
+        "mybot at 2k: the cost is unknown: the agent does not tell what all of its replies cost (see --ltm-price)"
+    ]
 
 
 def test_costs_rise_against_the_baseline() -> None:
