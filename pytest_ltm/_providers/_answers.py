@@ -37,15 +37,17 @@ class Answer:
 def answer_of(response: Any, model: Model) -> Answer:
     """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
     choices = getattr(response, "choices", None)
+    if choices == [] and not getattr(response, "error", None):
+        raise AgentFault(f"model {model.name!r} answered with no choice at all: the provider kept its answer back")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = getattr(choice, "message", None)
     if message is None:
         raise _no_answer(response, model)
-    text = getattr(message, "content", None)
+    text = _text(getattr(message, "content", None))
     if text is None:
         text = getattr(message, "refusal", None)
     reason = getattr(choice, "finish_reason", None)
-    if not text and reason in {"length", "content_filter"}:
+    if not text and reason in _SILENT:
         raise AgentFault(_SILENT[reason].format(model=model.name))
     if not isinstance(text, str):
         raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
@@ -55,7 +57,16 @@ def answer_of(response: Any, model: Model) -> Answer:
 _SILENT = {
     "length": "model {model!r} used up its response limit before it said anything. Give it more: max_tokens=NUMBER",
     "content_filter": "the provider's content filter kept back the answer of model {model!r}",
+    "tool_calls": "model {model!r} called a tool instead of answering, and was offered none",
 }
+
+
+def _text(content: Any) -> Any:
+    """Return the text of a content in parts, as of models that think; any other content as it is."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(part for part in parts if isinstance(part, str)) if parts else None
 
 
 def _no_answer(response: Any, model: Model) -> AgentFault:
@@ -76,6 +87,8 @@ def _used(usage: Any) -> Used | None:
     asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     if asked is None or answered is None:
         return None
+    # Some providers leave what was thought out of the completion, but not out of the total, nor of the bill.
+    answered = max(answered, (_count(usage, "total_tokens") or 0) - asked)
     cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
     return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
 

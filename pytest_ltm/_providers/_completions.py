@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
+from http import HTTPStatus
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from pytest_ltm._providers import _limiter
 from pytest_ltm._providers._answers import Answer, answer_of
 from pytest_ltm._providers._known import ENDPOINTS
 from pytest_ltm._providers._limiter import Limiter, Turn
-from pytest_ltm._providers._refusals import about_key, not_taken, too_long
+from pytest_ltm._providers._refusals import about_key, names, not_taken, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ Message = dict[str, str]
 _BUSY = frozenset({429, 503, 529})
 _LONGEST = 300
 _LENGTHS = ("max_tokens", "max_completion_tokens")
+_WITHOUT = {"temperature": "Write temperature=default"}
 
 
 class ContextOverflow(AgentFault):
@@ -48,8 +50,7 @@ class Refused(AgentFault):
     """
 
     def __init__(self, model: Model, error: openai.APIStatusError) -> None:
-        hint = f" {model.about_key()}" if about_key(error.status_code, _text(error)) else ""
-        super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{hint}")
+        super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{_hint(model, error)}")
         self.status_code, self.code, self.response = error.status_code, error.code, error.response
 
 
@@ -139,14 +140,16 @@ class Completions:
             self._renamed = True
             given[_LENGTHS[1 - _LENGTHS.index(old)]] = given.pop(old)
             return True
-        if "temperature" in given and not_taken(text, "temperature"):
-            if self.model.temperature is not None:
-                raise AgentFault(
-                    f"model {self.model.name!r} does not take temperature={self.model.temperature}. "
-                    f"Write temperature=default"
-                ) from None
+        if "temperature" in given and self.model.temperature is None and names(text, "temperature"):
             del given["temperature"]
             return True
+        chosen = {**given, **given.get("extra_body", {})}
+        for name in (name for name in chosen if name != "extra_body" and not_taken(text, name)):
+            said = _LENGTHS[0] if name in _LENGTHS else name
+            raise AgentFault(
+                f"model {self.model.name!r} does not take {said}={chosen[name]!r}. "
+                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {_said(error)}"
+            ) from None
         return False
 
 
@@ -200,6 +203,15 @@ def _said(error: openai.APIStatusError) -> str:
     said = error.body.get("message") if isinstance(error.body, dict) else None
     text = " ".join((said if isinstance(said, str) else error.message).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _hint(model: Model, error: openai.APIStatusError) -> str:
+    """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
+    if about_key(error.status_code, _text(error)):
+        return f" {model.about_key()}"
+    if error.status_code == HTTPStatus.NOT_FOUND and not names(_text(error), "model"):
+        return f" There is no {model.base_url}/chat/completions; addresses usually end in /v1"
+    return ""
 
 
 def _raise_if_too_long(error: openai.APIStatusError, model: Model) -> None:

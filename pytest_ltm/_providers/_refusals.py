@@ -9,36 +9,54 @@ _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size"
     r"|(?:maximum|available|allowed|exceed\w*|than)\b.{0,40}\bcontext (?:length|size|window|limit)"
     r"|context (?:length|size|window|limit)\b.{0,40}\b(?:exceed|maximum)"
+    r"|context length is only|\bcontext\b.{0,20}\boverflow"
+    r"|maximum (?:prompt|model) length|Range of input length|must have less than \d+ tokens"
+    r"|max_tokens must be at least 1, got -"
     r"|(?:prompt|input|request|messages?) (?:(?:is|are|was) )?too (?:long|large)"
-    r"|(?:token count|input tokens)\b.{0,40}\bexceeds?\b"
-    r"|tokens`? \+ `?max_new_tokens"
+    r"|(?:token count|input tokens)\b.{0,40}\bexceeds?\b|\btokens, which exceeds\b|too many tokens:"
+    r"|(?:prompt|input) exceeds (?:the )?max"
+    r"|tokens`? \+ `?max_new_tokens|exceeded model token limit"
     r"|reduce the length of (?:the|your) (?:messages|prompt|input)",
     re.IGNORECASE | re.DOTALL,
 )
 _LIMITS = (
-    r"maximum context length (?:is|of) (\d+)",
+    r"maximum (?:context|prompt|model) length(?: is| of|:) (\d+)",
     r"(\d+) maximum context length",
-    r"context (?:size|length|window|limit) \(?(?:is |of )?(\d+)",
+    r"context (?:size|length|window|limit) \(?(?:is |of )?(?:only )?(\d+)",
+    r"n_ctx['\"]?: (\d+)",
+    r"length should be \[1, (\d+)\]",
+    r"limit is (\d+)",
+    r"token limit: (\d+)",
+    r"less than (\d+) tokens",
+    r"cannot exceed (\d+)",
+    r"number of tokens allowed \(?(\d+)",
     r"> ?(\d+)",
-    r"allowed \((\d+)",
     r"must be <= ?(\d+)",
     r"limit of (\d+)",
     r"\bLimit:? (\d+)",
 )
 _ASKED = (
-    r"\((\d+) in the messages",
+    r"(?:has|passed) (\d+) input tokens",
+    r"\((\d+) (?:in the messages|of text input)",
+    r"(\d+) tokens from the input",
+    r"n_prompt_tokens['\"]?: (\d+)",
     r"resulted in (\d+) tokens",
-    r"requested (?:about )?(\d+)",
-    r"too (?:long|large): (\d+) tokens",
+    r"requested(?: about|:)? (\d+)",
+    r"too (?:long|large): (\d+)",
     r"limit: (\d+) \+",
-    r"token count \((\d+)",
+    r"token count (?:\(|of )(\d+)",
     r"(?:request|input) \((\d+) tokens",
     r"given: (\d+)",
     r"contains (\d+) tokens",
-    r"has (\d+) input tokens",
+    r"Messages have (\d+) tokens",
+    r"current length is (\d+)",
+    r"received (\d+)",
+    r"prompt \(length (\d+)\)",
+    r"keep the first (\d+) tokens",
 )
 _NOT_TAKEN = re.compile(
-    r"unsupported|not support|n't support|deprecated|not allowed|not permitted|unknown|unrecognized|unexpected|extra",
+    r"unsupported|not support|n't support|deprecated|not allowed|not permitted|unknown|unrecognized|unexpected|extra"
+    r"|may only|must be|invalid|only .{0,40}allowed|cannot be",
     re.IGNORECASE,
 )
 _KEYLESS = {401}
@@ -59,7 +77,8 @@ def too_long(status: int, text: str) -> TooLong | None:
     """Return what a refusal says of the prompt's length; None if that was not the reason.
 
     Known: the wordings of OpenAI (also of a request larger than the tokens that it grants for a minute), Azure,
-    Anthropic, Google, Mistral, vLLM, SGLang, TGI, llama.cpp and OpenRouter.
+    Anthropic, Cerebras, Cohere, DashScope, Fireworks, Google, llama.cpp, LM Studio, Mistral, Moonshot, OpenRouter,
+    Perplexity, SGLang, TGI, Together, vLLM, xAI.
     """
     if status not in {400, 413, 422, 429, 500} or not _TOO_LONG.search(text):
         return None
@@ -74,8 +93,12 @@ def about_key(status: int, text: str) -> bool:
 
 def not_taken(text: str, parameter: str) -> bool:
     """Whether a refusal says that the model does not take this parameter, or not this value of it."""
-    named = re.search(rf"\b{parameter}\b", text)
-    return named is not None and _NOT_TAKEN.search(text) is not None
+    return names(text, parameter) and _NOT_TAKEN.search(text) is not None
+
+
+def names(text: str, parameter: str) -> bool:
+    """Whether a refusal speaks of this parameter."""
+    return re.search(rf"\b{re.escape(parameter)}\b", text) is not None
 
 
 def _first(patterns: tuple[str, ...], text: str) -> int | None:

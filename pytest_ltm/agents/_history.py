@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 FRAME = 4
 """Tokens that a message takes beside its text: the role and the marks around it, in most chat formats."""
+SILENCE = "(no reply)"
+"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
 _LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
 _ENOUGH = 200
 """Estimated tokens of a prompt above which its real size says something of the tokenizer."""
@@ -42,7 +44,7 @@ class History:
         messages = list(self._system)
         for said, replied, _ in self._exchanges:
             messages.append({"role": "user", "content": said})
-            messages.append({"role": "assistant", "content": replied})
+            messages.append({"role": "assistant", "content": replied if replied.strip() else SILENCE})
         messages.append({"role": "user", "content": message})
         return messages
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
 
-VERSION = 1
+VERSION = 2
 """Goes up when the way of showing the conversation to a model changes: part of the fingerprint."""
 SHRINKS = 8
 """How often one message is sent again, each time with less before it, because the prompt was too long."""

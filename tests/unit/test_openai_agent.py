@@ -24,7 +24,6 @@ from pytest_ltm import _providers
 from pytest_ltm._errors import AgentError, AgentFault, DefinitionError, TokenizerError, TransientFault
 from pytest_ltm._fields import Field
 from pytest_ltm._providers import ContextOverflow, Refused, _places
-from pytest_ltm._providers._refusals import TooLong, too_long
 from pytest_ltm.agents._adapters import ADAPTERS
 from pytest_ltm.agents._history import FRAME, History
 from pytest_ltm.agents._openai import SHRINKS, OpenAiChat, TimedOpenAiChat
@@ -59,6 +58,10 @@ def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
     yield make
     for agent in made:
         agent.close()
+
+
+def of_parts(parts: list[Any]) -> Any:
+    return wrong_schema({"choices": [{"message": {"role": "assistant", "content": parts}, "finish_reason": "stop"}]})
 
 
 def sent(server: ChatServer) -> list[str]:
@@ -216,30 +219,6 @@ def test_a_response_limit_that_leaves_no_room_is_told(chat_server: ChatServer, c
         agent.reply("c")
 
 
-@pytest.mark.parametrize(
-    ("text", "limit", "asked"),
-    [
-        ("maximum context length is 8192 tokens. But you requested 8203 tokens (7691 in the messages)", 8192, 7691),
-        ("The maximum context length is 16384 tokens. However, you requested about 94307 tokens", 16384, 94307),
-        ("prompt is too long: 210,000 tokens > 200,000 maximum", 200000, 210000),
-        ("input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000", 200000, 178959),
-        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576, 1200000),
-        ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096, 5000),
-        ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000),
-        ("Input tokens exceed the limit of 272000 tokens. Your messages resulted in 300000 tokens.", 272000, 300000),
-        ("Request too large for m on tokens per min (TPM): Limit 30000, Requested 40000", 30000, 40000),
-        ("Your input exceeds the context window of this model.", None, None),
-    ],
-)  # fmt: skip
-def test_what_servers_say_of_a_prompt_that_is_too_long_is_understood(text: str, limit: Any, asked: Any) -> None:
-    assert too_long(400, text) == TooLong(limit, asked)
-
-
-@pytest.mark.parametrize("text", ["Rate limit reached: Limit 500, Used 499", "Unsupported value: 'temperature'", "bad"])
-def test_other_refusals_are_no_matter_of_length(text: str) -> None:
-    assert too_long(429, text) is None
-
-
 # --- models that refuse parameters
 
 
@@ -255,8 +234,42 @@ def test_a_temperature_that_nobody_asked_for_is_left_out_where_the_model_refuses
 
 def test_a_temperature_that_was_asked_for_is_not_left_out_silently(chat_server: ChatServer, chat: Any) -> None:
     chat_server.not_taken = frozenset({"temperature"})
-    with pytest.raises(AgentFault, match=r"does not take temperature=0\.5\. Write temperature=default"):
+    with pytest.raises(AgentFault, match=r"does not take temperature=0\.5\. Write temperature=default\. http"):
         chat("temperature=0.5").reply("a")
+    assert len(chat_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+        "invalid temperature: only 1 is allowed for this model",
+        "`temperature` may only be set to 1 when thinking is enabled.",
+        "temperature and top_p cannot both be specified for this model.",
+    ],
+)
+def test_models_that_refuse_a_temperature_of_0_in_other_words_are_understood(
+    chat_server: ChatServer, chat: Any, told: str
+) -> None:
+    chat_server.next(fails(400, told), "Fine.")
+    assert chat().reply("a").text == "Fine."
+    assert "temperature" not in chat_server.requests[-1].body
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", 7), ("reasoning_effort", "low"), ("top_k", 3)])
+def test_any_other_setting_that_is_refused_is_told_with_its_value(
+    chat_server: ChatServer, chat: Any, name: str, value: Any
+) -> None:
+    chat_server.not_taken = frozenset({name})
+    given = {"extra": {name: value}} if name == "top_k" else {name: value}
+    with pytest.raises(AgentFault, match=rf"does not take {name}={value!r}\. Leave it out\. http.* Unsupported"):
+        chat(**given).reply("a")
+
+
+def test_a_refusal_for_another_reason_blames_no_setting(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.next(fails(400, "Invalid role in message 0."))
+    with pytest.raises(Refused, match=r"Invalid role in message 0\.$"):
+        chat(seed=7).reply("a")
 
 
 def test_the_response_limit_goes_by_the_name_that_the_model_takes(chat_server: ChatServer, chat: Any) -> None:
@@ -265,7 +278,7 @@ def test_the_response_limit_goes_by_the_name_that_the_model_takes(chat_server: C
     agent.reply("a")
     assert chat_server.requests[-1].body["max_completion_tokens"] == 100
     chat_server.not_taken = frozenset({"max_tokens", "max_completion_tokens"})
-    with pytest.raises(Refused):
+    with pytest.raises(AgentFault, match=r"does not take max_tokens=100\. Leave it out"):
         agent.reply("b")
 
 
@@ -292,12 +305,21 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
         (garbled(), TransientFault, "a body that is no JSON"),
         (wrong_schema({"reply": "hello"}), AgentFault, "with the fields reply, not with choices"),
         (wrong_schema("<html>"), AgentFault, "not with choices"),
-        (wrong_schema({"choices": []}), AgentFault, "not with choices"),
+        (wrong_schema({"choices": []}), AgentFault, "model 'm' answered with no choice at all: the provider kept"),
+        (wrong_schema({"choices": None, "usage": None}), AgentFault, "not with choices"),
         (wrong_schema({"choices": [{"message": {"role": "assistant"}}]}), AgentFault, "without a text"),
         (wrong_schema({"error": {"message": "busy", "code": 429}}), TransientFault, "busy"),
         (wrong_schema({"error": {"message": "broken", "code": "x"}}), AgentFault, "broken"),
         (says("", finish_reason="length"), AgentFault, "used up its response limit before it said anything"),
         (says("", finish_reason="content_filter"), AgentFault, "content filter"),
+        (says("", finish_reason="tool_calls"), AgentFault, "called a tool instead of answering"),
+        (of_parts([{"type": "thinking", "thinking": "Hm."}]), AgentFault, "without a text"),
+        (
+            fails(404, "Not Found"),
+            Refused,
+            r"There is no http://.*/v1/chat/completions; addresses usually end in",
+        ),
+        (fails(404, "The model m does not exist."), Refused, "answered 404: The model m does not exist\\.$"),
     ],
 )
 def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
@@ -353,9 +375,39 @@ def test_a_refusal_of_the_model_is_what_it_replied(chat_server: ChatServer, chat
     assert chat().reply("a").text == "I would rather not."
 
 
-def test_an_empty_reply_is_a_reply(chat_server: ChatServer, chat: Any) -> None:
-    chat_server.next("")
-    assert chat().reply("a").text == ""
+def test_an_empty_reply_is_a_reply_and_is_never_sent_again_as_an_empty_message(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    chat_server.next("", " ")
+    agent = chat()
+    assert [agent.reply(text).text for text in "ab"] == ["", " "]
+    agent.reply("c")
+    assert sent(chat_server) == ["a", "(no reply)", "b", "(no reply)", "c"]
+
+
+def test_the_text_of_a_reply_in_parts_is_the_reply(chat_server: ChatServer, chat: Any) -> None:
+    parts = [
+        {"type": "thinking", "thinking": []},
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "teal."},
+    ]
+    chat_server.next(of_parts(parts))
+    assert chat().reply("a").text == "It is teal."
+
+
+@pytest.mark.parametrize(("total", "output"), [(None, 5), (105, 5), (905, 805), (50, 5)])
+def test_what_was_thought_is_counted_where_only_the_total_tells(
+    chat_server: ChatServer, chat: Any, total: int | None, output: int
+) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 5} | ({} if total is None else {"total_tokens": total})
+    message = {"role": "assistant", "content": "Teal."}
+    chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}))
+    assert chat().reply("a").usage == Usage(input_tokens=100, output_tokens=output)
+
+
+def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.next(says("It is te", finish_reason="length"))
+    assert chat().reply("a").text == "It is te"
 
 
 # --- powers
@@ -406,7 +458,7 @@ def test_the_configuration_tells_all_that_matters_and_no_key(
     assert agent.reply("a").text == "Understood."
     told = agent.configuration()
     assert told == {
-        "chat": 1, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
+        "chat": 2, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
         "tokenizer": "o200k_base",
     }  # fmt: skip
     assert "planted" not in str((told, agent.save(), vars(agent)))
