@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_ltm._errors import ConversationOver, LtmError
 from pytest_ltm._journal import FORMAT, Journal, line, read
 from pytest_ltm._plan import Plan
+from pytest_ltm._recording import JOURNAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -158,6 +159,21 @@ def recorded_plan(path: Path) -> Plan | None:
     """Return the plan in a journal's first line, None if there is no whole one; LtmError if it cannot be read."""
     record = Record.of_header(path)
     return None if record is None else record.plan
+
+
+def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
+    """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
+    for path in sorted(run.glob(f"{label}~*/{JOURNAL}")):
+        try:
+            record = Record.of_header(path)
+        except LtmError:
+            continue
+        agent = None if record is None else record.header.get("agent")
+        told = agent.get("configuration") if isinstance(agent, dict) else None
+        found = told.get("file", told) if isinstance(told, dict) else None
+        if isinstance(found, dict) and isinstance(found.get("agent"), str):
+            return found
+    return None
 
 
 def as_recorded(text: str) -> str:

@@ -36,7 +36,13 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     from pytest_ltm.agents._adapt import source  # noqa: PLC0415 - as above
 
     if settings.rescored is not None:
-        return {agent.label: source(_nobody, spec=agent.spec) for agent in settings.agents}
+        from pytest_ltm._rescore._record import recorded_settings  # noqa: PLC0415 - few runs are scored again
+
+        run = settings.rescored
+        return {
+            agent.label: source(_nobody, spec=agent.spec, settings=recorded_settings(run, agent.label))
+            for agent in settings.agents
+        }
     share(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
     found: dict[str, AgentSource] = {}
     conversations = len(settings.spans) * settings.trials

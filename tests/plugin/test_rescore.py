@@ -426,3 +426,19 @@ def test_a_journal_that_was_tampered_with_loses_its_own_conversation_only(projec
     assert (second / "bot_Bot~600~1" / "results.json").read_bytes() == (
         first / "bot_Bot~600~1" / "results.json"
     ).read_bytes()
+
+
+def test_an_agent_of_a_file_has_the_list_price_of_its_recorded_model(project: Project) -> None:
+    project.file("agent: bot:Bot\nparameters: {}\n", "bot.yml")
+    project.file(BOT, "bot.py")
+    project.file(SCENARIOS)
+    project.pytest("--ltm-suite=none", "--ltm-agent=b=bot.yml", "--ltm-span=600")
+    (journal,) = latest(project).glob("*/journal.jsonl")
+    journal.write_text(journal.read_text().replace('"agent":"bot:Bot"', '"agent":"openai:gpt-4o-mini"'))
+    (project.path / "bot.yml").unlink()
+    result, second, rescored = again(project)
+    assert rescored["same"] == 3
+    result.stdout.fnmatch_lines(["ltm: dollars per million tokens in/out: b 0.15/0.6/0.075 (list price of *)"])
+    (held,) = read_run(second).result.conversations
+    assert held.cost_usd is not None
+    assert held.cost_usd > 0
