@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unittest
-from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +17,8 @@ from pytest_ltm.plugin import _internals as internals
 from pytest_ltm.plugin._state import LANE, RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from pytest_ltm._conversation import Conversation
     from pytest_ltm._handle import Ltm
@@ -72,7 +72,6 @@ class ItemBody(GreenBody):
         self._ended, self._next_up = ended, next_up
         self._stretch: internals.Stretch | None = None
         self._setup: pytest.TestReport | None = None
-        self._seconds = 0.0
         self._runtest = self.item.runtest
         self._held = True
         setup_state.hold(self.item)
@@ -97,7 +96,7 @@ class ItemBody(GreenBody):
             return None
         stretch = self._stretch = internals.Stretch(self.item)
         internals.prepare(self.item, self._pool)
-        with stretch.warnings.active(), stretch.fixtures():
+        with stretch.fixtures():
             self._setup = internals.phase(self.item, "setup")
         if self.item.config.getoption("setupshow", False):
             internals.show_item(self.item)
@@ -111,23 +110,13 @@ class ItemBody(GreenBody):
         """Run the test function, or whatever the item runs."""
         return self._runtest()
 
-    @contextmanager
-    def around(self) -> Iterator[None]:
+    def around(self) -> AbstractContextManager[object]:
         """Put the item's state in place, and measure."""
-        if self._stretch is None:
-            raise LtmInternalError("a body speaks before its setup")
-        began = stopwatch()
-        try:
-            with self._stretch.active():
-                yield
-        finally:
-            self._seconds += stopwatch() - began
+        return self._begun_stretch.active()
 
-    def talking(self) -> AbstractContextManager[None]:
+    def talking(self) -> AbstractContextManager[object]:
         """Return what surrounds the agent's reply to it: what it prints, logs and warns of is this item's."""
-        if self._stretch is None:
-            raise LtmInternalError("a body speaks before its setup")
-        return self._stretch.claims()
+        return self._begun_stretch.claims()
 
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
@@ -136,8 +125,14 @@ class ItemBody(GreenBody):
         try:
             return super().send(request)
         finally:
-            if isinstance(request, (Say, Ask)):
-                self._seconds += stopwatch() - began
+            if self._stretch is not None and isinstance(request, (Say, Ask)):
+                self._stretch.spent.seconds += stopwatch() - began
+
+    @property
+    def _begun_stretch(self) -> internals.Stretch:
+        if self._stretch is None:
+            raise LtmInternalError("a body speaks before its setup")
+        return self._stretch
 
     # --- its end
 
@@ -156,7 +151,7 @@ class ItemBody(GreenBody):
             hook.pytest_runtest_logreport(report=self._teardown())
             hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
         stretch.warnings.close()
-        stretch.announce_end(self._seconds)
+        stretch.announce_end(stretch.spent.seconds)
 
     def withdraw(self) -> None:
         """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
@@ -198,7 +193,7 @@ class ItemBody(GreenBody):
             report = internals.phase(self.item, "call")
         finally:
             self.item.runtest = self._runtest  # type: ignore[method-assign]
-        report.duration = self._seconds
+        report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
         if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
             vars(report)["ltm_scored"] = result.score
             report.sections.append(("score below the pass mark", self.failure_text))
@@ -237,7 +232,7 @@ class ItemBody(GreenBody):
         self.let_go()
         if self._stretch is None:
             return internals.empty_teardown(self.item)
-        with self._stretch.warnings.active(), self._stretch.fixtures():
+        with self._stretch.fixtures():
             report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
         internals.dispose(self.item)
         return report

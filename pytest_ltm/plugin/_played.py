@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,8 @@ from pytest_ltm.reporting._failure import failure_text
 from pytest_ltm.reporting._summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -140,13 +140,11 @@ class PlayedConversation:
         )
         body.sheet = body.handle.sheet
 
-    @contextmanager
-    def _around(self, by: str) -> Iterator[None]:
+    def _around(self, by: str) -> AbstractContextManager[object]:
         body = self.bodies.get(by)
         claimed = body is not None and not body.reported
         output = body.talking() if body is not None and claimed else internals.unclaimed(self.config)
-        with output, _time.around_agent(self._settings.time, self._clock):
-            yield
+        return _time.around_agent(self._settings.time, self._clock, output)
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         self.config.hook.pytest_ltm_time_jumped(

@@ -267,11 +267,11 @@ class LtmRun:
 
     def pytest_enter_pdb(self) -> None:
         """Leave the terminal to pdb."""
-        _internals.Stretch.in_debugger = True
+        _internals.Output.in_debugger = True
 
     def pytest_leave_pdb(self) -> None:
         """Capture again."""
-        _internals.Stretch.in_debugger = False
+        _internals.Output.in_debugger = False
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from pytest_ltm._clock import Clock, SignallingClock, SimulatedClock, WallClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
 MODES = ("simulated", "jump", "signal", "sleep")
@@ -32,13 +32,17 @@ def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: 
     return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
 
 
-def around_agent(mode: str, clock: Clock) -> AbstractContextManager[object]:
+def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]) -> AbstractContextManager[object]:
     """Return what surrounds a call of the agent: in the mode `jump` the process's clock shows the conversation's time.
 
-    Only there: elsewhere durations, time limits and other people's code keep the real clock.
+    Only there: elsewhere durations, time limits and other people's code keep the real clock. `output`: what else does.
     """
-    if mode != "jump":
-        return nullcontext()
+    return _moved(clock, output) if mode == "jump" else output
+
+
+@contextmanager
+def _moved(clock: Clock, output: AbstractContextManager[object]) -> Iterator[None]:
     import time_machine  # noqa: PLC0415 - an extra
 
-    return time_machine.travel(clock.now, tick=True)
+    with output, time_machine.travel(clock.now, tick=True):
+        yield

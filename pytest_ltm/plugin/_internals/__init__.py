@@ -2,7 +2,7 @@
 
 pytest has one setup stack and one cached value for each fixture. Two classes replace them, in an LTM run only:
 `TreeSetupState` (the live nodes form a tree, not one path) and `LaneFixtures` (an item's own copies of the fixture
-definitions). `Stretch` and `Warnings` swap, for each stretch of a body, what pytest keeps one of in the process.
+definitions). A `Stretch` swaps, for each stretch of a body, what pytest keeps one of in the process.
 
 Relied on, pytest 8.0 to 9.2, and tested against each: SetupState.setup/teardown_exact/stack[node][0];
 item._request._arg2fixturedefs; FixtureDef.cached_result/_finalizers/_scope/argnames; callspec._arg2scope/indices;
@@ -17,11 +17,13 @@ from pytest_ltm.plugin._internals._lane_fixtures import LaneFixtures, Pool, disp
 from pytest_ltm.plugin._internals._phases import empty_teardown, failed_setup, last_teardown, phase, show_item, subtest
 from pytest_ltm.plugin._internals._stepwise import leave_none_behind
 from pytest_ltm.plugin._internals._stretch import Stretch, unclaimed, worker_interactor
+from pytest_ltm.plugin._internals._swaps import Output
 from pytest_ltm.plugin._internals._tree_setup import TreeSetupState, install
 from pytest_ltm.plugin._internals._warnings import Warnings
 
 __all__ = [
     "LaneFixtures",
+    "Output",
     "Pool",
     "Stretch",
     "TreeSetupState",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.warnings import catch_warnings_for_item
 
+from pytest_ltm.plugin._internals._swaps import InPlace
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 WarningState = tuple[Any, Any, Any]
 
@@ -35,16 +36,20 @@ class Warnings:
                 recording.__enter__()
             self._recording = recording
 
-    @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> InPlace:
         """Put this warning state in place meanwhile."""
-        around = _warning_state()
+        return InPlace((self,))
+
+    def put_in(self) -> WarningState:
+        """Warn as this item does; return the state that was there."""
+        outside = _warning_state()
         _set_warning_state(self._inside)
-        try:
-            yield
-        finally:
-            self._inside = _warning_state()
-            _set_warning_state(around)
+        return outside
+
+    def take_out(self, outside: WarningState) -> None:
+        """Keep this item's state, and warn as before."""
+        self._inside = _warning_state()
+        _set_warning_state(outside)
 
     def close(self) -> None:
         """Hand the recorded warnings to pytest."""
