@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,7 @@ class Retrieving:
     def _build(self, size: int) -> None:
         import bm25s  # noqa: PLC0415 - only agents with this memory need it
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # every failure's report would have a line for each index
         self._index = bm25s.BM25()
         texts = ("" if n in self._overlooked else text for n, text in enumerate(self._texts[:size]))
         self._index.index([_words(text) or [""] for text in texts], show_progress=False)

@@ -57,6 +57,10 @@ class DatasetSuite(Protocol):
         """Return what is told in the conversation of a thread; made when it begins, kept by nobody."""
         ...
 
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the options, without the data set's name in front, that leave the conversation of a thread alone."""
+        ...
+
     def definition(self, entry: str, thread: str, example: str) -> Definition:
         """Return one question: what it waits for, what is asked, what is expected."""
         ...

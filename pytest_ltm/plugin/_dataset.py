@@ -94,6 +94,11 @@ def places(settings: Settings, dataset: DatasetSuite, entry: str) -> list[Place]
     ]
 
 
+def only(dataset: DatasetSuite, thread: str) -> dict[str, str]:
+    """Return the options of a run, by dest, with which a data set has the conversation of one thread alone."""
+    return {f"ltm_{dataset.suite.name}_{name}": text for name, text in dataset.alone(thread).items()}
+
+
 def told_in(settings: Settings, place: Place) -> ToldConversation | None:
     """Return what is told in a conversation, None where there is no data set."""
     return None if settings.dataset is None else settings.dataset.told(place.thread)

@@ -12,6 +12,7 @@ import pytest
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _options
 from pytest_ltm.plugin._builtin import ROOT
+from pytest_ltm.plugin._dataset import only
 from pytest_ltm.plugin._items import label
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
+    alone = {} if settings.dataset is None else only(settings.dataset, place.thread)
     for option in _options.OPTIONS:
-        given = config.getoption(option.dest)
+        given = alone.get(option.dest, config.getoption(option.dest))
         if given is not None and option.dest not in _ELSEWHERE:
             words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
     if config.args_source is pytest.Config.ArgsSource.ARGS:

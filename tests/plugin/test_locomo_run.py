@@ -85,6 +85,7 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     text = result.stdout.str()
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
+    assert "--ltm-locomo-conversations=conv-2" in text  # the command that has a failure's conversation again
     assert "Figures beside the score" in text
     assert "; 7 oddities noted\n" in text
     assert "\nltm:   conv-1: question 5: has no evidence\n" in text

@@ -89,6 +89,24 @@ def test_figures_and_notes_stand_beside_the_score(project: Project) -> None:
     assert xml.count('name="ltm_note" value="the question is dated before its last session"') == 1
 
 
+@pytest.mark.parametrize(("history", "named"), [("own", True), ("shared", False)])
+def test_a_failure_names_the_command_that_has_its_conversation_alone(
+    project: Project, history: str, named: bool
+) -> None:
+    run = played(project, f"--ltm-longmemeval-history={history}", agent="silent")
+    [line] = [line for line in run.outlines if "  again: " in line]
+
+    assert "again: pytest --ltm-agent=silent --ltm-suite=longmemeval --ltm-data=data.json" in line
+    assert ("--ltm-longmemeval-ids=kiln" in line) == named
+
+
+def test_a_failure_of_the_retrieving_agent_has_no_log_of_its_library(project: Project) -> None:
+    run = played(project, "--ltm-longmemeval-ids=kiln", agent="bm25:20")
+
+    assert "below 1.00" in run.stdout.str()
+    assert "bm25s" not in run.stdout.str()
+
+
 def test_many_questions_share_one_history_at_a_distance(project: Project) -> None:
     run = played(project, "-v", "--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40")
 

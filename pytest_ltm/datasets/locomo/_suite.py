@@ -108,6 +108,10 @@ class LocomoSuite:
             },
         )  # fmt: skip
 
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the option that names the sample."""
+        return {"conversations": self._samples[thread].id}
+
     def definition(self, entry: str, thread: str, example: str) -> Definition:
         """Return one question."""
         sample = self._samples[thread]

@@ -82,6 +82,10 @@ class LongMemEvalSuite:
             },
         )
 
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the option that names the question; none where its history is shared, which all of them make."""
+        return {} if self._choices.shared else {"ids": self._threads[thread]["0"].id}
+
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
         """Return one question, asked at its date; one dated before what is told last is asked at once.
 
