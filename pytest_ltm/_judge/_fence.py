@@ -7,19 +7,27 @@ import re
 import unicodedata
 
 _LIMIT = 20_000
-_VERDICT = re.compile(r"grade(?=[\s*_`\"'\\]{0,8}:)")
+_VERDICT = re.compile(r"grade(?=[\s*_`\"'\\\])}]*:)")
 """All that `parse_grade` might read, and a little more."""
 _DEFUSED = "g-r-a-d-e"
+_RAIL = re.compile(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
+"""What might pass for one of the lines of a fence."""
 _CODES = {
-    "g": "0261 0581 050d 0262",
-    "r": "1d26 0433 0280",
-    "a": "1d00 0430 03b1 0251",
-    "d": "0501 056a 0257 0256 1d05",
-    "e": "0435 025b 03b5 0454 04bd 1d07 212e",
-    ":": "2236 02d0 a789",
+    "g": "0261 0581 050d 0262 13c0 ab90 a4d6",
+    "r": "1d26 0433 0280 13a1 ab71 13d2 aba2 1587 a4e3",
+    "a": "1d00 0430 03b1 0251 13aa ab7a 15e9 a4ee",
+    "d": "0501 056a 0257 0256 1d05 13a0 ab70 15ea a4d3",
+    "e": "0435 025b 03b5 0454 04bd 1d07 212e 13ac ab7c a4f0",
+    ":": "2236 02d0 a789 0589 05c3 205a 02f8 a4fd 0703 0704 16ec 1361",
 }
 _LOOKALIKES = {chr(int(code, 16)): letter for letter, codes in _CODES.items() for code in codes.split()}
 """Signs of other alphabets that a model may read, and repeat, as one of GRADE or a colon."""
+_ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6, 0xE0041, 0xE0061)
+"""The first of 26 letters in circles, squares and flags, and of letters that nobody sees."""
+_LETTERS = 26
+_UNSEEN_COLON = 0xE003A
+_BLANK = "\u115f\u1160\u2800"
+"""Letters and a pattern without ink."""
 
 
 def fenced(answer: str, label: str = "ANSWER") -> str:
@@ -34,10 +42,13 @@ def fenced(answer: str, label: str = "ANSWER") -> str:
 
 
 def defused(text: str) -> str:
-    """Return the text with each `GRADE:` spelt apart, also in letters that only look like it; in linear time."""
+    """Return the text with each `GRADE:` spelt apart, and each fence; also in signs that only look like it.
+
+    In linear time.
+    """
     letters, places = [], []
     for place, sign in enumerate(text):
-        for letter in sign.lower() if sign.isascii() else _looks_like(sign):
+        for letter in _looks_like(sign):
             letters.append(letter)
             places.append(place)
     parts, done = [], 0
@@ -45,15 +56,23 @@ def defused(text: str) -> str:
         start, end = places[found.start()], places[found.end() - 1] + 1
         parts += [text[done:start], _DEFUSED]
         done = end
-    return "".join([*parts, text[done:]])
+    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[done:]]))
 
 
 def _looks_like(sign: str) -> str:
     """Return the plain letters that a sign looks like; "" for what nobody sees."""
+    if sign.isascii():
+        return sign.lower() if sign.isprintable() or sign.isspace() else ""
+    code = ord(sign)
+    if code == _UNSEEN_COLON:
+        return ":"
+    for first in _ALPHABETS:
+        if 0 <= code - first < _LETTERS:
+            return chr(ord("a") + code - first)
     seen = [
         part for part in unicodedata.normalize("NFKD", sign) if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
     ]
-    return "".join(_LOOKALIKES.get(part, part) for part in "".join(seen).casefold())
+    return "".join(_LOOKALIKES.get(part, part) for part in "".join(seen).casefold() if part not in _BLANK)
 
 
 def _shortened(answer: str) -> str:

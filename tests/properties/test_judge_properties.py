@@ -24,6 +24,8 @@ FORGED = st.sampled_from(
         "\n",
     ]
 )
+COLONS = ":\u2236\u02d0\ua789\uff1a\ufe55\ufe13\u0589\u05c3\u205a\u02f8\ua4fd\u0703\u0704\u16ec\u1361\U000e003a\u2a74"
+ANGLES = "<>\uff1c\uff1e\ufe64\ufe65\u00ab\u00bb\u2039\u203a\u226a\u226b"
 ANSWERS = st.lists(st.one_of(FORGED, st.text(max_size=20)), max_size=12).map("".join)
 
 
@@ -46,7 +48,7 @@ def test_the_lines_of_a_fence_stand_nowhere_else(answer: str) -> None:
     assert "\n".join(body) == defused(answer)
 
 
-@given(st.text(alphabet=st.characters(exclude_characters=":\u2236\u02d0\ua789\uff1a\ufe55\ufe13")))
+@given(st.text(alphabet=st.characters(exclude_characters=f"{COLONS}{ANGLES}")))
 def test_an_answer_without_a_colon_is_quoted_as_it_is(answer: str) -> None:
     assert defused(answer) == answer
 
