@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._clock import START
 from pytest_ltm._transcript import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._transcript import Kind
 
@@ -33,7 +36,7 @@ class Stretch:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Log:
     """What was said in one conversation."""
 
@@ -45,6 +48,27 @@ class Log:
     """What the agent did instead of replying, by exchange."""
     unanswered: tuple[Exchange, ...]
     """Messages without any reply: the last before the agent was gone, say."""
+
+    @cached_property
+    def numbered(self) -> Mapping[int, Exchange]:
+        """All of them by number, those without a reply, too."""
+        return {each.number: each for each in (*self.exchanges, *self.unanswered)}
+
+    @cached_property
+    def _speakers(self) -> Mapping[str, list[Exchange]]:
+        found: dict[str, list[Exchange]] = {}
+        for each in self.numbered.values():
+            found.setdefault(each.by, []).append(each)
+        return found
+
+    def of(self, example: str) -> Sequence[Exchange]:
+        """Return the exchanges of one example, those without a reply last."""
+        return self._speakers.get(example, [])
+
+    def between(self, number: int, other: int) -> Sequence[Exchange]:
+        """Return the exchanges that have a reply, after one of that number and before the other."""
+        first = bisect_right(self.exchanges, number, key=attrgetter("number"))
+        return self.exchanges[first : bisect_left(self.exchanges, other, key=attrgetter("number"))]
 
 
 @dataclass(slots=True)

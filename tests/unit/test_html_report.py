@@ -62,6 +62,11 @@ class Page(HTMLParser):
     def parcel(self, name: str) -> Any:
         return opened(self.scripts[f"z-{name}"])
 
+    def example(self, key: int) -> Any:
+        parcels = [opened(text) for name, text in self.scripts.items() if name.startswith("z-e")]
+        (found,) = [parcel[str(key)] for parcel in parcels if str(key) in parcel]
+        return found
+
     def values(self, attribute: str) -> Iterator[str]:
         for _, attrs in self.elements:
             found = dict(attrs).get(attribute)
@@ -69,8 +74,8 @@ class Page(HTMLParser):
                 yield found
 
 
-def report(tmp_path: Path, *runs: Path) -> Page:
-    build_report(runs, tmp_path / "report.html")
+def report(tmp_path: Path, *runs: Path, **limits: int) -> Page:
+    build_report(runs, tmp_path / "report.html", **limits)
     return Page(tmp_path / "report.html")
 
 
@@ -165,12 +170,71 @@ def test_every_example_has_a_row_and_a_parcel(tmp_path: Path) -> None:
     page = report(tmp_path, grid(tmp_path / "run"))
     rows = [each for each in page.values("id") if re.fullmatch(r"e\d+", each)]
     assert rows == [f"e{i}" for i in range(40)]
-    assert all(page.parcel(row)["talk"] for row in rows)
+    assert all(page.example(int(row[1:]))["talk"] for row in rows)
+
+
+def listed(page: Page) -> list[str]:
+    return [each for each in page.values("id") if re.fullmatch(r"e\d+", each)]
+
+
+def test_of_a_large_run_those_are_listed_that_went_worst_and_it_is_said_where_the_rest_is(tmp_path: Path) -> None:
+    rows = {
+        agent: [
+            played(
+                name,
+                0.0 if agent == "poor" and i == bad else 1.0,
+                example=str(i),
+                agent=agent,
+                nodeid=f"{agent}{name}{i}",
+            )
+            for name, bad in (("colours", 3), ("names", 1))
+            for i in range(5)
+        ]
+        for agent in ("good", "poor")
+    }
+    run = write_run(tmp_path / "run", *map(held, rows.values()))
+    page = report(tmp_path, run, most=8)
+
+    assert listed(page) == ["e0", "e3", "e5", "e6", "e10", "e13", "e15", "e16"]  # two of each scenario, in both columns
+    assert "Listed here and below are 8 of 20 examples" in page.text
+    assert "results.json" in page.text
+    assert "2.00 ± 0.00 of 2 points (100%). Then poor 80%." in page.text
+    links = [each for each in page.values("href") if re.fullmatch(r"#e\d+", each)]
+    assert {each[1:] for each in links} <= set(listed(page))
+    assert "Listed here" not in report(tmp_path, run).text
+
+
+def test_time_lines_have_so_much_room_and_each_column_has_its_first(tmp_path: Path) -> None:
+    talks = [
+        held([played("colours", 1.0, agent=agent, trial=str(trial), nodeid=f"{agent}{trial}")])
+        for agent in ("good", "poor")
+        for trial in range(3)
+    ]
+    run = write_run(tmp_path / "run", *talks)
+    whole = report(tmp_path, run)
+    size = len(whole.scripts["z-c0"])
+    page = report(tmp_path, run, lines=2 * size + size // 2)
+
+    assert sorted(name for name in page.scripts if name.startswith("z-c")) == ["z-c0", "z-c3"]
+    assert "2 of 6 conversations have their time line here" in page.text
+    assert "have their time line here" not in whole.text
+    assert len(listed(page)) == 6
+    assert [name for name in report(tmp_path, run, lines=0).scripts if name.startswith("z-c")] == ["z-c0"]
+
+
+def test_a_heat_map_is_never_wider_than_anybody_reads(tmp_path: Path) -> None:
+    rows = [played("colours", float(i % 2), example=str(i), nodeid=f"n{i}") for i in range(150)]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+
+    titles = [title for title in page.values("title") if title.startswith("colours, mean of 2 examples")]
+    assert len(titles) == 75
+    assert titles[0] == "colours, mean of 2 examples, 0 to 1, at 2k: 0.50"
+    assert "the mean of a few" in page.text
 
 
 def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Path) -> None:
     page = report(tmp_path, write_run(tmp_path / "run", held([played(score=0.0, reason="does not name 'ochre'")])))
-    parcel = page.parcel("e0")
+    parcel = page.example(0)
     facts = dict(parcel["facts"])
     assert facts["score"] == "0.00 (passes at 1.00)"
     assert facts["why"] == "does not name 'ochre'"
@@ -184,7 +248,7 @@ def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Pa
 
 
 def test_own_exchanges_stand_with_the_distance_between_them(tmp_path: Path) -> None:
-    talk = report(tmp_path, write_run(tmp_path / "run", held([played()]))).parcel("e0")["talk"]
+    talk = report(tmp_path, write_run(tmp_path / "run", held([played()]))).example(0)["talk"]
     assert [each["kind"] for each in talk] == ["needle", "question"]
     assert talk[1]["gap"] == "405 tokens and 1:00:00 later (1 filler)"
     assert talk[1]["at"] == "at 428 tokens, 2024-03-04 13:00"
@@ -211,22 +275,22 @@ def test_long_filler_is_shortened_and_says_so(tmp_path: Path) -> None:
 
 def test_a_missing_journal_is_told(tmp_path: Path) -> None:
     page = report(tmp_path, write_run(tmp_path / "run", held([played()]), journals=False))
-    assert "holds no journal" in page.parcel("e0")["missing"]
-    assert page.parcel("e0")["questions"]
+    assert "holds no journal" in page.example(0)["missing"]
+    assert page.example(0)["questions"]
     assert "z-c0" not in page.scripts
 
 
 def test_a_broken_journal_is_a_missing_one(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played()]))
     (run / "0~talk" / "journal.jsonl").write_text('{"event": "reply", "exchange": 7}\n')
-    assert report(tmp_path, run).parcel("e0")["missing"]
+    assert report(tmp_path, run).example(0)["missing"]
 
 
 def test_a_torn_last_line_of_a_journal_loses_only_itself(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played()]))
     with (run / "0~talk" / "journal.jsonl").open("a") as file:
         file.write('{"event": "mess')
-    assert len(report(tmp_path, run).parcel("e0")["talk"]) == 2
+    assert len(report(tmp_path, run).example(0)["talk"]) == 2
 
 
 def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: Path) -> None:
@@ -236,8 +300,8 @@ def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: 
     gone = ("names", '"exchange":4', '"exchange":6')
     journal.write_text("".join(line for line in lines if not any(part in line for part in gone)), encoding="utf-8")
     page = report(tmp_path, run)
-    assert page.parcel("e0")["missing"] == ""
-    assert page.parcel("e1")["missing"].startswith("It has a score, and the journal holds none")
+    assert page.example(0)["missing"] == ""
+    assert page.example(1)["missing"].startswith("It has a score, and the journal holds none")
 
 
 def test_the_heat_map_puts_the_nth_examples_below_each_other(tmp_path: Path) -> None:
@@ -271,7 +335,7 @@ def test_an_amended_verdict_stands_beside_the_automatic_one(tmp_path: Path) -> N
         run, RunResult(run_id="run", conversations=(held([row]),)), row.nodeid, Amendment(score=1.0, reason="it does")
     )
     page = report(tmp_path, run)
-    facts = dict(page.parcel("e0")["facts"])
+    facts = dict(page.example(0)["facts"])
     assert facts["score"].startswith("1.00")
     assert facts["before it was amended"] == "0.00: does not name 'ochre'"
     assert "Amended by hand: 1 of 1 verdict." in page.text
@@ -357,7 +421,7 @@ def test_a_hostile_text_is_shown_as_it_is(tmp_path: Path) -> None:
     text = HOSTILE["entity"]
     page = report(tmp_path, hostile_run(tmp_path / "hostile", text))
     assert text in page.text
-    assert page.parcel("e0")["talk"][0]["m"] == text
+    assert page.example(0)["talk"][0]["m"] == text
 
 
 def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:

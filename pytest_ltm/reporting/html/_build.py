@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,16 @@ from pytest_ltm.reporting._measures import measured
 from pytest_ltm.reporting._summary import METRICS
 from pytest_ltm.reporting._text import amount, printable, score_text
 from pytest_ltm.reporting.html import _charts, _headline, _provenance, _tables
-from pytest_ltm.reporting.html._details import details, expected_of
 from pytest_ltm.reporting.html._difference import difference
-from pytest_ltm.reporting.html._material import Held, Material, material
-from pytest_ltm.reporting.html._packs import parcel, script_json
+from pytest_ltm.reporting.html._listed import LINES, MOST, listed
+from pytest_ltm.reporting.html._maps import heat_maps
+from pytest_ltm.reporting.html._material import Material, material
+from pytest_ltm.reporting.html._packs import script_json
+from pytest_ltm.reporting.html._parcels import TOGETHER, parcels
 from pytest_ltm.reporting.html._shades import shade
-from pytest_ltm.reporting.html._timeline import timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from jinja2 import Environment
@@ -35,12 +35,13 @@ ALL_PAIRS = 12
 """With more series, only those against the best of their span are tested."""
 
 
-def build_report(runs: Sequence[Path], out: Path) -> None:
+def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST, lines: int = LINES) -> None:
     """Write one self-contained HTML file about the runs in these folders.
 
+    `most`: so many examples are listed at most; `lines`: bytes of time lines.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    page = render(material(runs))
+    page = render(material(runs), most, lines)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(page, encoding="utf-8", newline="\n")
@@ -48,10 +49,11 @@ def build_report(runs: Sequence[Path], out: Path) -> None:
         raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
 
 
-def render(found: Material) -> str:
+def render(found: Material, most: int, lines: int) -> str:
     """Return the page."""
     style, script = _asset(STYLES), _asset(SCRIPTS)
-    parcels, expected = _parcels(found)
+    shown = listed(found, most)
+    packed = parcels(found, shown, lines)
     return _environment().get_template("report.html.j2").render(
         title=f"Long-term memory: {', '.join(found.agents)}",
         found=found,
@@ -63,7 +65,7 @@ def render(found: Material) -> str:
         against=_against_best(found),
         charts=[chart for chart in (_charts.score_by_span(found), _charts.score_by_cost(found)) if chart],
         size=(_charts.WIDTH, _charts.HEIGHT, _charts.LEFT, _charts.RIGHT, _charts.TOP, _charts.BOTTOM),
-        heat_maps=_tables.heat_maps(found),
+        heat_maps=heat_maps(found, shown),
         gaps=_tables.by_gap(found),
         measures=[one for run in found.runs for one in measured(run.result)],
         skills=_tables.by_skill(found),
@@ -73,8 +75,8 @@ def render(found: Material) -> str:
         reasons=_provenance.reasons(found),
         metrics=METRICS,
         index=_index(found),
-        definitions=expected,
-        parcels=parcels,
+        shown=shown,
+        parcels=packed,
         style=style,
         script=script,
         policy=_policy(style, script),
@@ -120,46 +122,14 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _parcels(found: Material) -> tuple[list[tuple[str, str]], dict[int, str]]:
-    """Return what stays compressed until it is opened, by element id; and each example's short fingerprint."""
-    parcels: list[tuple[str, str]] = []
-    fingerprints: dict[int, str] = {}
-    for held in found.conversations:
-        plan = held.folder.plan()
-        expected = expected_of(plan)
-        parcels += _conversation(held, expected)
-        texts = _definitions(plan)
-        fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
-    return parcels, fingerprints
-
-
-def _conversation(held: Held, expected: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    log = held.folder.log()
-    for row in held.rows:
-        yield f"e{row.key}", parcel(details(row.result, log, expected.get(row.result.id)))
-    if log is not None:
-        yield f"c{held.key}", parcel(timeline(held.rows, log))
-
-
-def _definitions(plan: Any) -> dict[str, str]:
-    """Return a short fingerprint of each example's definition: equal texts have equal ones."""
-    found = plan.get("examples") if isinstance(plan.get("examples"), list) else []
-    return {
-        f"{each.get('scenario')}/{each.get('example')}": hashlib.sha256(
-            json.dumps(each.get("definition"), sort_keys=True).encode()
-        ).hexdigest()[:8]
-        for each in found
-        if isinstance(each, dict)
-    }
-
-
 def _index(found: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
     return {
         "series": [series.label for series in found.series],
         "conversations": [
-            {"label": held.label, "rows": [row.key for row in held.rows]} for held in found.conversations
+            {"label": held.label, "first": held.rows[0].key if held.rows else 0} for held in found.conversations
         ],
+        "together": TOGETHER,
         "tests": _tests(found),
         "first_rows": FIRST_ROWS,
     }

@@ -81,10 +81,10 @@ def _question(question: QuestionResult) -> dict[str, Any]:
 def _talk(result: ScenarioResult, log: Log) -> list[dict[str, Any]]:
     asked = {question.number for question in result.questions}
     needles = {needle.number for question in result.questions for needle in question.needles}
-    own = [each for each in (*log.exchanges, *log.unanswered) if each.by == result.id or each.number in asked]
+    own = {each.number: each for each in log.of(result.id)} | {n: log.numbered[n] for n in asked if n in log.numbered}
     talk: list[dict[str, Any]] = []
     before: Exchange | None = None
-    for exchange in sorted(own, key=lambda each: each.number):
+    for _, exchange in sorted(own.items()):
         talk.append(
             {
                 "n": exchange.number,
@@ -112,7 +112,7 @@ def _kind(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> s
 
 
 def _distance(before: Exchange, after: Exchange, log: Log) -> str:
-    between = [each for each in log.exchanges if before.number < each.number < after.number]
+    between = log.between(before.number, after.number)
     if not between:
         return ""
     passed = counted(gap(before, after), "token") + _passed(after.now - before.now)

@@ -1,12 +1,10 @@
-"""Rows of the report's tables: scores by agent and span, all figures, heat maps, gaps and skills."""
+"""Rows of the report's tables: scores by agent and span, all figures, gaps and skills."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from pytest_ltm._plan import natural
 from pytest_ltm._statistics import mean
 from pytest_ltm.reporting._text import amount, score_text, span_of_time
 from pytest_ltm.reporting.html._headline import forgotten, money
@@ -58,18 +56,6 @@ class Grid:
     """A table of shaded cells; None: there is nothing of that kind."""
 
     heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Shaded | None, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatMap:
-    """One agent's scenario x example."""
-
-    agent: str
-    spans: tuple[tuple[str, int], ...]
-    """Label, and how many columns it takes."""
-    edges: frozenset[int]
-    """The first column of each span."""
     rows: tuple[tuple[str, tuple[Shaded | None, ...]], ...]
 
 
@@ -161,50 +147,6 @@ def forgets(series: Series) -> str:
     lost = forgotten(series.column)
     named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
     return f"{named} …" if len(lost) > 3 else named or NOTHING  # noqa: PLR2004 - a few
-
-
-def heat_maps(found: Material) -> list[HeatMap]:
-    """Return scenario x example for each agent, its spans beside each other; several trials are one mean."""
-    scenarios = sorted({row.result.scenario for row in found.rows})
-    return [
-        _heat_map(agent, [each for each in found.series if each.agent == agent], scenarios) for agent in found.agents
-    ]
-
-
-def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str]) -> HeatMap:
-    """Return one agent's map: the n-th column of a span is the n-th example of each scenario, whatever its name."""
-    examples = {each.key: _examples(each.rows) for each in series}
-    widths = {each.key: max(map(len, examples[each.key].values()), default=0) for each in series}
-    rows = []
-    for name in scenarios:
-        cells: list[Shaded | None] = []
-        for each in series:
-            found = list(examples[each.key].get(name, {}).values())
-            cells += [_heat_cell(rows_of) for rows_of in found] + [None] * (widths[each.key] - len(found))
-        rows.append((name, tuple(cells)))
-    spans = tuple((each.column.span_label, widths[each.key]) for each in series)
-    edges = frozenset(accumulate(width for _, width in spans))
-    return HeatMap(agent=agent, spans=spans, edges=edges, rows=tuple(rows))
-
-
-def _examples(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
-    """Return the rows of each example of each scenario, over trials; examples in their natural order."""
-    found: dict[str, dict[str, list[Row]]] = {}
-    for row in sorted(rows, key=lambda row: natural(row.result.example)):
-        found.setdefault(row.result.scenario, {}).setdefault(row.result.example, []).append(row)
-    return found
-
-
-def _heat_cell(rows: Sequence[Row]) -> Shaded:
-    score = mean([row.result.score for row in rows if row.result.score is not None])
-    first = rows[0].result
-    said = "no score" if score is None else score_text(score)
-    return Shaded(
-        text=NOTHING if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
-        shade=shade(score),
-        title=f"{first.scenario}, example {first.example} at {first.span_label}: {said}",
-        link=rows[0].key,
-    )
 
 
 def by_gap(found: Material) -> Grid | None:

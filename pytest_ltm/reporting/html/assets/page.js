@@ -28,6 +28,12 @@ function unpacked(id) {
   return parcels.get(id);
 }
 
+// An example, as the parcel of its conversation holds it beside others.
+async function opened(key, conversation) {
+  const place = key - INDEX.conversations[conversation].first;
+  return (await unpacked(`e${conversation}.${Math.floor(place / INDEX.together)}`) || {})[key] || null;
+}
+
 async function unpack(element) {
   if (!element) return null;
   const bytes = Uint8Array.from(atob(element.textContent.trim()), (letter) => letter.charCodeAt(0));

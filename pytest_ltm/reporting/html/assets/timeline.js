@@ -214,8 +214,9 @@ async function read(n) {
     box.replaceChildren(exchange({ n, at: `at ${number(start)} tokens, ${now}`, kind, m, r, fault }, ""), steps(n, null));
     return;
   }
-  const data = await unpacked("e" + owner.k);
+  const data = await opened(owner.k, line.key);
   if (line.held !== n) return;
+  if (!data) return box.replaceChildren(make("h4", {}, owner.name), make("p", { class: "note" }, "It is one of the examples that are not listed here."), steps(n, null));
   const talk = data.talk.find((each) => each.n === n);
   const head = make("h4", {}, owner.name);
   const parts = [head, exchange(talk, data.evidence)];
