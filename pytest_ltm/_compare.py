@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pytest_ltm._gate._baseline import FOLDER
 from pytest_ltm._gate._changes import Changes, changes
 from pytest_ltm._gate._refusal import Ways
 from pytest_ltm._gate._side import Side, one_agent
-from pytest_ltm._gate._verdict import STATUS, Verdict, judge
+from pytest_ltm._gate._verdict import BREACHED, STATUS, Verdict, judge
 from pytest_ltm._secrets import redacted
 from pytest_ltm.reporting._baselines import find
 from pytest_ltm.reporting._changes import change_lines, changes_json
@@ -39,22 +40,28 @@ def main(argv: Sequence[str]) -> int:
     rules = [*map(_rules.against, chosen.compare_fail), *map(_rules.under, chosen.fail_under)]
     sides = [find(text, Path(chosen.baselines), Path(chosen.ltm_dir))[0] for text in (chosen.before, *chosen.after)]
     before = one_agent(sides[0], how=WAYS.choose_agent)
-    found = [_compared(before, side, rules, common=chosen.plans == "overlapping") for side in sides[1:]]
+    found = _compared(before, sides[1:], rules, common=chosen.plans == "overlapping")
     print(_shown(found, rules, chosen))  # noqa: T201 - a command speaks
     for side, moved, verdict in found:
         problem = add_to_step_summary(redacted(comparison_markdown(side.result, moved, verdict)))
         lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
         print("\n".join(map(redacted, lines)), end="\n" * bool(lines), file=sys.stderr)  # noqa: T201 - beside the JSON
-    return max((STATUS[verdict.state] for _, _, verdict in found if verdict is not None), default=0)
+    statuses = {STATUS[verdict.state] for _, _, verdict in found if verdict is not None}
+    return BREACHED if BREACHED in statuses else max(statuses, default=0)
 
 
 _Found = tuple[Side, Changes, "Verdict | None"]
 
 
-def _compared(before: Side, side: Side, rules: Sequence[Rule], *, common: bool) -> _Found:
-    moved = changes(before, side, WAYS, common=common)
-    verdict = judge(side.result, rules, moved) if rules else None
-    return side, moved, verdict
+def _compared(before: Side, sides: Sequence[Side], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
+    """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
+    found = [changes(before, side, WAYS, common=common) for side in sides]
+    looks = sum(moved.looks for moved in found)
+    shared = [replace(moved, looks=looks) for moved in found]
+    return [
+        (side, moved, judge(side.result, rules, moved) if rules else None)
+        for side, moved in zip(sides, shared, strict=True)
+    ]
 
 
 def _shown(found: Sequence[_Found], rules: Sequence[Rule], chosen: Any) -> str:
@@ -65,7 +72,7 @@ def _shown(found: Sequence[_Found], rules: Sequence[Rule], chosen: Any) -> str:
         return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in found)
     lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
     for side, moved, verdict in found:
-        lines += [f"{side.name}", *change_lines(moved, WIDTH)]
+        lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
         lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
         lines += [""] if side is not found[-1][0] else []
     return "\n".join(lines)

@@ -94,6 +94,8 @@ class Changes:
     """By agent and memory span, in the order of the later side."""
     uncompared: tuple[str, ...] = ()
     """Memory spans that the earlier side does not have."""
+    looks: int = 0
+    """So many agents and spans, also of other later sides, are looked at together: they share a limit of chance."""
 
     def of(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
@@ -116,12 +118,14 @@ def changes(before: Side, after: Side, ways: Ways, *, common: bool = False) -> C
         for span in after.spans
         if span in before.spans
     ]
+    moved = tuple(change for change in found if change is not None)
     return Changes(
         before=before.name,
         before_agent=earlier.agents[0] if earlier.agents else "",
         after=after.name,
-        changes=tuple(change for change in found if change is not None),
+        changes=moved,
         uncompared=tuple(span for span in after.spans if span not in before.spans),
+        looks=len(moved),
     )
 
 

@@ -179,7 +179,7 @@ def _moved(rule: Rule, run: RunResult, changes: Changes | None) -> list[Finding]
             name = changes.before if changes is not None else "there is no baseline: it"
             found.append(_finding(rule, agent, span, "unmeasurable", f"{name} has nothing to compare with here"))
         else:
-            state, sentence = moved(rule, change, looks=len(places))
+            state, sentence = moved(rule, change, looks=max(changes.looks, len(places)) if changes else len(places))
             found.append(_finding(rule, agent, span, state, sentence))
     return found
 

@@ -110,7 +110,8 @@ def listed(change: Change) -> list[str]:
 
 def sentences(found: Changes) -> list[str]:
     """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
-    said = [_identity(change) for change in found.changes if change.identical]
+    told = [change for change in found.changes if change.identical or change.overall.can_tell]
+    said = [_outcome(change, found.before, max(1, found.looks)) for change in told]
     said += [sentence for change in found.changes for sentence in [*_passes(change), *_detectable(change)]]
     said += [*_alone(found), *_of_scenarios(found)]
     said += [sentence for change in found.changes for sentence in _left_out(change)]
@@ -138,8 +139,21 @@ def _of_scenarios(found: Changes) -> list[str]:
     return []
 
 
-def _identity(change: Change) -> str:
-    return f"{change.label}: every one of {counted(len(change.paired.pairs), 'example')} has exactly the score it had."
+def _outcome(change: Change, before: str, looks: int) -> str:
+    """Return which of the two is better, or that nobody can tell, with all that it rests on."""
+    if change.identical:
+        examples = counted(len(change.paired.pairs), "example")
+        return f"{change.label}: every one of {examples} has exactly the score it had."
+    overall = change.overall
+    lost, gained = overall.p_drop or 0.0, overall.p_gain or 0.0
+    significant = min(lost, gained) <= overall.alpha / looks
+    word = ("worse" if lost < gained else "better") if significant else ""
+    verdict = f"is {word} than {before}" if word else f"cannot be told from {before} by more than chance explains"
+    where = f"95 % interval {_interval(overall)}; " if overall.interval else ""
+    many = f", one of {looks} looks" if looks > 1 else ""
+    rests = f"{counted(overall.pairs, 'example')} in {counted(overall.conversations, 'conversation')} each"
+    p = f"one-sided p {_equals(min(lost, gained))}{many}"
+    return f"{change.label} {verdict}: {_signed(overall.difference or 0.0, same=False)} ({where}{p}; {rests})."
 
 
 def _passes(change: Change) -> list[str]:
@@ -162,7 +176,7 @@ def _detectable(change: Change) -> list[str]:
         return [f"{change.label}: whether it dropped cannot be told: {found.reason}."]
     if found.detectable is None:
         return [f"{change.label}: so few examples cannot tell any drop from chance: take more trials."]
-    how = f"{counted(found.pairs, 'example')} in both; {found.power:.0%} power at a level of {found.alpha:.0%}"
+    how = f"{found.power:.0%} power at a level of {found.alpha:.0%}"
     seen = f"a drop of the mean by less than {found.detectable:.2f} would mostly pass for chance"
     return [f"{change.label}: {seen} ({how})."]
 

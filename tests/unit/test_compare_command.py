@@ -35,6 +35,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("worse", "main", "--fail=mean:5%", "--fail=pass_rate:0"), 0),
         (("main", "worse", "--fail-under=0.6"), 1),
         (("main", "worse", "--fail=cost:5%"), 75),
+        (("main", "worse", "main", "--fail=cost:5%", "--fail=mean:5%"), 1),
         (("main", "worse", "--fail=meen:5%"), 2),
         (("main", "absent"), 2),
     ],
@@ -53,6 +54,17 @@ def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.Captu
     assert ["mybot", "at", "2k", "0.88", "0.88", "0", "-"] in cells
     assert ["colours", "1.00", "0.00", "-1.00", "-"] in cells
     assert "gate: regressed: mybot at 32k, 1 rule broken (exit status 1)" in lines
+
+
+def test_later_sides_share_the_limit_of_a_rule_about_chance(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
+    for name, scores in (("good", good), ("bad", bad)):
+        save(side(*(held(scores, trial=str(n)) for n in range(8))), name, kept / "ltm_baselines", "0.1")
+    assert main(["compare", "good", "bad", "--fail=p:0.004"]) == 1
+    assert main(["compare", "good", "bad", "--fail=p:0.01"]) == 1
+    capsys.readouterr()
+    assert main(["compare", "good", "bad", "good", "good", "--fail=p:0.015"]) == 1
+    assert "one of 3 looks" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("kept")

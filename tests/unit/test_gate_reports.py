@@ -23,7 +23,12 @@ from pytest_ltm.reporting._terminal import summary_lines
 from pytest_ltm.reporting.html import build_report
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from pytest_ltm._gate._facts import PlanFacts
+    from pytest_ltm._gate._side import Side
+    from pytest_ltm._result import ConversationResult
 
 SPANS = ("isolated", "2k", "32k")
 
@@ -70,6 +75,47 @@ def test_nothing_in_a_name_is_markup_in_markdown(hostile: str) -> None:
     assert "<" not in shown
     assert "\n" not in shown
     assert re.search(r"(?<!\\)[|`*_\[\]~$]", shown) is None
+
+
+def played(
+    scores: Mapping[str, tuple[float, ...]], span: str = "2k", trials: int = 8
+) -> list[tuple[ConversationResult, PlanFacts]]:
+    return [held(scores, span=span, trial=str(trial)) for trial in range(trials)]
+
+
+def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
+    good, bad = {"colours": (1.0, 1.0), "jokes": (1.0,)}, {"colours": (0.0, 1.0), "jokes": (1.0,)}
+    better, worse = side(*played(good), name="run 1"), side(*played(bad), name="run 2")
+
+    def told(before: Side, after: Side) -> str:
+        return " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
+
+    assert (
+        "mybot at 2k is worse than run 1: -0.25 (95 % interval -0.25 … -0.25; one-sided p = 0.004; 24 examples in 8 "
+        "conversations each)."
+    ) in told(better, worse)
+    assert "mybot at 2k is better than run 2: +0.25 (95 % interval +0.25 … +0.25; one-sided" in told(worse, better)
+
+
+def test_a_difference_that_chance_explains_makes_no_side_better() -> None:
+    some = {"colours": (1.0, 0.0), "jokes": (1.0,), **{f"more_{i}": (1.0,) for i in range(4)}}
+    other = {**some, "colours": (0.0, 1.0), "jokes": (0.0,)}
+    told = change_lines(changes(side(*played(some, trials=1)), side(*played(other, trials=1)), WAYS), 200)
+
+    assert any(
+        "mybot at 2k cannot be told from this run by more than chance explains: -0.17 (" in line for line in told
+    )
+
+
+def test_several_places_share_the_limit_of_what_is_called_better() -> None:
+    good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
+    spans = ("1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1000k", "2000k", "4000k")
+    before = side(*(part for span in spans for part in played(good, span)))
+    after = side(*(part for span in spans for part in played(bad if span == "8k" else good, span)))
+    told = " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
+
+    assert "mybot at 8k cannot be told from this run by more than chance explains: -0.50 (" in told
+    assert "one-sided p = 0.004, one of 13 looks;" in told
 
 
 @pytest.mark.parametrize(("trials", "said"), [(1, True), (3, False)])
