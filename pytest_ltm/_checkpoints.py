@@ -35,16 +35,21 @@ class Checkpoints:
     def keep(self, number: int, state: bytes) -> None:
         """Keep the state after an exchange, and forget all but the last two; DiskFault if that cannot be."""
         if self._folder is not None:
-            try:
-                self._folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise refused(self._folder, error) from error
+            if not self._held:
+                self._make(self._folder)
             write_whole(self._folder / f"{number}.bin", state)
         self._held[number] = b"" if self._folder is not None else state
         for old in sorted(self._held)[:-KEPT]:
             del self._held[old]
             if self._folder is not None:
                 (self._folder / f"{old}.bin").unlink(missing_ok=True)
+
+    @staticmethod
+    def _make(folder: Path) -> None:
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise refused(folder, error) from error
 
     def state(self, number: int) -> bytes:
         """Return the state after an exchange that is kept."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ltm._credentials import HIDDEN, without_credentials
+from pytest_ltm._credentials import HIDDEN, may_have_credentials, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,9 +56,7 @@ def redacted_data(value: Any) -> Any:
 def written(value: T, dumps: Callable[[T], str]) -> str:
     """Return `dumps(value)` of JSON values without secrets; they are looked through only if there are any."""
     text = dumps(value)
-    # A key behind an escape does not begin a word: what is written of "\nsk-..." is n, s, k.
-    has_any = redacted(text) != text or ("\\" in text and any(redacted(one) != one for one in _texts(value)))
-    return dumps(redacted_data(value)) if has_any else text
+    return dumps(redacted_data(value)) if redacted(text) != text or _hides_one(text, value) else text
 
 
 def redacted_configuration(value: Any) -> Any:
@@ -90,6 +88,14 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _texts(part)
+
+
+def _hides_one(written: str, value: Any) -> bool:
+    """Return whether an escape hides a key: what is written of a line break and `sk-...` is the word `nsk-...`."""
+    if "\\" not in written or not may_have_credentials(written):
+        return False
+    text = "\n".join(_texts(value))
+    return redacted(text) != text
 
 
 def _redacted(text: str, known: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 3
 """Goes up when the reader's answers change: part of its fingerprint."""
+_APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 
 
 class Reader:
@@ -35,8 +36,7 @@ class Reader:
         """Return the reply to one message, with whatever an earlier message asked to add to it."""
         turn = self._turn(message)
         parts = [self._respond(turn)]
-        appending = (ability for ability in ABILITIES if isinstance(ability, Appends))
-        parts += [text for ability in appending if (text := ability.appendix(turn, self._notes)) is not None]
+        parts += [text for ability in _APPENDING if (text := ability.appendix(turn, self._notes)) is not None]
         reply = "\n".join(parts)
         self._memory.leave(reply)
         return reply

@@ -65,6 +65,8 @@ class LocomoSuite:
     def __init__(self, data: LocomoData, samples: Sequence[Sample], choices: Choices) -> None:
         self._data, self._choices = data, choices
         self._samples = _labelled(samples)
+        self._last: tuple[str, Sequence[PastExchange]] = ("", ())
+        """The thread whose history was told last, and the history: question after question asks for it."""
         self.notes = (*data.notes, *(choices.audit.notes if choices.audit else ()))
         asks = "questions" in choices.tasks
         self._tasks = {task.entry.name: task for task in _tasks(choices)}
@@ -99,7 +101,7 @@ class LocomoSuite:
         """Return the sample's sessions."""
         sample, choices = self._samples[thread], self._choices
         return ToldConversation(
-            history=history(sample, choices.telling, choices.photos),
+            history=self._past(thread),
             opening=opening(sample, choices.telling),
             described={
                 "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
@@ -116,10 +118,10 @@ class LocomoSuite:
         """Return one question."""
         sample = self._samples[thread]
         if task := self._tasks.get(entry):
-            return task.definition(sample, history(sample, self._choices.telling, self._choices.photos), example)
+            return task.definition(sample, self._past(thread), example)
         question = sample.questions[int(example)]
         about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
-        past = history(sample, self._choices.telling, self._choices.photos)
+        past = self._past(thread)
         rng = random.Random(f"{self._choices.seed} {sample.id} {question.index}")
         wording = put(question, self._choices.asking, rng)
         return Definition(
@@ -133,6 +135,11 @@ class LocomoSuite:
                 "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
             },
         )  # fmt: skip
+
+    def _past(self, thread: str) -> Sequence[PastExchange]:
+        if self._last[0] != thread:
+            self._last = thread, tuple(history(self._samples[thread], self._choices.telling, self._choices.photos))
+        return self._last[1]
 
     def _corrected(self, sample: Sample, question: Question) -> dict[str, Any] | None:
         """Return what the audit says of a question, as JSON values; None without an audit."""
