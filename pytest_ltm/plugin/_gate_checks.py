@@ -43,9 +43,15 @@ def check_items(known: Sequence[LtmItem], options: GateOptions, settings: Settin
             )
     for rule in options.rules:
         flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
-        problem = _unknown(rule, known) or _untold(rule, known)
+        problem = _unknown(rule, known) or _untold(rule, _compared(known, options))
         if problem:
             raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
+
+
+def _compared(known: Sequence[LtmItem], options: GateOptions) -> Sequence[LtmItem]:
+    """Return the items of trials and spans that the baseline has, too."""
+    places = {plan.place for plan in options.before.plans} if options.before else set()
+    return [one for one in known if (one.place.span, one.place.conversation[2]) in places]
 
 
 def _unknown(rule: Rule, known: Sequence[LtmItem]) -> str:

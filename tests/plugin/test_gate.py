@@ -245,6 +245,10 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
         (("--ltm-compare=main", "-k", "port"), "only there: cat/0"),
         (("--ltm-compare=main", "--ltm-span=300,500", "--ltm-compare-fail=mean:1"), "has no memory span 500"),
         (("--ltm-compare=main", "--ltm-compare-fail=p:0.05"), "--ltm-trials=3 is enough, for the baseline, too"),
+        (
+            ("--ltm-compare=main", "--ltm-compare-fail=p:0.05", "--ltm-trials=3"),
+            "here are 2; more trials help: --ltm-trials=3 is enough, for the baseline, too",
+        ),
         (("--ltm-compare=main", "--ltm-compare-fail=holm:0.05"), "--ltm-trials=6 is enough, for the baseline, too"),
         (("--ltm-compare=main", "--ltm-compare-fail=cost:5%"), "baseline 'main' holds no cost of all replies"),
         (
