@@ -14,10 +14,11 @@ from pytest_ltm.datasets.locomo._categories import Category
 from pytest_ltm.datasets.locomo._metric import token_f1
 from pytest_ltm.datasets.locomo._when import Stretch, stretches
 from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
+from pytest_ltm.datasets.rulings._assertion import doubt_of
 from pytest_ltm.datasets.rulings._conclusion import conclusion
 from pytest_ltm.datasets.rulings._gold import read_gold
 from pytest_ltm.datasets.rulings._quantities import quantities
-from pytest_ltm.datasets.rulings._refusals import denies, guesses, refuses
+from pytest_ltm.datasets.rulings._refusals import denies, guesses, refuses, turns
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm.evaluators._words import content_stems, stem, words
 
@@ -69,7 +70,7 @@ def _adversarial(question: str, prediction: str) -> Ruling:
     if abstains(prediction):
         return Ruling("yes", "says that it was not said")
     if denies(prediction, content_stems(question)):
-        doubt = guesses(prediction)
+        doubt = guesses(prediction) or turns(prediction)
         return Ruling("unscored", "denies, and guesses") if doubt else Ruling("yes", "denies what the question assumes")
     if refuses(prediction):
         return Ruling("unscored", "refuses on the way, and answers")
@@ -119,7 +120,9 @@ def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
     if all(have) and have:
         doubts = [pattern for pattern in (HEDGED, _DOUBT, _LOOSE) if pattern.search(said)]
         sure = all(pattern.search(gold) for pattern in doubts)
-        return Ruling("yes", "has its words") if sure else Ruling("unscored", "has its words, and doubts")
+        doubt = "" if sure else "doubts"
+        doubt = doubt or doubt_of([gold], question, said)
+        return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
     short = len(content_stems(gold)) <= _FEW and len(words(said)) <= len(words(gold)) + 9
     if short and not any(have) and not _shared(gold, said) and _is_name(gold):
         return Ruling("no", "names something else")

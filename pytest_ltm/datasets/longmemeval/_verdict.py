@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from pytest_ltm.datasets.longmemeval._schema import is_abstention
 from pytest_ltm.datasets.rulings._abstention_rule import abstention_ruling
 from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
-from pytest_ltm.datasets.rulings._clauses import level, places, standing
+from pytest_ltm.datasets.rulings._assertion import doubt_of
+from pytest_ltm.datasets.rulings._choice_rule import options_of
+from pytest_ltm.datasets.rulings._clauses import level, places
 from pytest_ltm.datasets.rulings._conclusion import conclusion, spoken
 from pytest_ltm.datasets.rulings._gold import read_gold
 from pytest_ltm.datasets.rulings._order_rule import order_ruling
@@ -83,7 +85,8 @@ def _repeats(gold: Gold, question: str, said: str) -> bool:
     spots = places(text, gold.whole)
     around = said.replace(gold.whole, "")
     plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
-    if plain_amount or len(words(said)) - len(expected) > _AROUND or len(spots) != 1:
+    if plain_amount or options_of(question) or len(words(said)) - len(expected) > _AROUND or len(spots) != 1:
         return False
-    doubt = standing(text, *spots[0], known=f"{question} {gold.whole}") or HEDGED.search(around) or quantities(around)
-    return not doubt and not refuses(around)
+    if HEDGED.search(around) or quantities(around) or refuses(around):
+        return False
+    return len(expected) > _AROUND or not doubt_of([gold.whole], question, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_ltm.datasets.rulings._conclusion import SHORT, conclusion, is_english, spoken
-from pytest_ltm.datasets.rulings._refusals import denies, guesses, negates, refuses
+from pytest_ltm.datasets.rulings._refusals import denies, guesses, negates, refuses, turns
 from pytest_ltm.datasets.rulings._ruling import Ruling
 from pytest_ltm.evaluators._words import content_stems, plain
 
@@ -21,8 +21,9 @@ _BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n
 def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
     end = conclusion(hypothesis)
-    if refuses(end) or denies(end, _missing(question, explained)):
-        if guesses(end):
+    refused = refuses(end)
+    if refused or denies(end, _missing(question, explained)):
+        if guesses(end) or (not refused and turns(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
     if _WANTS_FACTS.search(plain(end)):

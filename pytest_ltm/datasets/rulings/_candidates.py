@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pytest_ltm.datasets.rulings._clauses import CHANGED
 from pytest_ltm.datasets.rulings._likeness import comparable, distinct
 from pytest_ltm.datasets.rulings._quantities import Quantity, quantities, unit_of
 from pytest_ltm.evaluators._words import stem
@@ -23,10 +24,12 @@ _COUNTED = re.compile(
 )
 _FINAL_BEFORE = re.compile(
     r"(?:\b(?:total\w*|altogether|in all|overall|sum|so|therefore|thus|hence|answer|result|now|current\w*|latest|"
-    r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.\n\d]{0,60}$"
+    r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.(\n\d]{0,60}$"
 )
 _FINAL_AFTER = re.compile(r"[^.,;\n\d]{0,25}\b(?:in total|altogether|in all|total|overall|now|so far|currently)\b")
 _LABEL = re.compile(r"\b(?:session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
+_AGO = 30
+"""So many characters before "from 9 to 12" may say that it is a change, not a range."""
 _YEARS = range(1900, 2100)
 
 
@@ -43,7 +46,7 @@ def answering(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
     if units == {""} and len(gold.amounts[0]) == 1:
-        pool = _counting(question, text, pool) or pool
+        pool = _counting(question, text, pool)
     bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in quantities(part)}
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
@@ -62,6 +65,8 @@ def in_range(text: str, pool: Sequence[Quantity]) -> bool:
     for one, other in pairwise(ordered):
         if one not in pool and other not in pool:
             continue
+        if CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
+            continue
         between = text[: one.start].endswith("between ")
         if between or (one.end <= other.start and _BETWEEN.fullmatch(text[one.end : other.start])):
             return True
@@ -69,13 +74,18 @@ def in_range(text: str, pool: Sequence[Quantity]) -> bool:
 
 
 def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
-    """Return the bare numbers that count what the question asks to count, and those that are the total."""
+    """Return the numbers that count what the question asks to count, and those that are the total; else bare ones.
+
+    Where it asks for a unit ("how many miles"), numbers with another unit are none.
+    """
     counted = _COUNTED.search(question.lower())
-    if counted is None or unit_of(counted[1].split()[-1]):
-        return []
-    thing = stem(counted[1].split()[-1])
-    things = [one for one in pool if thing in _next_stems(text, one) or _is_final(text, one)]
-    return [*things, *_single(text, thing)]
+    if counted is None:
+        return list(pool)
+    word = counted[1].split()[-1]
+    if unit := unit_of(word):
+        return [one for one in pool if not one.unit or comparable(one.unit, unit)]
+    things = [one for one in pool if stem(word) in _next_stems(text, one) or _is_final(text, one)]
+    return [*things, *_single(text, stem(word))] or [one for one in pool if not one.unit] or list(pool)
 
 
 def _is_final(text: str, one: Quantity) -> bool:

@@ -98,7 +98,14 @@ def _earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> boo
 
 
 def _pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
-    one, other = _names_one(right, wrong, left), _names_one(right, wrong, rest)
-    if one is None or other is None or one == other:
+    """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
+    leans = [_leaning(right, wrong, part) for part in (left, rest)]
+    if 0 in leans or leans[0] == leans[1]:
         return None
-    return one != swapped
+    return (leans[0] > 0) != swapped
+
+
+def _leaning(right: frozenset[str], wrong: frozenset[str], text: str) -> int:
+    """Return 1 if the text has words of the right thing alone, -1 if of the wrong one, else 0."""
+    said = content_stems(text)
+    return bool(_share(right, said)) - bool(_share(wrong, said))

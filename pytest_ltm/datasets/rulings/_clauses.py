@@ -14,21 +14,25 @@ _DENIED = phrases(
     r"(?:instead of|rather than|other than|apart from|anything but)",
 )
 _UNDONE = phrases(
-    r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|(?:is|was|did|does)(?:nt| not))"
+    r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
+    r"until|(?:is|was|did|does)(?:nt| not))"
 )
 _FORMER = phrases(
-    r"(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|left|leaving|until|"
+    r"(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|leaving|until|"
+    r"(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|sold|sell|gave away|donat\w+|"
+    r"took over from|succeed(?:s|ed)|"
     r"before(?: that)?|since leaving)"
 )
-_CHANGED = re.compile(
-    r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|grew|increased|rose|dropped) from|replac\w+)\b"
+CHANGED = re.compile(
+    r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
+    r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"
 )
 _INTENDED = phrases(
     r"(?:thinking (?:of|about)|plan\w*|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|close to|about to|aim\w*|"
     r"asked for)"
 )
-_AGO = 70
+_NEAR, _AGO = 40, 70
 """So many characters before something may say what it is."""
 
 
@@ -76,10 +80,10 @@ def standing(text: str, start: int, end: int, *, known: str) -> str:
     allowed = level(known)
     for doubt, pattern, where in (
         ("denies it", _DENIED, before),
-        ("denies it", _UNDONE, after[: _AGO // 2]),
+        ("denies it", _UNDONE, after[:_NEAR]),
         ("says that it was so", _FORMER, before),
-        ("says that it was so", _CHANGED, before),
-        ("says that it may come", _INTENDED, before),
+        ("says that it was so", CHANGED, before),
+        ("says that it may come", _INTENDED, before[-_NEAR:]),
     ):
         found = pattern.search(where)
         if found and not pattern.search(allowed):

@@ -16,6 +16,7 @@ _ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
 _ORDERED = re.compile(
     r"\b(?:first|then|followed by|lastly|finally)\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE
 )
+_ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
 _DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
 _MEASURES = frozenset(
     stem(word)
@@ -77,4 +78,4 @@ def _other_words(text: str, question: str) -> frozenset[str]:
 
 
 def _is_order(text: str, question: str) -> bool:
-    return bool(_ORDERED.search(text)) or "order" in words(question)
+    return _ORDERED.search(text) is not None or _ORDER_ASKED.search(question.lower()) is not None

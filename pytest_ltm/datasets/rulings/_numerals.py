@@ -6,7 +6,10 @@ import re
 
 from pytest_ltm.evaluators._words import NUMBERS, ONES, TENS
 
-_UNIT = "second|minute|hour|day|night|week|month|year|mile|page|cup|pound"
+_UNIT = (
+    "second|minute|hour|day|night|week|month|year|mile|kilomet(?:er|re)|met(?:er|re)|inch|yard|acre|page|cup|pound|kilo|ounce|"
+    "gallon|lit(?:er|re)|tablespoon|teaspoon"
+)
 _SMALL = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
 _HUNDREDS = rf"(?:(?:{_SMALL}|a)[- ]hundred(?:(?: and)?[- ]{_SMALL})?)"
 _LARGE = re.compile(
@@ -36,6 +39,7 @@ _NAMED = {
     "three quarters of an hour": "45 minutes", "a quarter of an hour": "15 minutes", "a decade": "10 years",
     "a couple of": "2", "a couple": "2", "a dozen": "12",
 }  # fmt: skip
+_DEGREES = re.compile(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
 _NAME = re.compile(rf"\b(?:{'|'.join(_NAMED)})\b")
 
 
@@ -47,6 +51,7 @@ def digits(text: str) -> str:
     Single words ("seven") stay. Doing it twice changes nothing more.
     """
     plain = text.lower().replace("**", "").replace("\u2019", "'")
+    plain = _DEGREES.sub(lambda found: " celsius" if "c" in found[1] else " fahrenheit", plain)
     plain = _NAME.sub(lambda found: _NAMED[found[0]], plain)
     plain = _LARGE.sub(_large, plain)
     plain = _UNITS_AND_A_HALF.sub(lambda found: f"{_number(found[1]) + 0.5:g} {found[2]}s", plain)

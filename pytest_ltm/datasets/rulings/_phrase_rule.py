@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm.datasets.rulings._assertion import LISTED, doubt_of
 from pytest_ltm.datasets.rulings._choice_rule import choice_ruling, options_of
-from pytest_ltm.datasets.rulings._clauses import level, places, sentence, sentence_start, standing
+from pytest_ltm.datasets.rulings._clauses import level, places, sentence, sentence_start
 from pytest_ltm.datasets.rulings._conclusion import is_english, spoken
 from pytest_ltm.datasets.rulings._likeness import holds
 from pytest_ltm.datasets.rulings._quantities import quantities
@@ -20,18 +21,13 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
-_MORE = Ruling("unscored", "names it, and more")
 _LONG = 12
 """A gold answer of more words is a sentence of its own."""
 _MOST, _HARDLY = 0.8, 0.3
 """Shares of a gold answer's telling words."""
 _TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
-_SEPARATORS = re.compile(r",|;|\n|\band\b|&|\bor\b|\bplus\b")
-_ASIDES = re.compile(r"\([^()]*\)")
 _ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)
 _NAME = re.compile(r"^\W*[A-Z]\w*(?: (?:[A-Z]\w*|of|the|de))*\W*$")
-_ITEM = 4
-"""An item of a list has at most so many words."""
 
 
 def phrase_ruling(gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool) -> Ruling:
@@ -75,59 +71,30 @@ def _bare(wording: str) -> str:
 
 def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
     """Return the ruling on an answer in which the expected words stand in a row."""
-    text, known = level(end), f"{question} {gold.whole}"
-    reasons = [standing(text, *spot, known=known) for spot in spots]
-    if all(reasons):
-        return Ruling("unscored", f"names it, and {reasons[0]}")
-    last = max(spots)
-    if refuses(text[sentence_start(text, last[0]) :]):
+    text = level(end)
+    if refuses(text[sentence_start(text, max(spots)[0]) :]):
         return _DOUBTS
     if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence(text, *spot)) for spot in spots):
         return _DOUBTS
-    return _MORE if _lists_more(gold, question, end) else Ruling("yes", "names it")
+    doubt = doubt_of([_bare(wording) for wording in gold.texts], question, end)
+    return Ruling("unscored", f"names it, and {doubt}") if doubt else Ruling("yes", "names it")
 
 
 def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that has the expected words in another order."""
     if refused:
         return _DOUBTS
-    text, known = level(end), f"{question} {gold.whole}"
-    for part in gold.texts[0].split():
-        reasons = [standing(text, *spot, known=known) for spot in places(text, part)]
-        if reasons and all(reasons):
-            return Ruling("unscored", f"has its words, and {reasons[0]}")
-    return _MORE if _lists_more(gold, question, end) else Ruling("yes", "has its words")
-
-
-def _lists_more(gold: Gold, question: str, end: str) -> bool:
-    """Return whether an answer to which a list is expected lists something else, too."""
-    parts = [content_stems(part) for part in _SEPARATORS.split(gold.texts[0]) if part.strip()]
-    if len(parts) < 2 or len(words(gold.texts[0])) > _LONG:  # noqa: PLR2004 - a list has two
-        return False
-    known = frozenset().union(*parts) | content_stems(question)
-    items = [part for part in _SEPARATORS.split(_ASIDES.sub("", end)) if part.strip()]
-    inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
-    after = items[inside[0] : inside[-1] + 2] if inside else []
-    return any(_is_other(part, known) for part in after)
+    doubt = doubt_of([_bare(gold.texts[0])], question, end)
+    return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
 
 
 def _lists_less(gold: Gold, hypothesis: str) -> bool:
     """Return whether several names are expected, and the answer has nothing of one of them."""
-    parts = [part for part in _SEPARATORS.split(gold.texts[0]) if part.strip()]
+    parts = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
     if len(parts) < 2 or not all(_NAME.match(part) for part in parts):  # noqa: PLR2004 - several are two or more
         return False
     said = content_stems(hypothesis)
     return any(content_stems(part).isdisjoint(said) for part in parts)
-
-
-def _is_other(part: str, known: frozenset[str]) -> bool:
-    said = words(part)
-    return (
-        0 < len(said) <= _ITEM
-        and part.strip()[0].isalpha()
-        and known.isdisjoint(content_stems(part))
-        and not (refuses(part) or quantities(part))
-    )
 
 
 def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool) -> Ruling:

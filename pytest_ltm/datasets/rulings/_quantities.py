@@ -26,7 +26,8 @@ UNITS = {
     "pound": "pound", "lb": "pound", "ounce": "ounce", "oz": "ounce", "kg": "kg", "kilo": "kg", "kilogram": "kg",
     "gram": "gram", "ton": "ton", "liter": "liter", "litre": "liter", "ml": "ml", "gallon": "gallon", "cup": "cup",
     "tablespoon": "tablespoon", "tbsp": "tablespoon", "teaspoon": "teaspoon", "tsp": "teaspoon",
-    "calorie": "calorie", "degree": "degree", "watt": "watt", "volt": "volt",
+    "calorie": "calorie", "degree": "degree", "celsius": "celsius", "fahrenheit": "fahrenheit",
+    "watt": "watt", "volt": "volt",
     "percent": "%", "dollar": "$", "usd": "$", "buck": "$", "euro": "€", "eur": "€", "cent": "cent",
     "time": "time", "page": "page", "point": "point",
 }  # fmt: skip

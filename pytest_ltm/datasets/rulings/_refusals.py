@@ -38,6 +38,8 @@ _REFUSAL = phrases(
     r"(?:does not|doesn't) ring a bell",
     r"(?:new|unknown|unfamiliar) to me",
     r"n/a",
+    r"(?:not|isn't|nowhere) (?:\w+ )?(?:in|part of) (?:our|the|your|my|this|any) (?:\w+ )?"
+    r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
 )
 _DENIES = phrases(
     r"(?:not|no|none|nothing|never|cannot|nor|without|rather than|instead of|(?:\w+n't))(?! doubt| problem| worries)"
@@ -92,6 +94,12 @@ def denies(text: str, asked: AbstractSet[str]) -> bool:
         if _ONLY.search(clause) and not asked & content_stems(clause):
             return True
     return False
+
+
+def turns(text: str) -> bool:
+    """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
+    rest = re.split(r"\bbut\b", plain(text))[1:]
+    return any(not _NOT_SO.search(part) and not _TOLD.search(part) and not _ONLY.search(part) for part in rest)
 
 
 def negates(text: str) -> bool:
