@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_ltm._result import QuestionResult, ScenarioResult
     from pytest_ltm._transcript import Exchange
 
-WIDTH = 100
-"""Columns of a failure text; the line that repeats the run is never broken."""
+WIDTH = 76
+"""Columns of a failure text; with what pytest may put before it (`E   `), 80. The line that repeats the run is whole."""
 _LONGEST = 600
 """Columns of one message or answer before its middle is left out."""
 _MOST = 6
@@ -82,7 +82,8 @@ def _headline(result: ScenarioResult) -> str:
 def _checks(result: ScenarioResult) -> list[str]:
     if len(result.checks) <= 1:
         return []
-    return [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
+    said = [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
+    return [line for text in said for line in wrap(text, WIDTH, _INDENT + "  ")]
 
 
 def _decisive(result: ScenarioResult) -> QuestionResult | None:
@@ -136,7 +137,7 @@ def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchang
         "filler": sum(each.kind == "filler" for each in between),
     }
     inside = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
-    return [f"{_INDENT}… {passed} later ({inside}) …" if inside else f"{_INDENT}… {passed} later …"]
+    return wrap(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
 
 
 def _numbered(one: _Shown, evidence: str) -> list[str]:

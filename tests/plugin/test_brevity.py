@@ -49,7 +49,7 @@ def test_many_failures_are_a_number(run: Callable[..., pytest.RunResult]) -> Non
 def test_few_failures_are_shown(run: Callable[..., pytest.RunResult]) -> None:
     result = run(2)
 
-    result.stdout.fnmatch_lines(["*= FAILURES =*", "*What does Ida keep (0)?*", "FAILED *"])
+    result.stdout.fnmatch_lines(["*= FAILURES =*", "*What does Ida keep*", "FAILED *"])
     result.stdout.no_fnmatch_line("*below the pass mark: -rf*")
 
 

@@ -13,7 +13,7 @@ from pytest_ltm._clock import START
 from pytest_ltm._result import NeedleRef, QuestionResult, ScenarioResult
 from pytest_ltm._score import Check
 from pytest_ltm._transcript import Exchange
-from pytest_ltm.reporting._failure import WIDTH, failure_text, live_line
+from pytest_ltm.reporting._failure import failure_text, live_line
 from pytest_ltm.reporting._text import columns_of
 
 NEEDLE = "Actually, I have come to prefer ochre."
@@ -107,10 +107,12 @@ def test_a_long_needle_is_shortened_where_nothing_decided() -> None:
     assert len(text) < 3_000
 
 
-def test_no_line_but_the_command_is_wider_than_the_text() -> None:
-    text = failure_text(failed(reason="because " * 40), dialogue(answer="漢字" * 200), AGAIN + " --x=" + "y" * 200)
+def test_no_line_but_the_command_is_wider_than_a_terminal_with_what_pytest_puts_before_it() -> None:
+    checks = (Check("says " * 40, ok=False), Check("answers at all", ok=True))
+    found = failed(reason="because " * 40, checks=checks, questions=(question(needles=(3, 20)),))
+    text = failure_text(found, dialogue(answer="漢字" * 200), AGAIN + " --x=" + "y" * 200)
 
-    assert max(columns_of(line) for line in text.splitlines()[:-1]) <= WIDTH
+    assert max(columns_of(f"E   {line}") for line in text.splitlines()[:-1]) <= 80
     assert text.splitlines()[-1].endswith("y   (whole conversation: -k would change it)")
 
 
