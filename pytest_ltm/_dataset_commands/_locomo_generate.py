@@ -136,5 +136,6 @@ def _say(text: str) -> None:
 def _tell(path: Path, records: Sequence[dict[str, Any]]) -> None:
     turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
     asked = sum(len(one["qa"]) for one in records)
-    _say(f"{path}: {len(records)} conversations, {turns} turns, {asked} questions")
+    held = f"{len(records)} conversation{'s' * (len(records) != 1)}"
+    _say(f"{path}: {held}, {turns} turns, {asked} question{'s' * (asked != 1)}")
     _say(f"play it: pytest --ltm-suite=locomo --ltm-data={path} --ltm-agent=...")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""
 _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
+_APART = 6
+"""So many sentences of any purpose lie between two that are the same, where there are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class _Speaker:
         self._world, self._rng = world, rng
         self._by_id = {event.id: event for event in world.events}
         self._left: dict[str, list[str]] = {}
+        self._recent: deque[str] = deque(maxlen=_APART)
 
     def session(self, outline: Outline, events: Iterator[Event]) -> Iterator[_Line]:
         """Yield the lines of one session; `{you}` stands for whoever is spoken to."""
@@ -100,7 +104,10 @@ class _Speaker:
         if not left:
             sentences = _texts.talk()[purpose]
             left.extend(self._rng.sample(sentences, len(sentences)))
-        return left.pop()
+        fresh = [place for place, sentence in enumerate(left) if sentence not in self._recent]
+        found = left.pop(fresh[-1] if fresh else -1)
+        self._recent.append(found)
+        return found
 
     def _small_talk(self) -> _Line:
         if self._rng.random() > _WITH_PHOTO:
@@ -130,7 +137,7 @@ class _Speaker:
     def _with_plan(self, line: _Line, event: Event, kind: Kind) -> _Line:
         if event.plan is None:
             return line
-        after = _filled(following(kind).do, event)
+        after = following(kind).do.format(**event.roles)
         text = f"{line.text} {self._words('plans').format(next=after)}"
         return _Line(text, line.caption, (*line.reveals, Reveal(event, PLAN, "next month")))
 

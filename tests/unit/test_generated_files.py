@@ -1,0 +1,71 @@
+"""Generated files of ten seeds and several sizes, read with nothing but what stands in them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from generated_files import faults, locomo_faults, longmemeval_faults
+
+from pytest_ltm._cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def made(tmp_path: Path, *words: str) -> list[Any]:
+    """Return the records of the file that a command writes."""
+    assert main([*words, "-o", str(tmp_path / "made.json")]) == 0
+    found: list[Any] = json.loads((tmp_path / "made.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("size", ["--turns=40", "--turns=300", "--tokens=4000"])
+def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str) -> None:
+    (sample,) = made(tmp_path, "locomo-generate", f"--seed={seed}", size)
+
+    assert sample["qa"]
+    assert list(locomo_faults(sample)) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=12k"], ["--count=7", "--sessions=9"]])
+def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str]) -> None:
+    records = made(tmp_path, "longmemeval-generate", f"--seed={seed}", *size)
+
+    assert [found for one in records for found in longmemeval_faults(one)] == []
+
+
+@pytest.mark.parametrize("size", [["--tokens=20k"], ["--sessions=8"]])
+def test_compiled_histories_are_sound(tmp_path: Path, size: list[str]) -> None:
+    made(tmp_path, "longmemeval-generate", "--count=14", "--seed=5")
+    (tmp_path / "made.json").rename(tmp_path / "oracle.json")
+    records = made(tmp_path, "longmemeval-compile", str(tmp_path / "oracle.json"), *size)
+
+    assert [found for one in records for found in longmemeval_faults(one)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I bought a apron.",
+        "It is an kettle.",
+        "Do do it.",
+        "So  what?",
+        "Well , no.",
+        "No.. yes",
+        "A {theme}.",
+        "It is. so.",
+    ],
+)
+def test_a_fault_of_the_language_is_seen(text: str) -> None:
+    assert faults(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["A one-way ticket, an hour long.", "I use a unicycle. Do you?", "I am going to Oslo."]
+)
+def test_good_language_has_no_fault(text: str) -> None:
+    assert faults(text) == []
