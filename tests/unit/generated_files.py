@@ -27,7 +27,8 @@ _SMALL = frozenset(
     re.findall(
         r"\w+",
         "a about an and at can could did do does for from had has have how i in is it long many me much my name of on "
-        "or our so that the their them there this to was we were what when which who whom whose will with would you your",
+        "or our so that the their them there this to was we were what when which who whom whose will with would you "
+        "your",
     )
 )
 
