@@ -54,7 +54,7 @@ def read_answers(path: Path, data: Path | None) -> Answers:
     Raises DatasetError for a row that is none, an id that `data` does not have, and one that is there twice.
     """
     if data is None:
-        return Answers(tuple(_answered(where, row, row) for where, row in rows(path, COMPLETE)), ())
+        return Answers(tuple(_answered(where, _complete(where, row), row) for where, row in rows(path, HYPOTHESIS)), ())
     file = LongMemEvalFile(data)
     known = {entry.id: entry for entry in file.entries}
     given: dict[str, Answered] = {}
@@ -68,6 +68,16 @@ def read_answers(path: Path, data: Path | None) -> Answers:
         about = {"question_id": name, "question_type": record.type, "question": record.question}
         given[name] = _answered(where, about | {"answer": record.answer}, row)
     return Answers(tuple(given.values()), tuple(name for name in known if name not in given))
+
+
+def _complete(where: str, row: dict[str, Any]) -> dict[str, Any]:
+    for name in COMPLETE:
+        if name not in row:
+            raise DatasetError(
+                f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file that "
+                "was asked"
+            )
+    return row
 
 
 def _answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:

@@ -104,3 +104,8 @@ def test_what_is_wrong_with_hypotheses_is_told_with_its_place(
     error = capsys.readouterr().err
     assert told in error
     assert "h.jsonl" in error
+
+
+def test_answers_without_their_questions_are_told_of_the_data(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", said("kiln", "Five."))]) == 2
+    assert "h.jsonl:1: the field 'question_type' is missing. Answers alone need" in capsys.readouterr().err
