@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import AgentSource, powers, source
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 NOTED = "Okay, I have noted that."
 """What the cost agent says: as short as chat models are when they are asked to be brief."""
 MILLION = 1_000_000
-_SIZE = re.compile(r"\d+(?:\.\d+)?k?", re.IGNORECASE)
 
 
 class Cost:
@@ -66,7 +64,10 @@ class Cost:
 
 
 class Shown:
-    """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply. Configured."""
+    """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply.
+
+    AcceptsHistory, Configured.
+    """
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
         self._memory, self._model, self._name = memory, model, name
@@ -85,6 +86,12 @@ class Shown:
         self._exchanges.append((message, text))
         self._memory.leave(text)
         return given
+
+    def accept(self, message: str, reply: str) -> None:
+        """Keep an exchange for which the model need not be asked."""
+        self._memory.arrive(message)
+        self._exchanges.append((message, reply))
+        self._memory.leave(reply)
 
     async def _shown(self, message: str) -> str | Reply:
         agent = await self._blank()
@@ -120,6 +127,26 @@ class Shown:
         return agent
 
 
+class Bias(NamedTuple):
+    """What stands behind `length-bias:`."""
+
+    shortest: bool
+    size: str
+    model: str | None
+    """The spec of who is shown the messages; "" where one was announced and not named, None: the embedded reader."""
+
+    @classmethod
+    def of(cls, argument: str) -> Bias:
+        """Return what `[longest:|shortest:][SIZE][:MODEL]` says; what begins with a digit is meant as a size."""
+        which, colon, rest = argument.partition(":")
+        if not colon or which not in {"longest", "shortest"}:
+            which, rest = "longest", argument
+        size, colon, model = rest.partition(":")
+        if size[:1].isdigit():
+            return cls(which == "shortest", size, model if colon else None)
+        return cls(which == "shortest", "8k", rest)
+
+
 def make_cost(argument: str) -> AgentSource:
     """Return the source of agents that cost IN/OUT dollars per million tokens; AgentError for what are no prices."""
     try:
@@ -135,27 +162,22 @@ def make_cost(argument: str) -> AgentSource:
 
 
 def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
-    """Return the source of agents that go by length: `[shortest:][SIZE][:MODEL]`, by default the embedded reader.
+    """Return the source of agents that go by length, by default the embedded reader.
 
-    `find` knows the MODEL. Raises AgentError for a wrong size and for what `find` does not know.
+    `argument` is as `Bias.of` reads it; `find` knows its model. Raises AgentError for a wrong size and for what `find`
+    does not know.
     """
-    name = f"length-bias:{argument}"
-    shortest, rest = argument.startswith("shortest:"), argument.removeprefix("shortest:")
-    size, colon, model = rest.partition(":")
-    if not _SIZE.fullmatch(size):
-        size, colon, model = "8k", ":", rest
+    name, bias = f"length-bias:{argument}", Bias.of(argument)
     try:
-        tokens = tokens_of("length-bias", size)
+        tokens = tokens_of("length-bias", bias.size)
     except ConfigurationError as error:
         raise AgentError(f"agent {error}") from error
-    if not model:
-        if colon:
-            raise AgentError(
-                f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'."
-            )
-        return source(lambda: Reader(lambda: ByLength(tokens, count, shortest=shortest), name), spec=name)
-    found = find(model)
-    return source(lambda: Shown(ByLength(tokens, count, shortest=shortest), found, name), spec=name)
+    if bias.model is None:
+        return source(lambda: Reader(lambda: ByLength(tokens, count, shortest=bias.shortest), name), spec=name)
+    if not bias.model:
+        raise AgentError(f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'.")
+    found = find(bias.model)
+    return source(lambda: Shown(ByLength(tokens, count, shortest=bias.shortest), found, name), spec=name)
 
 
 async def _settled(value: Any) -> Any:

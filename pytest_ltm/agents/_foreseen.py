@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._errors import LtmError
 from pytest_ltm._fields import Field
+from pytest_ltm.agents._controls import Bias, Shown
 from pytest_ltm.agents._embedded import EMBEDDED
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai_specs import Offer
 from pytest_ltm.agents._powers import powers
 from pytest_ltm.agents._promised import Promised
 from pytest_ltm.agents._protocols import POWERS
+from pytest_ltm.agents._rag import Rag
 from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
@@ -54,7 +56,8 @@ def is_free(spec: str) -> bool:
     """Return whether an agent costs nothing, whoever asks it: it is ours, or a person."""
     kind, _, argument = spec.partition(":")
     if kind == "length-bias":
-        return "openai" not in argument and "." not in argument.partition(":")[2]
+        model = Bias.of(argument).model
+        return model is None or is_free(model)
     return kind in EMBEDDED or kind == "human"
 
 
@@ -82,7 +85,7 @@ def foresee(source: AgentSource) -> Foreseen:
         return _chat(source.given)
     if isinstance(source.given, Promised):
         return _made(source.given.powers, source.given.max_message_tokens)
-    if kind in EMBEDDED:
+    if kind in EMBEDDED or kind == "rag":
         return _embedded(kind, argument, source)
     given = source.given
     while isinstance(given, functools.partial):
@@ -129,8 +132,8 @@ def _chat(offer: Offer) -> Foreseen:
 
 
 def _embedded(kind: str, argument: str, source: AgentSource) -> Foreseen:
-    if kind == "length-bias" and not is_free(f"{kind}:{argument}"):
-        return Foreseen(powers=frozenset())
+    if kind == "rag" or (kind == "length-bias" and Bias.of(argument).model is not None):
+        return Foreseen(powers=powers_of_class(Rag if kind == "rag" else Shown))
     having = powers(source.make())
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._errors import AgentError
 from pytest_ltm._tokens import counter
-from pytest_ltm.agents import Reply, Usage
+from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._by_length import ByLength
 from pytest_ltm.agents._controls import make_cost, make_length_bias
@@ -170,6 +170,22 @@ def test_one_agent_that_can_be_reset_is_shown_each_message_anew() -> None:
     assert len(made) == 1
 
 
+def test_a_model_is_told_filler_and_not_asked_it() -> None:
+    agent: Any = make_length_bias("shortest:12:some.model", lambda spec: source(Model, spec=spec)).make()
+    agent.accept("hi", "ho")
+    agent.accept("a much longer message than the others in here", "ho")
+    assert asked(agent, "hm").text == "hi>ho hm"
+    assert isinstance(agent, AcceptsHistory)
+
+
+def test_the_longest_may_be_said_in_so_many_words() -> None:
+    one, other = (find(f"length-bias:{spec}").make() for spec in ("longest:30", "30"))
+    for agent in (one, other):
+        agent.reply("My favourite colour is teal.")
+        agent.reply("word " * 20)
+    assert one.reply("What is my favourite colour?") == other.reply("What is my favourite colour?")
+
+
 def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
     found: list[str] = []
 
@@ -189,6 +205,8 @@ def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
         ("length-bias:", "names no model"),
         ("length-bias:8k:", "names no model"),
         ("length-bias:nosuch", "unknown agent 'nosuch'"),
+        ("length-bias:8q", "'8q' is no number of tokens"),
+        ("length-bias:shortest:8kk:full", "'8kk' is no number of tokens"),
     ],
 )
 def test_a_wrong_length_bias_is_refused(spec: str, says: str) -> None:

@@ -88,10 +88,18 @@ def test_a_chat_model_needs_neither_key_nor_client_to_be_foreseen(monkeypatch: p
 @pytest.mark.parametrize(
     ("spec", "free"),
     [("full", True), ("window:8k", True), ("cost:3/15", True), ("human", True), ("length-bias:8k", True),
+     ("length-bias:shortest:0.5k", True), ("length-bias:8k:full", True), ("length-bias:8k:bots.Bot", False),
      ("length-bias:8k:openai:gpt-4o", False), ("openai:gpt-4o", False), ("bots:Bot", False), ("cmd:run", False)],
 )  # fmt: skip
 def test_ours_are_free(spec: str, free: bool) -> None:
     assert is_free(spec) is free
+
+
+@pytest.mark.parametrize("spec", ["rag:5:openai:gpt-4o", "length-bias:8k:openai:gpt-4o", "length-bias:8k"])
+def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with keyless():
+        assert "AcceptsHistory" in foresee(find(spec)).powers
 
 
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
