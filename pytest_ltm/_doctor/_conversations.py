@@ -23,7 +23,7 @@ class Conversation:
 
     name: str
     state: str
-    """complete, interrupted, agent gone, empty or damaged."""
+    """complete, in progress, interrupted, agent gone, empty or damaged."""
     exchanges: int = 0
     tokens: int = 0
     """Of all that was said."""
@@ -71,7 +71,7 @@ def _examined(folder: Path, found: Conversation) -> Conversation:
         gone = f"{folder.name} has no journal with a whole first line: nothing was said" if path.exists() else ""
         return replace(found, problems=(gone,) if gone else ())
     counts = _counts(path)
-    state = _state(recording, gone=counts.pop("gone"))
+    state = _state(recording, gone=counts.pop("gone"), held=found.lock.startswith("held"))
     checkpoints = Checkpoints(folder / CHECKPOINTS)
     held = tuple(sorted(int(each.stem) for each in (folder / CHECKPOINTS).glob("*.bin") if each.stem.isdecimal()))
     found = replace(found, **counts, checkpoints=held, exchanges=recording.exchanges, state=state)
@@ -80,10 +80,10 @@ def _examined(folder: Path, found: Conversation) -> Conversation:
     )
 
 
-def _state(recording: Recording, *, gone: bool) -> str:
+def _state(recording: Recording, *, gone: bool, held: bool) -> str:
     if recording.complete:
         return "complete"
-    return "agent gone" if gone else "interrupted"
+    return "in progress" if held else "agent gone" if gone else "interrupted"
 
 
 def _planned(recording: Recording) -> int:

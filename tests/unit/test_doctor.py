@@ -139,6 +139,7 @@ def test_a_lock_that_is_held_is_told_with_its_owner(tmp_path: Path) -> None:
     finally:
         lock.release()
     assert f"held by process {os.getpid()}" in found.conversations[0].lock
+    assert found.conversations[0].state == "in progress"
     assert "held by" in ways(found)["resume"]
 
 
