@@ -74,8 +74,8 @@ def _complete(where: str, row: dict[str, Any]) -> dict[str, Any]:
     for name in COMPLETE:
         if name not in row:
             raise DatasetError(
-                f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file that "
-                "was asked"
+                f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file "
+                "that was asked"
             )
     return row
 
