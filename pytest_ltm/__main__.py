@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pytest_ltm._cli import main
 
+_CLOSED = 141
+"""The exit status of a program whose reader, such as `head`, went away: 128 + SIGPIPE."""
+
+
+def run() -> int:
+    """Carry the command out; a reader of its output that has seen enough is no error."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # what is still in the buffer would fail once more when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CLOSED
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

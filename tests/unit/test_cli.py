@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -21,6 +22,15 @@ def test_the_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "pytest_ltm", "list", "suites"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "standard  (" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "pytest_ltm", "list", "suites"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_help_names_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
