@@ -33,6 +33,8 @@ class Recording:
     """So many bytes are kept when it is resumed."""
     size: int
     """Bytes of the file."""
+    torn: int
+    """Bytes of a last line that is not whole."""
     complete: bool
     """The conversation has come to its end: there is nothing to send."""
     exchanges: int
@@ -81,10 +83,12 @@ def read_recording(path: Path) -> Recording | None:
         kept = reading.offset
     elif gone and reading.faults:
         kept = reading.before_faults
+    size = path.stat().st_size
     return Recording(
         header=reading.header,
         kept=kept,
-        size=path.stat().st_size,
+        size=size,
+        torn=size - reading.offset,
         complete=complete,
         exchanges=reading.exchanges,
         last=reading.last,

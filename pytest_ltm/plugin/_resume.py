@@ -33,14 +33,16 @@ class Resume:
         self._run = run
         self._begun = Begun({}, {})
 
-    def pytest_report_header(self) -> str:
-        """Say what is gone on with."""
+    def pytest_report_header(self) -> list[str]:
+        """Say what is gone on with, and what a kill or a crash has left half written."""
         begun = self._begun
         stuck = f", {len(begun.stuck)} cannot be gone on with" if begun.stuck else ""
-        return (
+        torn = {name: one.torn for name, one in begun.heard.items() if one.torn}
+        return [
             f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} conversations that were begun are "
-            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not said again"
-        )
+            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not said again",
+            *(f"ltm: {name}: a torn last line of {size:,} bytes is left out" for name, size in torn.items()),
+        ]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Iterator[None]:

@@ -143,6 +143,18 @@ def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
     result.stdout.fnmatch_lines(["ended early: * of 3 examples are done, * tokens were said", f"go on with: *={name}"])
 
 
+def test_a_torn_last_line_is_left_out_and_told(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Saved")
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    go_on(pets)
+    with next(run_folder(pets).glob("*/journal.jsonl")).open("a") as file:
+        file.write('{"event":"reply","exch')
+    resumed = pets.pytest("--ltm-resume=latest")
+    resumed.stdout.fnmatch_lines(["ltm: bots_Saved~600~0: a torn last line of 22 bytes is left out"])
+    assert left(pets) == expected
+
+
 def test_a_finished_run_is_only_reported(pets: Project) -> None:
     first = pets.pytest("--ltm-agent=bots:Saved", *RUN)
     files, timings = left(pets), next(run_folder(pets).glob("*/timings.jsonl")).read_text()
