@@ -38,11 +38,12 @@ class Resume:
         begun = self._begun
         stuck = f", {len(begun.stuck)} cannot be gone on with" if begun.stuck else ""
         torn = {name: one.torn for name, one in begun.heard.items() if one.torn}
-        return [
+        resumed = (
             f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} conversations that were begun are "
-            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not said again",
-            *(f"ltm: {name}: a torn last line of {size:,} bytes is left out" for name, size in torn.items()),
-        ]
+            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not said again"
+        )
+        left_out = [f"ltm: {name}: a torn last line of {size:,} bytes is left out" for name, size in torn.items()]
+        return [resumed, *left_out]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Iterator[None]:
