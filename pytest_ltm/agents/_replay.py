@@ -11,7 +11,7 @@ from pytest_ltm._rescore._record import as_recorded
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._master_log import MasterLogReplay
 from pytest_ltm.agents._recordings import Recordings, find_recordings
-from pytest_ltm.agents._tape import Tape, read_tape, unrecorded
+from pytest_ltm.agents._tape import Tape, nearest, read_tape, unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._protocols import Reply
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
+
+
+OTHER_FILLER = (
+    "How much filler is needed depends on all that is said: replay the whole conversation as it was, or record it "
+    "again with the agent itself"
+)
 
 
 class JournalReplay:
@@ -65,6 +71,8 @@ class JournalReplay:
         if self._tape.knows(self._speaker, said):
             return f"the recording holds no further reply to {said[:_SHOWN]!r}{who}. {WAY_OUT}"
         diff = unrecorded(self._tape.messages, self._speaker, said)
+        if not self._speaker and nearest(self._tape.messages, "", said) in self._tape.fillers:
+            return f"the recording does not hold this filler. {diff}\n{OTHER_FILLER}"
         return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
 
 

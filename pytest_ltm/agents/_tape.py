@@ -31,6 +31,8 @@ class Tape:
         """Of the recorded agent."""
         self.messages: list[tuple[str, str]] = []
         """Speaker and text of each message, in their order."""
+        self.fillers: set[str] = set()
+        """The texts of those that were filler."""
         self._given: list[Mapping[str, Any] | None] = []
         self._places: dict[tuple[str, str], list[int]] = {}
         numbers: dict[object, int] = {}
@@ -68,6 +70,7 @@ class Tape:
             said = str(event.get("by") or ""), event["text"]
             self._places.setdefault(said, []).append(len(self.messages))
             self.messages.append(said)
+            self.fillers |= {event["text"]} if event.get("kind") == "filler" else set()
             self._given.append(None)
         elif kind in {"reply", "fault"} and number in numbers and isinstance(event.get("text"), str):
             self._given[numbers[number]] = event

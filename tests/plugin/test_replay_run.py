@@ -125,13 +125,22 @@ def test_a_replayed_run_that_ended_early_is_resumed(project: Project) -> None:
     assert events(second, "again") == events(first, "bot_Bot")
 
 
-def test_some_of_the_recorded_examples_can_be_replayed(project: Project) -> None:
+def test_an_example_is_replayed_without_the_others_where_filler_was_told(project: Project) -> None:
+    project.file(BOT + "\n    def accept(self, message, reply):\n        self.heard.append(message)\n", "bot.py")
+    project.file(SCENARIOS)
+    project.ltm(agent="bot:Bot", span="300")
+    project.ltm("-k", "dog", agent="replay:latest", span="300").assert_outcomes(passed=1, deselected=1)
+
+
+def test_filler_that_was_not_recorded_is_told_as_such(project: Project) -> None:
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
-    own(project)
-    (folder,) = latest(project).glob("*~300~0")
-    result = project.ltm("-k", "dog", agent=f"replay:{folder}", span="300")
-    assert "the recording does not hold this message of dog" not in result.stdout.str()
+    project.ltm(agent="bot:Bot", span="300")
+    result = project.ltm("-k", "dog", agent="replay:latest", span="300")
+    assert result.ret == 75
+    shown = " ".join(result.stdout.str().split())
+    assert "the recording does not hold this filler. Nearest recorded (-) and this one (+): - …" in shown
+    assert "How much filler is needed depends on all that is said: replay the whole conversation" in shown
 
 
 def test_isolated_examples_have_their_own_recordings(project: Project) -> None:
