@@ -183,6 +183,37 @@ def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(
     assert note == f"note: x-300-0: 2 workers died, the last time {death}; the conversation went on where it was"
 
 
+FILLED = """
+import os
+class Bot:
+    stateless = True
+    def reply(self, message):
+        if WHEN:
+            os._exit(1)
+        return "all right"
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "where"),
+    [
+        ("message.startswith('Here is a quiz')", r"at message #\d+, which is of no example"),
+        ("'A one' in message", "at .*of a/0"),
+    ],
+)
+def test_a_conversation_that_kills_its_workers_between_two_examples_is_an_error_too(
+    project: Project, when: str, where: str
+) -> None:
+    project.file(FILLED.replace("WHEN", when), "fallen.py")
+    result = play(project, "", "-n1", agent="x=fallen:Bot")
+
+    assert result.ret == UNMEASURABLE
+    found = rows(project)
+    assert found["test_a[x-300-0-0]"][0] == "error"
+    assert {found[f"test_{one}[x-300-0-0]"][0] for one in "cd"} == {"skipped"}
+    assert re.search(f"ltm: x-300-0: worker gw1 died {where}, and the conversation is given up", result.stdout.str())
+
+
 def test_the_number_of_tries_is_an_option(project: Project) -> None:
     result = play(project, "die always ", "-n1", "--ltm-worker-tries=1")
 

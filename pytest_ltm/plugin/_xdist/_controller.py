@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._recording import RESULTS
 from pytest_ltm.plugin._xdist import _wire
 from pytest_ltm.plugin._xdist._ledger import Brief, Ledger
 from pytest_ltm.plugin._xdist._recovery import Recovery
@@ -143,7 +144,7 @@ class Controller:
         self.recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
-        (path / "results.json").write_text(text, encoding="utf-8")
+        (path / RESULTS).write_text(text, encoding="utf-8")
 
     def _over(self, node: Any, unit: str) -> None:
         self._ledger.over(unit)

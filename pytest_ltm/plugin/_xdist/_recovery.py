@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._costs._bill import Bill
 from pytest_ltm._errors import LtmError
-from pytest_ltm._recording import JOURNAL, read_recording
+from pytest_ltm._recording import JOURNAL, RESULTS, read_recording
 from pytest_ltm._result import (
     ENDED_EARLY,
     ConversationResult,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin._xdist._ledger import Brief, Ledger
     from pytest_ltm.plugin._xdist._units import Unit
 
-RESULTS = "results.json"
 ELSEWHERE = "its journal is on the other machine, where the worker was"
 
 
@@ -97,26 +96,37 @@ class Recovery:
         return False
 
     def give_up(self, unit: Unit, why: str, *, death: str = "", speaking: str = "") -> None:
-        """Report what is left of a conversation: an error of the example that was speaking, the rest not reached.
+        """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
 
-        `why` is said once if somebody was speaking: the others refer to the `death`.
+        Where nobody was (filler, say), the first that had begun answers for it: what ends like this is an error. It
+        says `why`, the others refer to the death.
         """
         rows = self._ledger.rows(unit.name)
         briefs = self._ledger.briefs(unit)
         open_ones = [brief for brief in briefs if brief.nodeid not in rows]
-        others = f"{death}, and the conversation is given up" if speaking in {one.key for one in open_ones} else why
+        blamed = self._blamed(open_ones, speaking) if death else ""
+        others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
                 row = scenario_from_json(json.loads(rows[brief.nodeid]))
             else:
-                row = self._unplayed(brief, why if brief.key == speaking else others, blamed=brief.key == speaking)
+                is_it = brief.nodeid == blamed
+                row = self._unplayed(brief, why if is_it else others, blamed=is_it)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
                 self._report(brief, row)
         for name, results in folders.items():
             self._write(self._run.folder.path / name, results, death or why)
         self._ledger.over(unit.name)
+
+    def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
+        """Return the node id of the example that answers for a death; "" if all have ended."""
+        begun = [
+            one for one in open_ones if self._scene(self._run.folder.path / one.folder).spent_by(one.key)["tokens"]
+        ]
+        ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
+        return ranked[0].nodeid if ranked else ""
 
     def _folder(self, unit: Unit) -> Path:
         """Return the folder of the conversation that was being played: the last that was begun and has no results."""
@@ -205,7 +215,7 @@ def _where(last: Scene) -> str:
     if last.message is None:
         return f"where {last.speaking} began" if last.speaking else "before anything was said"
     what = f"message #{last.message}"
-    who = f" of {last.speaking}" if last.speaking else ""
+    who = f" of {last.speaking}" if last.speaking else ", which is of no example"
     return f"after {what}{who}" if last.answered else f"at {what}{who}"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._recording import RESULTS
 from pytest_ltm._result import to_json
 from pytest_ltm._run_file import FILE as RUN_FILE
 from pytest_ltm.plugin._expected import conversations, expected_tokens
@@ -154,7 +155,7 @@ class Worker:
 
     def _send_results(self) -> None:
         for name in self._unsent:
-            path = self._run.folder.path / name / "results.json"
+            path = self._run.folder.path / name / RESULTS
             if path.is_file():
                 self._tell("results", folder=name, text=path.read_text(encoding="utf-8"))
         self._unsent.clear()
