@@ -136,10 +136,16 @@ class Plan:
         return _sha256(self.to_json())
 
 
-def differences(one: Plan, other: Plan, *, names: tuple[str, str] = ("in one", "in the other")) -> list[str]:
+def differences(
+    one: Plan,
+    other: Plan,
+    *,
+    names: tuple[str, str] = ("in one", "in the other"),
+    plans: tuple[str, str] = ("the first plan", "the second plan"),
+) -> list[str]:
     """Return a sentence for each difference; none exactly if the fingerprints are equal.
 
-    `names`: what the sentences call the two.
+    `names`: what is said of a value of either; `plans`: what the sentences call the two.
     """
     first, second = one.to_json(), other.to_json()
     sentences = [
@@ -149,8 +155,8 @@ def differences(one: Plan, other: Plan, *, names: tuple[str, str] = ("in one", "
     ]
     ours = {example.key: example.to_json() for example in one.examples}
     theirs = {example.key: example.to_json() for example in other.examples}
-    sentences += [f"{key} is only in the first plan." for key in ours if key not in theirs]
-    sentences += [f"{key} is only in the second plan." for key in theirs if key not in ours]
+    sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
+    sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
     for key in sorted(ours.keys() & theirs.keys()):
         sentences += _example_differences(key, ours[key], theirs[key], names)
     return sentences

@@ -54,7 +54,8 @@ def plan_differences(recording: Recording, plan: Plan) -> list[str]:
         return []
     try:
         recorded = Plan.from_json(recording.header.get("plan"), where="the recorded plan")
-        found = differences(recorded, plan, names=("recorded", "now"))
+        plans = ("the recorded plan", "the plan of now")
+        found = differences(recorded, plan, names=("recorded", "now"), plans=plans)
     except DefinitionError as error:
         found = [str(error)]
     return found or ["The plan's fingerprint is another one."]

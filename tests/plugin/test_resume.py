@@ -229,7 +229,7 @@ def test_an_outage_of_the_agent_is_gone_on_from(pets: Project) -> None:
         (("--ltm-seed=6",), "seed was 5 and is 6."),
         (("--ltm-agent=bots:Told",), "agents was *bots:Saved* and is *bots:Told*"),
         (("--ltm-span=700",), "spans was *600* and is *700*"),
-        (("-k", "cat"), "bots_Saved~600~0: *dog/0 is only*"),
+        (("-k", "cat"), "bots_Saved~600~0: *dog/0 is only in the recorded plan.*"),
     ],
 )
 def test_other_options_are_refused_and_listed(pets: Project, args: tuple[str, ...], says: str) -> None:
