@@ -44,7 +44,7 @@ class History:
         messages = list(self._system)
         for said, replied, _ in self._exchanges:
             messages.append({"role": "user", "content": said})
-            messages.append({"role": "assistant", "content": replied if replied.strip() else SILENCE})
+            messages.append({"role": "assistant", "content": replied})
         messages.append({"role": "user", "content": message})
         return messages
 
@@ -54,8 +54,9 @@ class History:
 
     def add(self, message: str, size: int, reply: str) -> None:
         """Append an exchange; `size` is that of the message."""
-        size += self.size_of(reply)
-        self._exchanges.append((message, reply, size))
+        shown = reply if reply.strip() else SILENCE
+        size += self.size_of(shown)
+        self._exchanges.append((message, shown, size))
         self._size += size
 
     def cut(self, newest: int, tokens: float) -> None:

@@ -24,7 +24,7 @@ def test_train(ltm):
     ltm.check("names it", "14" in ltm.ask("From which platform does it leave?"))
     ltm.check("keeps lines", ltm.ask("Say it in two lines.") == "one\\ntwo")
 """
-STOP = 10
+STOP = 120
 """Seconds after which nobody waits any longer for what should appear."""
 
 

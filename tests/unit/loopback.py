@@ -61,7 +61,7 @@ def post(url: str, message: str) -> str:
     """Send a message with Python's own client and return the reply."""
     request = urllib.request.Request(url, message.encode(), method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return str(response.read().decode())
     except urllib.error.HTTPError as error:
         error.close()

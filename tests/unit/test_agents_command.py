@@ -35,6 +35,12 @@ for line in sys.stdin:
 Bot = "Callable[..., Any]"
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take a while to end a process that is about to."""
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 30.0)
+
+
 @pytest.fixture
 def bot(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Makes the agent of a script: the body of a loop over requests, in a process with `parameters`."""
@@ -54,6 +60,15 @@ def fault(agent: Any, message: str = "a") -> Any:
     with pytest.raises(AgentError) as caught:
         agent.reply(message)
     return caught.value
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait until something has happened that takes a process its time."""
+    for _ in range(2000):
+        if happened():
+            return
+        threading.Event().wait(0.02)
+    pytest.fail("it never happened")
 
 
 def is_alive(pid: int) -> bool:
@@ -111,7 +126,8 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
     assert "out of memory" in (tmp_path / STDERR).read_text()
 
 
-def test_an_end_is_noticed_although_a_child_still_holds_stdout(bot: Any) -> None:
+def test_an_end_is_noticed_although_a_child_still_holds_stdout(bot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)  # its stderr is held, too
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 
@@ -143,9 +159,9 @@ def test_what_is_no_json_object_on_stdout_is_an_error_that_says_where_to_print(b
 
 
 def test_a_line_that_nobody_asked_for_is_never_taken_for_an_answer(bot: Any) -> None:
-    agent = bot("say(reply='x'); say(reply='late'); time.sleep(0.01)")
+    agent = bot("say(reply='x'); say(reply='late')")
     agent.reply("a")
-    agent._process.ending()  # gives the second line the time to arrive
+    until(lambda: not agent._process._incoming.empty())
     assert "before it was asked" in str(fault(agent, "b"))
 
 
@@ -177,8 +193,9 @@ def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) 
     speaker = Speaker(agent, timeout=0.5)
     with pytest.raises(AgentFault, match="did not come back"):
         speaker.ask("slow")
-    assert speaker.ask("quick").text == "quick"
-    speaker.close()
+    patient = Speaker(agent, timeout=60)
+    assert patient.ask("quick").text == "quick"
+    patient.close()
 
 
 def test_a_secret_in_stderr_is_not_kept(bot: Any, tmp_path: Path, monkeypatch: Any) -> None:
@@ -195,10 +212,7 @@ def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
     child, process = int(agent.reply("a").text), agent._process._process
     agent.close()
     assert process.returncode == 0
-    for _ in range(100):  # a signal takes its time
-        if is_alive(child):
-            threading.Event().wait(0.05)
-    assert not is_alive(child)
+    until(lambda: not is_alive(child))
 
 
 def test_a_process_that_will_not_go_is_killed(bot: Any, monkeypatch: Any) -> None:

@@ -112,7 +112,7 @@ def test_limits_nest_and_the_inner_one_leaves_the_outer_one() -> None:
         block()
 
     with pytest.raises(OutOfTime):
-        call_within(0.3, outer)
+        call_within(1.5, outer)
     assert reached == ["after the inner limit"]
 
 

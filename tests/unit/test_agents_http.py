@@ -154,10 +154,10 @@ def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
     hold = threading.Event()
 
     def answer(post: Post) -> dict[str, Any]:
-        hold.wait(10)
+        hold.wait(60)
         return echo(post)
 
-    with serving(answer) as server, agent(server.url, timeout=0.05) as one:
+    with serving(answer) as server, agent(server.url, timeout=0.3) as one:
         with pytest.raises(AgentError, match="broke off: ReadTimeout") as caught:
             one.reply("a")
         hold.set()

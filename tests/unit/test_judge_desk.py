@@ -227,7 +227,7 @@ def test_a_judge_may_be_async() -> None:
         async def assess(self, inquiry: Inquiry, /) -> str:
             return f"GRADE: {inquiry.grades[0]}"
 
-    call = JudgeCall(Patient(), timeout=5)  # type: ignore[arg-type]  # users' judges may be async
+    call = JudgeCall(Patient(), timeout=60)  # type: ignore[arg-type]  # users' judges may be async
     assert call(inquiry()).text == "GRADE: yes"
     call.close()
 

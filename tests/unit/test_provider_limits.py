@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chat_server import ChatServer, fails, refuses, slow
+from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm import _providers
 from pytest_ltm._errors import AgentFault, TransientFault
@@ -168,7 +168,7 @@ def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
 def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> None:
     path = tmp_path / "limits" / "e.json"
     Shared(path).change(lambda _: {"limit": 2.0})
-    inside, most, lock = [0], [0], threading.Lock()
+    inside, most, lock, two = [0], [0], threading.Lock(), threading.Event()
 
     def work(seed: int) -> None:
         for _ in range(5):
@@ -176,7 +176,10 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
                 with lock:
                     inside[0] += 1
                     most[0] = max(most[0], inside[0])
-                threading.Event().wait(0.005)
+                    if inside[0] > 1:
+                        two.set()
+                two.wait(60)  # the first waits for the second, however late that one comes
+                threading.Event().wait(0.005)  # for a third
                 with lock:
                     inside[0] -= 1
 
@@ -203,7 +206,7 @@ def test_a_place_whose_process_was_killed_is_taken_by_the_next(tmp_path: Path) -
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    with limiter(Shared(path)).turn(10):
+    with limiter(Shared(path)).turn(60):
         assert len(Shared(path).read()["places"]) == 1
 
 
@@ -284,9 +287,17 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_
     assert ask_all(chat_server, 1) == [429]
     [path] = tmp_path.glob("*.json")
     assert Shared(path).read()["limit"] == 4.0
-    chat_server.default = slow(0.05, "Yes.")
+    four = threading.Event()
+
+    def together(_: Asked) -> str:
+        if chat_server.most_at_once >= 4:
+            four.set()
+        four.wait(60)
+        return "Yes."
+
+    chat_server.default = together
     assert ask_all(chat_server, 8) == ["Yes."] * 8
-    assert 1 < chat_server.most_at_once <= 5
+    assert 4 <= chat_server.most_at_once <= 5
     assert Shared(path).read()["limit"] > 4.0
 
 
