@@ -43,6 +43,16 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 9}, "gate: held (2 rules, each for one agent at one memory span)"),
         ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
     ],
+    "locomo": [
+        ({}, "conversations.json: 2 conversations, 240 turns, 75 questions"),
+        ({"passed": 61, "failed": 164}, "multi_hop              0.31       0.06       0.00"),
+    ],
+    "longmemeval": [
+        ({}, "questions.json: 14 questions, 0.7 MB"),
+        ({}, "collected 42 items"),
+        ({}, "14 answers"),
+        ({}, "single-session-preference           -       0         1"),
+    ],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
     "http_agent": [],

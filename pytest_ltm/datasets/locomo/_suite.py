@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PASS_MARK = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
-PEOPLE = "people: 87.9 F1 over all categories (Maharana et al., 2024)"
+PEOPLE = "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
 """What the paper reports of human readers."""
 OPTIONS = ("conversations", "asking", "telling", "after", "audit", "images", "tasks", "next_turns", "embeddings")
 """The names of the options that this data set has."""
