@@ -28,6 +28,8 @@ def talk(ltm, name, span):
     for number in range(8):
         ltm.say(f"{name} {number}")
     ltm.wait(span=span)
+    for number in range(8):  # longer than the interval in which lines are drawn
+        ltm.say(f"{name} {number} again")
     assert ltm.ask(f"{name}?")
 
 def test_a(ltm): talk(ltm, "A", 0.9)

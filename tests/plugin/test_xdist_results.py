@@ -103,6 +103,9 @@ def test_a_selection_is_the_same_selection(project: Project, choice: tuple[str, 
 
 SLOW = """
 import time
+from pathlib import Path
+
+BEGAN = Path(__file__).with_name("began")
 
 class Bot:
     stateless = True
@@ -110,6 +113,11 @@ class Bot:
     def reply(self, message):
         time.sleep(0.05)
         return message
+
+class Long(Bot):
+    def reply(self, message):
+        BEGAN.touch()
+        return super().reply(message)
 """
 
 
@@ -119,11 +127,14 @@ def test_enough_failures_stop_the_conversations_of_other_workers(project: Projec
     project.file(
         """
 from ticks import tick
+from slow import BEGAN
 
 def test_a(ltm, request):
     fails = "-quick-" in request.node.name.replace("[", "-")
-    for number in range(3 if fails else 400):
+    for number in range(400):
         ltm.say(f"message {number}")
+        if fails and BEGAN.exists():
+            break
     ltm.ask("and now?")
     tick("played to the end" if not fails else "failed")
     assert not fails
@@ -134,7 +145,7 @@ def test_b(ltm):
 """
     )
 
-    result = project.ltm("-n2", option, agent="quick=slow:Bot,long=slow:Bot", span="100k")
+    result = project.ltm("-n2", option, agent="quick=slow:Bot,long=slow:Long", span="100k")
 
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert project.ticks == ["failed"]

@@ -16,7 +16,9 @@ from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling, failed_
 START_TRIES = 3
 """So often a worker is started that dies before it can speak."""
 GRACE = 3.0
-"""Seconds that workers have, after Ctrl-C, for the reply that they wait for."""
+"""Seconds that workers have, after Ctrl-C, for the reply that they wait for: somebody sits there."""
+STOP_GRACE = 15.0
+"""The same after -x and --maxfail, where nobody does."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +41,7 @@ class Controller:
         self.recovery = Recovery(run, self._ledger)
         self._away: set[Any] = set()
         """Workers on other machines."""
-        self._stopped = False
+        self._stopped = self._interrupted = False
         self._failures = 0
 
     @property
@@ -180,13 +182,17 @@ class Controller:
             if why:
                 self._stop(str(why))
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Be quick after Ctrl-C; what xdist raises after -x is a kind of KeyboardInterrupt, too."""
+        self._interrupted = excinfo.type is KeyboardInterrupt
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Before the report: after Ctrl-C let the workers write down what they have; miss nothing in silence."""
         dsession = self._dsession
         if dsession is not None and dsession._active_nodes:
             self._stop("interrupted")
-            _wire.until_down(dsession, GRACE)
+            _wire.until_down(dsession, GRACE if self._interrupted else STOP_GRACE)
         if self.scheduling is not None and not self._stopped:
             for unit in self.scheduling.unplayed:
                 stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
