@@ -26,8 +26,10 @@ _SHORT = 300
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word
 of command stands alone on the first line:
-  :empty    send an answer without any text      :pause   stop here; Ctrl-D does the same
-  :again    show the message once more           :help    show this
+  :empty    send an answer without any text
+  :again    show the message once more
+  :pause    stop here and go on later; Ctrl-D does the same
+  :help     show this
 An answer that begins with a colon begins with two: ::like this."""
 
 
