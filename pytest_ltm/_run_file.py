@@ -54,6 +54,11 @@ def read_run_file(folder: Path) -> RunFile:
     path = folder / FILE
     try:
         record = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"{folder}: there is no {FILE} that says how it was started. What was merged or imported has none: name a "
+            "run that it was made of"
+        ) from error
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -56,7 +56,7 @@ def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: lis
     else:
         config.stash[RUN_FOLDER] = found
         args += _words(run, given)
-        if found.parent.parent != ltm_dir.resolve():  # named by its path
+        if found.parent.name == "runs" and found.parent.parent != ltm_dir.resolve():  # named by its path
             args.append(f"--ltm-dir={found.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
 

@@ -53,7 +53,7 @@ class LtmRun:
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is gone on with."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
-        self.folder = RunFolder(settings.ltm_dir, known or run_id())
+        self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
         self.costs = RunCosts(settings, self.sources, self.folder.path)
         self.is_worker = bool(worker)
         self.gated = False

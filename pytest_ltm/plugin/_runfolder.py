@@ -34,12 +34,16 @@ def run_id() -> str:
 class RunFolder:
     """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
 
-    Between either and `release` no other process can have it.
+    Between either and `release` no other process can have it. `at`: where it is, if it may have been moved elsewhere.
     """
 
-    def __init__(self, ltm_dir: Path, name: str) -> None:
+    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
         self.ltm_dir, self.name = ltm_dir, name
         self.path = ltm_dir / "runs" / name
+        self.moved = at is not None and at.resolve() != self.path.resolve()
+        """Its id does not name it, only its path."""
+        if at is not None and self.moved:
+            self.path = at
         self._lock = FolderLock(self.path)
         self._before: str | None = None
         """What `latest` said before this run was made; None: it was not made here."""
@@ -65,7 +69,8 @@ class RunFolder:
         """Take the folder of a run that is gone on with; UsageError if another process has it."""
         try:
             self._lock.acquire()
-            self._point()
+            if not self.moved:
+                self._point()
         except LtmError as error:
             raise pytest.UsageError(f"--ltm-resume: {error}") from error
 

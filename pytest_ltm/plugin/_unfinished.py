@@ -61,9 +61,9 @@ class Unfinished:
 
 def command(run: LtmRun) -> str:
     """Return the command that goes on with a run."""
-    given = run.config.getoption("ltm_dir") is not None
+    by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
     terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
-    return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if given else run.folder.name}"])
+    return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}"])
 
 
 def _open(row: ScenarioResult, held: ConversationResult) -> bool:

@@ -298,6 +298,27 @@ def test_a_run_is_named_by_its_id_or_its_folder(pets: Project, by: str) -> None:
     assert (pets.path / ".ltm").exists() == (by == "id")
 
 
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_run_that_was_moved_elsewhere_is_gone_on_with_there(pets: Project, workers: tuple[str, ...]) -> None:
+    expected = undisturbed(pets, "bots:Saved")
+    stop(pets, 4)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN)
+    go_on(pets)
+    name = run_folder(pets).name
+    shutil.move(run_folder(pets), pets.path / "artifact")
+    shutil.rmtree(pets.path / ".ltm")
+    stop(pets, 7)
+    again = pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
+    again.stdout.fnmatch_lines(["run folder: artifact", "go on with: pytest --ltm-resume=artifact"])
+    go_on(pets)
+    pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
+    names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
+    folder = pets.path / "artifact"
+    assert {str(p.relative_to(folder)): p.read_text("utf-8") for n in names for p in folder.glob(n)} == expected
+    assert not list(pets.path.rglob(name))
+    assert not (pets.path / ".ltm" / "latest").exists()
+
+
 def test_a_run_is_gone_on_with_where_it_was_started(pets: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     pets.pytest("--ltm-agent=echo", *RUN, "--rootdir=.")
     (pets.path / "sub").mkdir()
