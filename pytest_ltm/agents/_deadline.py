@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore]  # the module `signal` makes an enum of every number
 import math
 import signal
 import threading
@@ -32,7 +33,7 @@ def can_interrupt() -> bool:
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()
         # None: somebody's C code handles the signal, and Python could not give it back.
-        and signal.getsignal(signal.SIGALRM) is not None
+        and _signal.getsignal(signal.SIGALRM) is not None
     )
 
 
@@ -73,14 +74,14 @@ class _Alarm:
         if outer_in:
             self._outer_at = stopwatch() + outer_in
         self._is_set = True
-        self._handler = signal.signal(signal.SIGALRM, self._ring)
+        self._handler = _signal.signal(signal.SIGALRM, self._ring)
         self._start()
 
     def clear(self) -> None:
         if not self._is_set:
             return
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._handler)
+        _signal.signal(signal.SIGALRM, self._handler)
         self._is_set = False
         if self._outer_at < math.inf:
             signal.setitimer(signal.ITIMER_REAL, max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)

@@ -58,14 +58,15 @@ class Progress:
 
     def heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""
-        option, writer = self._config.option, self._writer
-        if not self._worker and writer and option.capture == "no":  # whatever is printed would run into the lines
+        shown = not self._worker and self._config.option.capture == "no"  # whatever is printed would run into lines
+        if shown and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
                 writer.line()
                 writer.write(live_line(exchange, exchange.by, exchange.start, played.place.span) + "\n")
-        elif stopwatch() - self._last > INTERVAL and self.is_live:
+        elif stopwatch() - self._last > INTERVAL:
             self._last = stopwatch()
-            self._pass_on("-".join(played.place.conversation), _state(played))
+            if self.is_live:
+                self._pass_on("-".join(played.place.conversation), _state(played))
 
     def _pass_on(self, name: str, state: dict[str, Any]) -> None:
         if self._worker:
