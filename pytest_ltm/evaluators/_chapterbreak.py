@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score, Scoring
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 _DIGITS = re.compile(r"\d+")
 _NO_CHOICE = frozenset(("a", "an", "one", "single", "couple", "pair", "dozen"))
+_ORDINALS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10,
+}  # fmt: skip
+_OPTIONS = frozenset(("option", "ending", "choice", "passage", "continuation", "one", "beginning", "opening"))
 _LONGEST_NUMBER = 9
 
 
@@ -46,4 +52,6 @@ class PicksOption:
         digits = {int(digits) if len(digits) <= _LONGEST_NUMBER else -1 for digits in _DIGITS.findall(plain(answer))}
         if digits or self.scoring != "current":
             return digits
-        return {n for word in words(answer) if word not in _NO_CHOICE and (n := NUMBERS.get(word))}
+        said = words(answer)
+        ordinals = {_ORDINALS[word] for word, thing in pairwise(said) if word in _ORDINALS and thing in _OPTIONS}
+        return ordinals or {n for word in said if word not in _NO_CHOICE and (n := NUMBERS.get(word))}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._score import Score, Scoring
-from pytest_ltm.evaluators._directions import Leg, Point, read_legs, walk
+from pytest_ltm.evaluators._directions import UNIT, Leg, Point, read_legs, walk
+from pytest_ltm.evaluators._json import values
 from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
 from pytest_ltm.evaluators._words import snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _MOST_TELLINGS = 4
@@ -44,7 +45,9 @@ class LeadsTo:
 
     def _current(self, answer: str) -> Score:
         goal = self.route[-1][2] if self.route else self.start
-        legs = first_telling(read_legs(answer, (self.start, *(leg[2] for leg in self.route))), self.start, goal)
+        told = read_legs(answer, (self.start, *(leg[2] for leg in self.route)))
+        told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
+        legs = first_telling(told, self.start, goal)
         value, reason = self._follow(legs)
         return Score(value, reason, rule="locations-directions/1", evidence=_told(legs) or snippet(answer))
 
@@ -59,6 +62,21 @@ class LeadsTo:
         if end == true_end:
             return 1.0, f"the directions lead to the right place, {_at(end)}"
         return 0.0, f"the directions lead {_at(end)}, not {_at(true_end)}"
+
+
+def _legs_of_json(answer: str) -> list[Leg]:
+    """Return the legs of the first JSON list of objects with a direction and a number."""
+    for value in values(answer):
+        entries = value if isinstance(value, list) else next((e for e in value.values() if isinstance(e, list)), [])
+        if legs := [leg for entry in entries if isinstance(entry, dict) and (leg := _leg_of(entry)).whole]:
+            return legs
+    return []
+
+
+def _leg_of(entry: Mapping[str, Any]) -> Leg:
+    numbers = [value for value in entry.values() if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    ways = [value.lower() for value in entry.values() if isinstance(value, str) and value.lower() in UNIT]
+    return Leg(numbers[0], ways[0]) if len(numbers) == len(ways) == 1 else Leg()
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:

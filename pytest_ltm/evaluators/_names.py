@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import check_scoring, last
-from pytest_ltm.evaluators._words import joined, snippet, words
+from pytest_ltm.evaluators._words import BULLET, joined, snippet, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_MOST_WORDS = 4
+"""A line of more words is no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class ListsNames:
     """The share of names recalled: matches / max(names expected, names given), whatever the order.
 
     `current` compares words case-folded, counts a name once, takes a list inside an object, and reads names from
-    prose where there is no list. `v3.5` and `paper`: 0 unless the answer is a JSON list.
+    bulleted lines, else from prose, where there is no list. `v3.5` and `paper`: 0 unless the answer is a JSON list.
     """
 
     expected: tuple[str, ...]
@@ -47,6 +52,7 @@ class ListsNames:
 
     def _current(self, answer: str) -> Score:
         given = _listed(answer)
+        given = _bulleted(answer) if given is None else given
         wanted = {" ".join(words(name)) for name in self.expected}
         if given is None or (given and not any(" ".join(words(name)) in wanted for name in given)):
             text = joined(answer)
@@ -88,4 +94,12 @@ def _texts(value: Any, depth: int) -> list[str] | None:
 def _name(item: Any) -> str | None:
     if isinstance(item, dict):
         item = next((text for text in item.values() if isinstance(text, str)), None)
-    return item if isinstance(item, str) else None
+    return _ASIDE.sub("", item) if isinstance(item, str) else None
+
+
+def _bulleted(answer: str) -> list[str] | None:
+    """Return the names of bulleted or numbered lines of a few words; None where there are not several."""
+    lines = [_ASIDE.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
+    names = [BULLET.sub("", line) for line in lines]
+    short = [name for name in names if 0 < len(words(name)) <= _MOST_WORDS]
+    return short if len(short) > 1 and len(short) == len(names) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._score import Score, Scoring
+from pytest_ltm.evaluators._clauses import EARLIER, level, places, standing
 from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._rules import check_scoring, last
 from pytest_ltm.evaluators._words import snippet, words
@@ -56,12 +57,17 @@ class NamesUser:
         if not said.order or self.expected not in said.order or only_offers_example(answer):
             return f"does not name {self.expected!r}"
         if set(said.order) == {self.expected}:
-            return ""
+            return self._doubt(level(answer))
         if said.order[-1] == self.expected and said.between(-2) & _PRESENT:
             return ""
         if said.order[0] == self.expected and said.between(0) & _PAST:
             return ""
         return f"tells several names, and not that {self.expected!r} is the one of now"
+
+    def _doubt(self, text: str) -> str:
+        reasons = [standing(text, *spot, known="") for spot in places(text, self.expected)]
+        doubts = [reason for reason in reasons if reason not in ("", EARLIER)]
+        return f"names {self.expected!r}, and {doubts[0]}" if doubts and len(doubts) == len(reasons) else ""
 
 
 class _Names:

@@ -30,6 +30,9 @@ _CUE = phrases(
     r"want (?:to (?:order|have|try)|the|a|an|some)",
     r"how about|make (?:it|that)|go with|followed by",
     r"(?:change|switch) .{0,40}to",
+    "it is(?: then)?$",
+    "would be (?:lovely|great|nice|perfect|wonderful|good|fine)",
+    "in that case (?:the|a|an|some)",
 )
 _ASIDE = phrases(
     "tell (?:me|us)", r"recommend\w*", r"suggest\w*", "torn", "between", "which", "what", "(?:is|are) there",
@@ -81,13 +84,14 @@ def read_order(reply: str, menu: Menu) -> Order:
         if cued and not found.dishes and not found.drinks and _THAT & set(sentence):
             found.dishes, fancied = fancied[:1], []
             found.strange = _Reading(sentence, menu, found.dishes).strange
-        if not (cued or (found.dishes and not asks and (found.bare or _FANCIED.search(text)))):
+        named = not asks and (found.bare or _FANCIED.search(text) is not None)
+        if not (cued or (named and (found.dishes or found.drinks))):
             fancied = found.dishes or fancied
             continue
         fancied = found.dishes
         dishes += found.dishes
         strange += found.strange
-        drinks += found.drinks if cued else []
+        drinks += found.drinks if cued or (named and not found.dishes) else []
         asked += found.dishes if cued or found.bare or _chosen(text) else []
     return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
 
@@ -123,7 +127,8 @@ class _Reading:
         rest = self._mentions(list(sentence))
         self.drinks = self._drinks(rest)
         self._leftovers(rest)
-        self.bare = all(word in FILLERS or word == "|" for word in rest)
+        bare = {"|", *FILLERS, *DRINK_ADJECTIVES, *(word for drink in self.drinks for word in drink.split())}
+        self.bare = bare.issuperset(rest)
 
     def _mentions(self, sentence: list[str]) -> list[str]:
         """Note the dishes named and return the other words, each dish replaced by "|"."""

@@ -57,6 +57,8 @@ _ORDERED = "(?:ordered|requested|asked for)"
 _MISTAKE = phrases(
     r"(?:didnt|did not|never|(?:dont|do not) (?:recall|remember|think i|believe i)) "
     r"(?:order|ask|request|having)\w*",
+    "didnt i (?:order|ask|request)|mine was",
+    r"belongs? to (?:another|a different|the (?:next|other)|someone|somebody)",
     f"i (?:had |have |actually |clearly )?(?:originally |initially )?{_ORDERED}",
     r"mix up|mixup|mistake\w*|misunderstanding",
     "(?:not|isnt|wasnt|isnt quite) what (?:i|we)",

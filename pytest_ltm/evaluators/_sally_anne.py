@@ -19,7 +19,7 @@ _LONGEST_PLAIN_ANSWER = 12
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _PLACED = re.compile(
     r"\b(?:look|search|think|belie[fv]|expect|find|check)[a-z]*\b.{0,120}?"
-    r"\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+)"
+    r"\b(?:in|inside|at|on|under|into) (?:the|a|an) (\w+(?: \w+){0,3})"
 )
 
 
@@ -59,12 +59,16 @@ class AnswersWord:
             return found[0]
         text = joined(answer)
         if len(text.split()) > _LONGEST_PLAIN_ANSWER:
-            return next(
-                (place[1] for part in _SENTENCE.findall(plain(answer)) if (place := _PLACED.search(part))), None
-            )
+            places = (place[1] for part in _SENTENCE.findall(plain(answer)) if (place := _PLACED.search(part)))
+            return next((self._known(place) for place in places), None)
         if any(joined(other) in text for other in self.others) or " not " in text:
             return None
         return self.expected if joined(self.expected) in text else None
+
+    def _known(self, place: str) -> str:
+        """Return the place of the story that words begin with, else the first of the words."""
+        known = (name for name in (self.expected, *self.others) if joined(place).startswith(joined(name)))
+        return max(known, key=len, default=place.split(maxsplit=1)[0])
 
 
 def _published(answer: str) -> str | None:

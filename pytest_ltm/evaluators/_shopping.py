@@ -11,17 +11,24 @@ from pytest_ltm._score import Score, Scoring
 from pytest_ltm.evaluators._excuses import only_offers_example
 from pytest_ltm.evaluators._json import NoJSON, published_json, values
 from pytest_ltm.evaluators._rules import check_scoring, last
-from pytest_ltm.evaluators._words import NUMBERS, plain, snippet, stem, words
+from pytest_ltm.evaluators._words import BULLET, NUMBERS, plain, snippet, stem, words
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$")
+_PLAIN_LINE = re.compile(
+    r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
+)
+"""A line that is an item and its quantity: `3x carrots`, `Carrots: 3`."""
 _TIMES = re.compile(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = re.compile(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
+_DIGIT = re.compile(r"\d")
+_IN_PROSE = re.compile(r"[,;.!?\n]|\band\b")
 _MOST = 10**9
 _UNREADABLE = 10**12
 """A quantity that equals none: the item is there, how many cannot be told."""
+_PAIR = 2
 _ITEM_KEYS = ("item", "name", "product")
 _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
@@ -30,8 +37,8 @@ _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 class ListsItems:
     """The mean of items found / expected, right quantities / expected, and 1 if nothing is invented.
 
-    `current` reads lists inside objects, plurals, number words and bulleted lines, adds up entries of one item, and
-    gives 0 if no expected item is found. `v3.5` and `paper`: 0 unless the answer is a JSON list of objects
+    `current` reads lists inside objects, plurals, number words, lines, tables and prose, adds up entries of one item,
+    and gives 0 if no expected item is found. `v3.5` and `paper`: 0 unless the answer is a JSON list of objects
     with a text `item` and a whole `quantity`; `v3.5` matches an item if the expected name is inside the given one,
     `paper` if stemmed ROUGE-L is 1.
     """
@@ -60,7 +67,7 @@ class ListsItems:
             reason = "does not know the list and shows an example"
             return Score(0.0, reason, rule="shopping/1", evidence=snippet(answer))
         given = _added_up(_read(answer))
-        if not any(_same_words(name, item) for name, _ in given for item, _ in self.expected):
+        if not any(_same_words(item, name) for name, _ in given for item, _ in self.expected):
             return Score(0.0, "names no expected item", rule="shopping/1", evidence=snippet(answer))
         return self._mean(given, _same_words, "shopping/1", answer)
 
@@ -118,12 +125,21 @@ def _added_up(items: Iterable[Item]) -> list[Item]:
 
 
 def _read(answer: str) -> list[Item]:
-    """Return the items of the first list of items, also inside an object; else those of bulleted lines."""
+    """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose."""
     for value in values(answer):
         if items := _items(value, 3):
             return items
-    lines = (line for line in answer.splitlines() if _BULLET.match(line))
-    return [item for line in lines if (item := _line_item(_BULLET.sub("", line)))]
+    lines = answer.splitlines()
+    bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
+    rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
+    told = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
+    if not told:
+        told = [part for part in _IN_PROSE.split(answer) if _DIGIT.search(part) or _counts(part)]
+    return [item for line in told if (item := _line_item(line))]
+
+
+def _counts(part: str) -> bool:
+    return any(word in NUMBERS and word not in ("a", "an") for word in words(part))
 
 
 def _items(value: Any, depth: int) -> list[Item]:
@@ -143,6 +159,9 @@ def _items(value: Any, depth: int) -> list[Item]:
 def _entry(entry: Any) -> Item | None:
     if isinstance(entry, str):
         return _line_item(entry)
+    if isinstance(entry, list) and len(entry) == _PAIR and isinstance(entry[0], str):
+        count = _count(entry[1])
+        return None if count is None else (entry[0], count)
     if not isinstance(entry, dict):
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}

@@ -81,7 +81,7 @@ def says(sentence: str, answer: str) -> bool:
     wanted, given = _written_out(sentence), _written_out(answer)
     if not wanted.strip():
         return False
-    if joined(wanted) in joined(given):
+    if joined(wanted) in joined(given) or joined(sentence) in joined(answer):
         return True
     size = len([part for part in _SENTENCE_END.split(wanted) if part.strip()])
     parts = [part for part in _SENTENCE_END.split(given) if part.strip()]

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+"""What begins a line of a list."""
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 ONES: Sequence[str] = (

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm.datasets.rulings._candidates import answering, final, in_range
-from pytest_ltm.datasets.rulings._clauses import places, sentence, sentence_start, standing
 from pytest_ltm.datasets.rulings._likeness import equal, holds, is_rough, is_sum
 from pytest_ltm.datasets.rulings._numerals import digits
 from pytest_ltm.datasets.rulings._quantities import Quantity, quantities
 from pytest_ltm.datasets.rulings._refusals import refuses
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.evaluators._clauses import places, sentence, sentence_start, standing
 from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.rulings._clauses import level, places, standing
 from pytest_ltm.datasets.rulings._quantities import MONTHS, quantities
 from pytest_ltm.datasets.rulings._refusals import refuses
+from pytest_ltm.evaluators._clauses import level, places, standing
 from pytest_ltm.evaluators._words import content_stems, words
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.rulings._clauses import CHANGED
 from pytest_ltm.datasets.rulings._likeness import comparable, distinct
 from pytest_ltm.datasets.rulings._quantities import Quantity, quantities, unit_of
+from pytest_ltm.evaluators._clauses import CHANGED
 from pytest_ltm.evaluators._words import stem
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.datasets.rulings._clauses import level
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, Ruling
+from pytest_ltm.evaluators._clauses import level
 from pytest_ltm.evaluators._words import content_stems
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm.datasets.rulings._assertion import LISTED, doubt_of
 from pytest_ltm.datasets.rulings._choice_rule import choice_ruling, options_of
-from pytest_ltm.datasets.rulings._clauses import level, places, sentence, sentence_start
 from pytest_ltm.datasets.rulings._conclusion import is_english, spoken
 from pytest_ltm.datasets.rulings._likeness import holds
 from pytest_ltm.datasets.rulings._quantities import quantities
 from pytest_ltm.datasets.rulings._refusals import refuses
 from pytest_ltm.datasets.rulings._ruling import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.evaluators._clauses import level, places, sentence, sentence_start
 from pytest_ltm.evaluators._words import content_stems, words
 
 if TYPE_CHECKING:

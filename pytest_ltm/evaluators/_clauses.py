@@ -17,12 +17,14 @@ _UNDONE = phrases(
     r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
     r"until|(?:is|was|did|does)(?:nt| not))"
 )
-_FORMER = phrases(
-    r"(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|leaving|until|"
-    r"(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|sold|sell|gave away|donat\w+|"
-    r"took over from|succeed(?:s|ed)|"
-    r"before(?: that)?|since leaving)"
+_OVER = phrases(
+    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|sold|sell|"
+    r"gave away|donat\w+|took over from|succeed(?:s|ed)|since leaving)"
 )
+_BEFORE = phrases(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
+_AT_LAST = phrases(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
+EARLIER = "says that it was so earlier"
+"""A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal"."""
 CHANGED = re.compile(
     r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
@@ -81,8 +83,10 @@ def standing(text: str, start: int, end: int, *, known: str) -> str:
     for doubt, pattern, where in (
         ("denies it", _DENIED, before),
         ("denies it", _UNDONE, after[:_NEAR]),
-        ("says that it was so", _FORMER, before),
-        ("says that it was so", CHANGED, before),
+        ("says that it is over", _OVER, before),
+        ("says that it is over", CHANGED, before),
+        (EARLIER, _BEFORE, before),
+        (EARLIER, _AT_LAST, after),
         ("says that it may come", _INTENDED, before[-_NEAR:]),
     ):
         found = pattern.search(where)
