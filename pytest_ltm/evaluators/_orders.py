@@ -127,8 +127,8 @@ class _Reading:
         rest = self._mentions(list(sentence))
         self.drinks = self._drinks(rest)
         self._leftovers(rest)
-        bare = {"|", *FILLERS, *DRINK_ADJECTIVES, *(word for drink in self.drinks for word in drink.split())}
-        self.bare = bare.issuperset(rest)
+        drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
+        self.bare = all(word in FILLERS or word in drinks or word in DRINK_ADJECTIVES for word in rest)
 
     def _mentions(self, sentence: list[str]) -> list[str]:
         """Note the dishes named and return the other words, each dish replaced by "|"."""
