@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm import _suite
 from pytest_ltm._errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents._specs import describe_adapters, describe_embedded
+from pytest_ltm.datasets._suites import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +30,11 @@ def main(argv: Sequence[str]) -> int:
 
 
 def suites() -> list[str]:
-    """Return the lines about the built-in suites: the name, then the entries with their parameters."""
+    """Return the lines about the built-in suites: name, then entries with their parameters; and the data sets."""
     known = _suite.scenario_names()
     found = [_suite.built_in(name, known) for name in _suite.built_in_names()]
-    return [line for suite in found for line in _suite_lines(suite)]
+    files = [f"{name}  (a data set: --ltm-data=FILE, or one made by {name}-generate)" for name in NAMES]
+    return [*(line for suite in found for line in _suite_lines(suite)), *files]
 
 
 def scenarios() -> list[str]:

@@ -34,6 +34,7 @@ PATHS = ("ltm_locomo_audit", "ltm_locomo_images")
 def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
     name = _options.given(config, "ltm_suite")
+    _refuse_others(config, name)
     path = _options.given(config, "ltm_data")
     if name not in NAMES:
         if config.getoption("ltm_data") is not None:
@@ -58,6 +59,14 @@ def header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" * bool(noted)
     shown = dataset.notes if verbosity > 0 else ()
     return [f"ltm: data: {dataset.title}{oddities}", *(f"ltm:   {one_line(note)}" for note in shown)]
+
+
+def _refuse_others(config: pytest.Config, name: str | None) -> None:
+    """Refuse options on the command line of a data set that is not the suite: nothing would read them."""
+    for option in _options.OPTIONS:
+        home = next((one for one in NAMES if option.dest.startswith(f"ltm_{one}_")), name)
+        if home != name and config.getoption(option.dest) is not None:
+            raise pytest.UsageError(f"{option.flag}: goes with --ltm-suite={home}")
 
 
 def _check(config: pytest.Config, name: str, *, has_paths: bool) -> None:

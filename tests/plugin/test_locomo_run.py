@@ -193,6 +193,7 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
         (("--ltm-span=2k",), "the histories of locomo have their own lengths"),
         (("--ltm-examples=3",), "--ltm-examples: the examples of locomo are its questions. --ltm-locomo-conversations"),
         (("--ltm-suite=standard",), "--ltm-data: goes with a data set"),
+        (("--ltm-longmemeval-sample=3",), "--ltm-longmemeval-sample: goes with --ltm-suite=longmemeval"),
     ],
 )
 def test_wrong_options_end_before_anything_is_run(played: Project, args: tuple[str, ...], told: str) -> None:

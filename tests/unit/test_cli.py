@@ -73,6 +73,7 @@ def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]
         for entry in _suite.built_in(name).entries:
             assert f"  {entry.name}: " in shown
     assert "colour_changes=3, 3 examples" in shown
+    assert "locomo  (a data set: --ltm-data=FILE, or one made by locomo-generate)" in shown
 
 
 def test_scenarios_are_listed_with_skills_version_and_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

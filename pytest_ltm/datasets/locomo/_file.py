@@ -85,7 +85,8 @@ def _bytes(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise DatasetError(
-            f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: download locomo10.json and name it"
+            f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: download locomo10.json, or make "
+            "conversations with python -m pytest_ltm locomo-generate"
         ) from error
 
 

@@ -195,7 +195,10 @@ def open_suite(
 ) -> LocomoSuite:
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
-        raise DatasetError("LoCoMo is not shipped: download locomo10.json and give --ltm-data=PATH")
+        raise DatasetError(
+            "LoCoMo is not shipped: download locomo10.json, or make conversations with python -m pytest_ltm "
+            "locomo-generate, and give --ltm-data=PATH"
+        )
     data = load(path)
     audit = load_audit(Path(options["audit"]), data.samples) if options.get("audit") else None
     chosen = _chosen(data, options.get("conversations", ""))

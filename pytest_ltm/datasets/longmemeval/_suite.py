@@ -153,7 +153,10 @@ def open_suite(
     `cache`: a folder in which the places of records may be remembered between runs.
     """
     if path is None:
-        raise DatasetError("LongMemEval is not shipped: download longmemeval_s_cleaned.json and give --ltm-data=PATH")
+        raise DatasetError(
+            "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
+            "pytest_ltm longmemeval-generate, and give --ltm-data=PATH"
+        )
     choices = choices_of(options)
     return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), choices, seed=seed)
 
