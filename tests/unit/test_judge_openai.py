@@ -39,7 +39,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         _calls.pop().close()
 
 
-def judge_at(server: ChatServer, *, timeout: float | None = 10, retries: int = 2) -> JudgeCall:
+def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> JudgeCall:
     found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
