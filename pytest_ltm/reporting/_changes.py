@@ -175,7 +175,7 @@ def _detectable(change: Change) -> list[str]:
     if found.reason:
         return [f"{change.label}: whether it dropped cannot be told: {found.reason}."]
     if found.detectable is None:
-        return [f"{change.label}: so few examples cannot tell any drop from chance: take more trials."]
+        return [f"{change.label}: hardly any drop would stand out from chance: take more trials."]
     how = f"{found.power:.0%} power at a level of {found.alpha:.0%}"
     seen = f"a drop of the mean by less than {found.detectable:.2f} would mostly pass for chance"
     return [f"{change.label}: {seen} ({how})."]

@@ -107,6 +107,14 @@ def test_a_difference_that_chance_explains_makes_no_side_better() -> None:
     )
 
 
+def test_where_even_a_total_loss_may_be_chance_no_detectable_drop_is_told() -> None:
+    before = {f"s{i}": (float(i % 2),) for i in range(6)}
+    after = {name: (1 - score,) for name, (score,) in before.items()}
+    told = " ".join(change_lines(changes(side(*played(before, trials=1)), side(*played(after, trials=1)), WAYS), 200))
+
+    assert "mybot at 2k: hardly any drop would stand out from chance: take more trials." in told
+
+
 def test_several_places_share_the_limit_of_what_is_called_better() -> None:
     good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
     spans = ("1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1000k", "2000k", "4000k")
