@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pytest_ltm._seat import Seat
     from pytest_ltm.plugin._items import LtmItem
 
+NOT_REACHED = "not reached"
+"""With what the reason of an item begins that the conversation did not come to."""
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 """What ends a body by its own wish: pytest knows best how to report it."""
 
@@ -171,7 +173,7 @@ class ItemBody(GreenBody):
             self._stretch.add_sections()
         if self.rehearsed and self.unready is None:
             return [internals.failed_setup(self.item, pytest.skip.Exception(self.rehearsed, _use_item_location=True))]
-        withheld = ending.unplayable or (ending.unreached and f"not reached: {ending.unreached}")
+        withheld = ending.unplayable or (ending.unreached and f"{NOT_REACHED}: {ending.unreached}")
         if withheld is not None:
             return [internals.failed_setup(self.item, pytest.skip.Exception(withheld, _use_item_location=True))]
         if ending.error is not None and not isinstance(ending.error, SKIPS):

@@ -194,8 +194,9 @@ class PlayedConversation:
             self._let_go()
         less = replaying and reason != "complete"  # what was read again so far is less than what is there
         if self._retold or not less:
-            result = self._result(reason)
-            write_results(self._folder / RESULTS, self._beside_recorded(result) if self._opened.untouched else result)
+            result, cut_off = self._result(reason), replaying and not self._retold  # what is recorded is not said again
+            keeps = self._opened.untouched or cut_off
+            write_results(self._folder / RESULTS, self._beside_recorded(result) if keeps else result)
         if reason == "complete" and self.conversation.gone is None:  # nobody will go on with it
             shutil.rmtree(self._folder / CHECKPOINTS, ignore_errors=True)
 
@@ -241,7 +242,7 @@ class PlayedConversation:
         return result, text
 
     def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
-        """Return the results that are there, with what they lack: of a conversation that could not even be opened."""
+        """Return the results that are there, with what they lack: of a conversation that could not be told again."""
         there = recorded_result(self._folder)
         if there is None:
             return result

@@ -15,6 +15,7 @@ from pytest_ltm._journal import read
 from pytest_ltm._result import ConversationResult, RunResult, read_results
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _dataset, _judging, _options
+from pytest_ltm.plugin._body import NOT_REACHED
 from pytest_ltm.reporting._rescoring import rescored_details, rescored_sentence
 from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting._terminal import summary_lines
@@ -40,6 +41,8 @@ class Report:
         """What the run came to, once it is over."""
         self._page = ""
         """What became of the report file; "" where none was asked for."""
+        self._unreached = 0
+        """Items that were not reached, of whatever verdict there was before."""
         self._began = stopwatch()
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
@@ -90,6 +93,11 @@ class Report:
             return "failed", "p", f"PARTIAL {score:.2f}"
         return None
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what was not reached."""
+        told = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
+        self._unreached += told.startswith(f"Skipped: {NOT_REACHED}")
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         """Make room for pytest's own line."""
@@ -128,7 +136,7 @@ class Report:
             self._page = one_line(str(fault))
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
-        if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and _unmeasurable(result):
+        if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and self._unmeasurable(result):
             session.exitstatus = UNMEASURABLE
 
     @pytest.hookimpl(optionalhook=True)
@@ -155,10 +163,22 @@ class Report:
         if self._page:
             terminalreporter.write_line(self._page)
         self._gate.show(terminalreporter)
-        if (self._run.disk_is_gone or _unmeasurable(self.result)) and self._gate.verdict is None:
-            why = "the disk did not take what must be kept" if self._run.disk_is_gone else _why(self.result)
+        if (self._run.disk_is_gone or self._unmeasurable(self.result)) and self._gate.verdict is None:
+            why = "the disk did not take what must be kept" if self._run.disk_is_gone else self._why(self.result)
             for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", terminalreporter._tw.fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
+
+    def _unmeasurable(self, result: RunResult) -> bool:
+        rows = result.scenarios
+        lost = any(row.infrastructure for row in rows) or self._unreached > 0
+        return lost or (bool(rows) and not any(row.scored for row in rows))
+
+    def _why(self, result: RunResult) -> str:
+        lost = max(sum(row.infrastructure for row in result.scenarios), self._unreached)
+        if not lost:
+            return "nothing has a score"
+        of = len(result.scenarios)
+        return f"{lost} of {of} examples were lost through agent, judge or budget, not through memory"
 
     def _rescored(self, result: RunResult) -> dict[str, Any]:
         rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
@@ -249,15 +269,3 @@ def _check_writable(flag: str, path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
-
-
-def _unmeasurable(result: RunResult) -> bool:
-    rows = result.scenarios
-    return any(row.infrastructure for row in rows) or (bool(rows) and not any(row.scored for row in rows))
-
-
-def _why(result: RunResult) -> str:
-    lost = sum(row.infrastructure for row in result.scenarios)
-    if not lost:
-        return "nothing has a score"
-    return f"{lost} of {len(result.scenarios)} examples were lost through agent, judge or budget, not through memory"

@@ -108,6 +108,27 @@ def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(cat:
     assert not (cat.path / "heard.txt").exists()
 
 
+def test_other_words_cost_no_verdict_of_a_run_that_was_complete(cat: Project) -> None:
+    cat.file(
+        "import pathlib\ndef test_cat(ltm):\n"
+        "    ltm.say(pathlib.Path(__file__).with_name('name.txt').read_text())\n"
+        "    ltm.wait(span=0.5)\n"
+        "    ltm.check('cat', 'cat' in ltm.ask('What is my cat called?'))\n"
+    )
+    (cat.path / "name.txt").write_text("My cat is called Kelvin.")
+    cat.pytest(*RUN).assert_outcomes(passed=1)
+    before = json.loads((folder(cat) / "results.json").read_text())["scenarios"]
+    journal = (folder(cat) / "journal.jsonl").read_bytes()
+    (cat.path / "name.txt").write_text("My cat is called Celsius.")
+    result = cat.pytest("--ltm-resume=latest")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 75
+    assert json.loads((folder(cat) / "results.json").read_text())["scenarios"] == before
+    assert (folder(cat) / "journal.jsonl").read_bytes() == journal
+    (cat.path / "name.txt").write_text("My cat is called Kelvin.")
+    cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
+
+
 def test_filler_that_is_made_anew_gives_way_to_what_is_recorded(cat: Project) -> None:
     cat.file(
         "import pathlib\nfrom pytest_ltm._filler import FillerExchange\n"
