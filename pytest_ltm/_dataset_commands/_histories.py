@@ -45,7 +45,7 @@ def counter_of(given: argparse.Namespace) -> Callable[[str], int]:
 def save(path: Path, records: Iterable[dict[str, Any]]) -> int:
     """Write the records, say what was written, return the exit status."""
     number, size = write(path, records)
-    sys.stdout.write(f"{path}: {number} questions, {size / 1e6:,.1f} MB\n")
+    sys.stdout.write(f"{path}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n")
     return 0
 
 
