@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED = Ruling("yes", "names the amount")
 _AMONG = Ruling("unscored", "names the amount among others")
+_OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
 _AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
 _CONTRARIES = [
@@ -77,8 +78,9 @@ def _is_turned(question: str, text: str) -> bool:
 
 
 def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool) -> Ruling:
-    if forgiving and any(_is_one_off(one, said) for (one, *_) in gold.amounts for said in pool):
-        return Ruling("yes", "is one day off, which is forgiven")
+    off = [any(_is_one_off(one, said) for said in pool) for (one, *_) in gold.amounts]
+    if forgiving and any(off):
+        return Ruling("yes", "is one day off, which is forgiven") if off[0] else _OFF_THE_MOST
     if ambiguous or is_sum(gold, pool):
         return _AMONG
     if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):

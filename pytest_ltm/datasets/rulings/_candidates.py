@@ -27,7 +27,7 @@ _FINAL_BEFORE = re.compile(
     r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.(\n\d]{0,60}$"
 )
 _FINAL_AFTER = re.compile(r"[^.,;\n\d]{0,25}\b(?:in total|altogether|in all|total|overall|now|so far|currently)\b")
-_LABEL = re.compile(r"\b(?:session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
+_LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
 _AGO = 30
 """So many characters before "from 9 to 12" may say that it is a change, not a range."""
 _YEARS = range(1900, 2100)
@@ -40,7 +40,9 @@ def answering(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
     """
     every = quantities(text)
     units = {one.unit for parts in gold.amounts for one in parts}
-    whole = [one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(text, one)]
+    whole = [
+        one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(question, text, one)
+    ]
     same = [one for one in whole if "" in units or any(comparable(one.unit, unit) for unit in units)]
     pool = same or [one for one in whole if not one.unit]
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
@@ -81,11 +83,13 @@ def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quanti
     counted = _COUNTED.search(question.lower())
     if counted is None:
         return list(pool)
-    word = counted[1].split()[-1]
+    asked = counted[1].split()
+    word = next((word for word in asked if unit_of(word)), asked[-1])
     if unit := unit_of(word):
         return [one for one in pool if not one.unit or comparable(one.unit, unit)]
-    things = [one for one in pool if stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    return [*things, *_single(text, stem(word))] or [one for one in pool if not one.unit] or list(pool)
+    bare = [one for one in pool if not one.unit]
+    things = [one for one in bare if stem(word) in _next_stems(text, one) or _is_final(text, one)]
+    return [*things, *_single(text, stem(word))] or bare
 
 
 def _is_final(text: str, one: Quantity) -> bool:
@@ -101,8 +105,10 @@ def _is_year(one: Quantity) -> bool:
     return not one.unit and one.value in _YEARS
 
 
-def _is_label(text: str, one: Quantity) -> bool:
-    return not one.unit and _LABEL.search(text[max(0, one.start - 12) : one.start]) is not None
+def _is_label(question: str, text: str, one: Quantity) -> bool:
+    """Return whether a bare number only names one of several things: session 4; not where the question asks for it."""
+    found = None if one.unit else _LABEL.search(text[max(0, one.start - 12) : one.start])
+    return found is not None and not (found[1] and found[1] in question.lower())
 
 
 def _next_stems(text: str, one: Quantity) -> set[str]:
