@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._recording import JOURNAL
+from pytest_ltm._recording import JOURNAL, RESULTS
+from pytest_ltm._result import read_results
 from pytest_ltm.plugin._begun import Begun
-from pytest_ltm.reporting._text import one_line, wrap
+from pytest_ltm.reporting._text import counted, one_line, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +54,24 @@ class Unfinished:
             result, larger = self._report.result, self._run.costs.larger()
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
             yield f"go on with{' a larger budget' * spent}: {command(self._run)}{f' {larger}' * bool(spent and larger)}"
+            elsewhere = self._elsewhere()
+            yield from wrap(elsewhere, width, "  ") if elsewhere else ()
         if begun.stuck:
             yield "it cannot be resumed:" if not can else "these conversations cannot be gone on with:"
         for reason in begun.reasons():
             yield from wrap(f"  {one_line(reason)}", width, "      ")
+
+    def _elsewhere(self) -> str:
+        """Return what to do about conversations whose journals are on other machines; "" if there are none."""
+        folders = [path.parent for path in self._run.folder.path.glob(f"*/{RESULTS}")]
+        far = [each for each in folders if not (each / JOURNAL).exists() and read_results(each / RESULTS).exchanges]
+        if not far:
+            return ""
+        some = f"{far[0].name} is" if len(far) == 1 else f"{counted(len(far), 'conversation')} are"
+        return (
+            f"before that, copy the folder of what was played on another machine into {self._run.folder.shown()}: "
+            f"{some} without a journal here, and would be held from the beginning"
+        )
 
 
 def command(run: LtmRun) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,12 +57,14 @@ def elsewhere(project: Project) -> Path:
     return folder
 
 
-def play(project: Project, elsewhere: Path, word: str, *workers: str, agent: str = "x=bots:Bot") -> RunResult:
+def play(project: Project, elsewhere: Path, word: str, *words: str, agent: str = "x=bots:Bot") -> RunResult:
+    workers = [each for each in words if not each.startswith("-")]
     project.file("[pytest]\n", "own/pytest.ini")
     project.file(BOTS, "own/bots.py")
     project.file((project.path / "ticks.py").read_text(encoding="utf-8"), "own/ticks.py")
     project.file(SUITE.replace("WHERE", word), "own/test_own.py")
     tx = [f"--tx={worker.replace('FAR', f'popen//chdir={elsewhere}')}" for worker in workers]
+    tx += [each for each in words if each.startswith("-")]
     own = project.path / "own"
     return project.ltm("-d", *tx, f"--rsyncdir={own}", str(own), agent=agent, subprocess=True)
 
@@ -91,6 +94,16 @@ def test_of_a_far_worker_that_dies_the_speaking_example_is_an_error(project: Pro
     assert said["input_tokens"] == 100 * said["exchanges"]
     assert [row["cost_usd"] for row in said["scenarios"]] == [0.5, 0.5]
     assert not list((project.path / "own" / ".ltm").rglob("journal.jsonl"))
+
+
+def test_before_a_run_is_gone_on_with_the_journals_of_other_machines_are_asked_for(
+    project: Project, elsewhere: Path
+) -> None:
+    result = play(project, elsewhere, "here", "popen", "FAR", "--ltm-worker-tries=1", agent="x=bots:Bot,y=bots:Bot")
+
+    assert result.ret == UNMEASURABLE
+    result.stdout.fnmatch_lines(["go on with: pytest --ltm-resume=*", "before that, copy the folder of what was*"])
+    assert "~300~0 is without a journal here" in re.sub(r"\n +", " ", str(result.stdout))
 
 
 def test_what_was_begun_here_goes_on_here(project: Project, elsewhere: Path) -> None:
