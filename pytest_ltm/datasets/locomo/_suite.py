@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,15 @@ from pytest_ltm._errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._suite import Suite, SuiteEntry
 from pytest_ltm.datasets._suites import ToldConversation
-from pytest_ltm.datasets.locomo._asking import ASKINGS, VERSION, put
-from pytest_ltm.datasets.locomo._audit import Audit, load_audit
+from pytest_ltm.datasets.locomo._asking import VERSION, put
+from pytest_ltm.datasets.locomo._audit import load_audit
 from pytest_ltm.datasets.locomo._categories import Category
-from pytest_ltm.datasets.locomo._delivery import TELLINGS, history, opening, photos_in, told_after
-from pytest_ltm.datasets.locomo._dialogue import TURNS, NextTurns
+from pytest_ltm.datasets.locomo._delivery import history, opening, told_after
+from pytest_ltm.datasets.locomo._dialogue import NextTurns
 from pytest_ltm.datasets.locomo._events import EventSummaries
 from pytest_ltm.datasets.locomo._file import load
-from pytest_ltm.datasets.locomo._next_turn import embedding
 from pytest_ltm.datasets.locomo._noted import NOTED, held_by
-from pytest_ltm.datasets.locomo._tasks import TASKS, tasks_in
+from pytest_ltm.datasets.locomo._options import Choices, choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,28 +33,6 @@ PASS_MARK = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
 PEOPLE = "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
 """What the paper reports of human readers."""
-OPTIONS = ("conversations", "asking", "telling", "after", "audit", "images", "tasks", "next_turns", "embeddings")
-"""The names of the options that this data set has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What the options say."""
-
-    asking: str = "official"
-    telling: str = "turns"
-    after: int | None = None
-    """So many tokens after its evidence a question is asked; None: after the whole history."""
-    seed: int = 0
-    audit: Audit | None = None
-    """Corrections that are shown beside the published answers."""
-    photos: Mapping[str, str] = field(default_factory=dict)
-    """Files of photos by name."""
-    tasks: tuple[str, ...] = TASKS[:1]
-    next_turns: int = TURNS
-    """So many turns of each conversation are asked for."""
-    embeddings: str = ""
-    """The dotted path of a function that gives vectors of texts; "": none."""
 
 
 class LocomoSuite:
@@ -202,7 +178,7 @@ def open_suite(
     data = load(path)
     audit = load_audit(Path(options["audit"]), data.samples) if options.get("audit") else None
     chosen = _chosen(data, options.get("conversations", ""))
-    return LocomoSuite(data, chosen, _choices(options, seed, audit))
+    return LocomoSuite(data, chosen, choices_of(options, seed, audit))
 
 
 def label_of(name: str) -> str:
@@ -250,51 +226,3 @@ def _chosen(data: LocomoData, names: str) -> Sequence[Sample]:
             )
         found[by_name[name].id] = by_name[name]
     return tuple(found.values()) or data.samples
-
-
-def _choices(options: Mapping[str, str], seed: int, audit: Audit | None = None) -> Choices:
-    return Choices(
-        asking=_one_of(options, "asking", ASKINGS),
-        telling=_one_of(options, "telling", TELLINGS),
-        after=_tokens(options.get("after", "")),
-        seed=seed,
-        audit=audit,
-        photos=photos_in(Path(options["images"])) if options.get("images") else {},
-        tasks=tasks_in(options.get("tasks", "")),
-        next_turns=_turns(options.get("next_turns", "")),
-        embeddings=_embeddings(options.get("embeddings", "")),
-    )
-
-
-def _tokens(text: str) -> int | None:
-    """Return a number of tokens from `2000` or `2k`; None for none."""
-    if not text.strip():
-        return None
-    found = re.fullmatch(r"([0-9]+)(k?)", text.strip().lower())
-    if found is None:
-        raise ConfigurationError(f"--ltm-locomo-after: expected a number of tokens such as 2000 or 2k, got {text!r}")
-    return int(found[1]) * (1000 if found[2] else 1)
-
-
-def _turns(text: str) -> int:
-    if not text.strip():
-        return TURNS
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise ConfigurationError(f"--ltm-locomo-next-turns: expected a number of turns such as 5, got {text!r}")
-    return int(text)
-
-
-def _embeddings(path: str) -> str:
-    """Return the path as it is; ConfigurationError if it names no function."""
-    if path:
-        embedding(path)
-    return path
-
-
-def _one_of(options: Mapping[str, str], name: str, known: Sequence[str]) -> str:
-    given = options.get(name) or known[0]
-    if given not in known:
-        raise ConfigurationError(
-            f"--ltm-locomo-{name}: {given!r} is not one of {', '.join(known)}.{did_you_mean(given, known)}"
-        )
-    return given
