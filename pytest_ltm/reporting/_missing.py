@@ -32,10 +32,7 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
     rows = [row for row in run.scenarios if not row.scored]
     if not rows:
         return []
-    groups: dict[str, list[ScenarioResult]] = {}
-    for row in rows:
-        groups.setdefault(_why(row), []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
+    ordered = _ordered(rows)
     verbs = ("has", "counts") if len(rows) == 1 else ("have", "count")
     examples = counted(len(run.scenarios), "example")
     head = f"* {len(rows):,} of {examples} {verbs[0]} no score and {verbs[1]} in no mean:"
@@ -45,6 +42,19 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
     if len(ordered) > MOST:
         lines.append(f"  … and {counted(len(ordered) - MOST, 'more reason')}, in the results files")
     return lines
+
+
+def reasons_told(run: RunResult) -> frozenset[str]:
+    """Return the reasons that `missing_lines` tells in full."""
+    listed = [group[0].reason for _, group in _ordered([row for row in run.scenarios if not row.scored])[:MOST]]
+    return frozenset(reason for reason in listed if shorten(one_line(reason), _REASON) == one_line(reason))
+
+
+def _ordered(rows: Sequence[ScenarioResult]) -> list[tuple[str, list[ScenarioResult]]]:
+    groups: dict[str, list[ScenarioResult]] = {}
+    for row in rows:
+        groups.setdefault(_why(row), []).append(row)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
 def _numbered(why: str, count: int) -> str:

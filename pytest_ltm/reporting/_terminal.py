@@ -6,10 +6,11 @@ import functools
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_ltm._result import ENDED_EARLY
 from pytest_ltm._statistics import DRAWS, FULL_MARKS
 from pytest_ltm.reporting._columns import Column, columns
 from pytest_ltm.reporting._measures import measure_lines, measured, quiet_line
-from pytest_ltm.reporting._missing import missing_lines
+from pytest_ltm.reporting._missing import missing_lines, reasons_told
 from pytest_ltm.reporting._spans import span_sentences
 from pytest_ltm.reporting._table import Row, Style, Table, paint, render
 from pytest_ltm.reporting._text import amount, counted, one_line, score_text, span_of_time, wrap
@@ -232,8 +233,9 @@ def _notices(run: RunResult, width: int) -> list[str]:
     """Return the notes, each once: which conversations of an agent at a span it is true of is said behind it."""
     held = Counter((conversation.agent, conversation.span_label) for conversation in run.conversations)
     trials: dict[tuple[str, str, str], list[str]] = {}
+    told = {f"{ENDED_EARLY}{reason}" for reason in reasons_told(run)}
     for conversation in run.conversations:
-        for text in conversation.notes:
+        for text in (note for note in conversation.notes if note not in told):
             trials.setdefault((conversation.agent, conversation.span_label, text), []).append(conversation.trial)
     notices = list(run.notices)
     for (agent, span, text), of in trials.items():

@@ -74,6 +74,16 @@ def test_why_a_conversation_ended_early_is_told_once() -> None:
     assert "the conversation did not reach its end: interrupted" in summary(run(untold))
 
 
+def test_a_reason_that_stands_below_the_table_in_full_is_no_note_again() -> None:
+    def shown(reason: str) -> str:
+        lost = replace(conversation("full", "2k", {"colours": [None]}).scenarios[0], cause="not reached", reason=reason)
+        held = conversation("full", "2k", {}, ended="agent gone", notices=(f"the conversation ended early: {reason}",))
+        return " ".join(summary(run(replace(held, scenarios=(lost,)))).split())
+
+    assert shown("the agent is gone (boom)").count("boom") == 1
+    assert shown("the agent is gone " + "again and " * 30 + "again (boom)").count("gone again") == 2
+
+
 def test_a_verbose_summary_has_the_score_of_the_paper() -> None:
     assert "LTM score (paper)" not in summary(sample_runs.grid())
     assert re.search(r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0", summary(sample_runs.grid(), verbosity=1))
