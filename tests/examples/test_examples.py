@@ -44,13 +44,13 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
     ],
     "locomo": [
-        ({}, "conversations.json: 2 conversations, 240 turns, 75 questions"),
-        ({"passed": 61, "failed": 164}, "multi_hop              0.31       0.06       0.00"),
+        ({}, "conversation.json: 1 conversation, 90 turns, 28 questions"),
+        ({}, "multi_hop            2  0.854         -   1.000     1.000     1.000        5.0"),
     ],
     "longmemeval": [
-        ({}, "questions.json: 14 questions, 0.7 MB"),
-        ({}, "collected 42 items"),
-        ({}, "14 answers"),
+        ({}, "questions.json: 7 questions, 0.3 MB"),
+        ({}, "collected 21 items"),
+        ({}, "7 answers"),
         ({}, "single-session-preference           -       0         1"),
     ],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
