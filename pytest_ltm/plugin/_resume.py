@@ -15,7 +15,7 @@ from pytest_ltm.plugin._begun import Begun
 from pytest_ltm.plugin._items import LTM_ITEM
 from pytest_ltm.plugin._opened import Supply
 from pytest_ltm.plugin._planning import filler_for, plan_for
-from pytest_ltm.plugin._run import conversation_key, grouped
+from pytest_ltm.plugin._run import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +60,11 @@ class Resume:
         """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
         yield
         if self._run.plays:
-            groups = grouped(item.stash[LTM_ITEM] for item in items)
-            self._refuse([problem for group in groups.values() for problem in self._plan_problems(group)])
-            if not self._begun.can_go_on("~".join(key) for key in groups):
+            groups = {"~".join(key): group for key, group in grouped(item.stash[LTM_ITEM] for item in items).items()}
+            heard = self._begun.heard
+            known = [(name, heard[name], group) for name, group in groups.items() if name in heard]
+            self._refuse([problem for each in known for problem in self._plan_problems(*each)])
+            if not self._begun.can_go_on(groups):
                 self._refuse(self._begun.reasons())
 
     def _check_settings(self) -> None:
@@ -93,10 +95,8 @@ class Resume:
             found = [str(error)]
         return [f"{label}: {' '.join(found)}"] if found else []
 
-    def _plan_problems(self, group: list[LtmItem]) -> list[str]:
-        name = "~".join(conversation_key(group[0]))
-        recording = self._begun.heard.get(name)
-        found = [] if recording is None else plan_differences(recording, self._plan(group))
+    def _plan_problems(self, name: str, recording: Recording, group: list[LtmItem]) -> list[str]:
+        found = plan_differences(recording, self._plan(group))
         return [f"{name}: {' '.join(found)}"] if found else []
 
     def _plan(self, group: list[LtmItem]) -> Plan:
