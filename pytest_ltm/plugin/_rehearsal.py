@@ -157,7 +157,7 @@ class RehearsedConversation(PlayedConversation):
             span_label=self.place.span,
             trial=self.place.conversation[2],
             tokens=channel.transcript.position,
-            filler_tokens=sum(e.message_tokens + e.reply_tokens for e in said if e.kind in {"filler", "history"}),
+            filler_tokens=sum(e.message_tokens + e.reply_tokens for e in said if e.kind == "filler"),
             told=sum(e.told for e in said),
             scenarios=_use(channel.uses, said, {"say", "ask"}),
             filler=_use(channel.uses, said, {"filler", "history"}),

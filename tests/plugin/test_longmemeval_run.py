@@ -100,6 +100,12 @@ def test_a_failure_names_the_command_that_has_its_conversation_alone(
     assert ("--ltm-longmemeval-ids=kiln" in line) == named
 
 
+def test_the_forecast_calls_no_history_filler(project: Project) -> None:
+    run = played(project, "--ltm-dry-run", "--ltm-longmemeval-ids=kiln", agent="full")
+
+    run.stdout.fnmatch_lines(["of them filler * 0%"])
+
+
 def test_a_failure_of_the_retrieving_agent_has_no_log_of_its_library(project: Project) -> None:
     run = played(project, "--ltm-longmemeval-ids=kiln", agent="bm25:20")
 
