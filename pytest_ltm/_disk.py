@@ -21,12 +21,16 @@ LASTING_SECONDS = 1.0
 """What is to last is asked of the disk at most so often: each reply of an agent that takes as long."""
 
 
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""Bytes as they are, and no symbolic link in the place of the file: who knows where it leads."""
+
+
 class Appender:
     """A file that grows; whoever makes one must be its only writer."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._path, self._synced = path, -math.inf
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | getattr(os, "O_BINARY", 0)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
         try:
             self._file: int | None = os.open(path, flags, 0o666)
         except OSError as error:
@@ -67,10 +71,13 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
     """Write a file so that everybody, at any time, finds either the old one or the new one."""
     beside = path.with_name(f"{path.name}.new")
     try:
-        with beside.open("wb", buffering=0) as file:
-            _write(file.fileno(), data)
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o666)
+        try:
+            _write(file, data)
             if lasting:
-                os.fsync(file.fileno())
+                os.fsync(file)
+        finally:
+            os.close(file)
         beside.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

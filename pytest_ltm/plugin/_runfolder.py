@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,7 @@ from pytest_ltm._recording import JOURNAL
 from pytest_ltm._run_file import FILE, LATEST, RunFile, write_run_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 
 _BEGUN = frozenset({LOCK, FILE, LEDGER, f"{LEDGER}.lock"})
@@ -66,7 +67,13 @@ class RunFolder:
             ) from error
 
     def reopen(self) -> None:
-        """Take the folder of a run that is gone on with; UsageError if another process has it."""
+        """Take the folder of a run that is gone on with; UsageError if another process has it or it has links."""
+        link = next(_links(self.path), None)
+        if link is not None:
+            raise pytest.UsageError(
+                f"--ltm-resume: {link} is a symbolic link, and what is written there might end up anywhere. Put a copy "
+                "of what it leads to in its place"
+            )
         try:
             self._lock.acquire()
             if not self.moved:
@@ -115,3 +122,8 @@ class RunFolder:
         """Return the folder as a person would type it from here."""
         shown = os.path.relpath(self.path)
         return str(self.path) if shown.startswith("..") else shown
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    for inside, names, files in os.walk(folder):
+        yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())

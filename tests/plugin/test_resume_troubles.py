@@ -8,6 +8,7 @@ import random
 import shutil
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,6 @@ from filelock import FileLock
 from pytest_ltm._benchmarks._crash import drill, undisturbed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Project
 
 SAVED = """
@@ -269,6 +268,25 @@ def test_a_journal_that_somebody_has_changed_is_refused_or_given_up_in_a_sentenc
     assert (cat.path / "heard.txt").read_text() == ""
     outside = [path for path in sorted(cat.path.rglob("*")) if path not in before and ".ltm" not in path.parts]
     assert [path for path in outside if "__pycache__" not in path.parts] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own")
+@pytest.mark.parametrize("name", ["journal.jsonl", "timings.jsonl", "checkpoints", "definitions", ".lock", "../.lock"])
+def test_a_run_that_leads_elsewhere_is_refused(cat: Project, name: str) -> None:
+    interrupted(cat, 4)
+    (cat.path / "elsewhere").mkdir()
+    (cat.path / "elsewhere" / "precious").write_text("precious")
+    link = folder(cat) / name
+    target = cat.path / "elsewhere" / ("precious" if "." in name else "")
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+    refused = cat.pytest("--ltm-resume=latest")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines([f"*{Path(name).name} is a symbolic link, and what is written there might end up*"])
+    assert [path.name for path in (cat.path / "elsewhere").iterdir()] == ["precious"]
+    assert (cat.path / "elsewhere" / "precious").read_text() == "precious"
 
 
 def test_only_options_of_ours_are_taken_over_from_a_run(cat: Project) -> None:

@@ -47,6 +47,19 @@ def test_a_line_is_added_whole_or_not_at_all_and_a_file_stays_as_it_was(tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lines", "whole"]
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links are followed here")
+def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    target.write_bytes(b"precious")
+    for name in ("whole.new", "lines"):
+        (tmp_path / name).symlink_to(target)
+    with pytest.raises(DiskFault):
+        Appender(tmp_path / "lines", new=False)
+    with pytest.raises(DiskFault):
+        write_whole(tmp_path / "whole", b"new")
+    assert target.read_bytes() == b"precious"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_device_is_a_disk_fault() -> None:
     file = Appender(Path("/dev/full"), new=False)
