@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from itertools import islice
@@ -16,7 +18,7 @@ from pytest_ltm.agents.reading import ABILITIES, Notebook, Turn
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._arithmetic import arithmetic
 from pytest_ltm.fillers._facts import facts
-from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES
+from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +66,12 @@ def test_the_shares_of_lengths_are_those_that_are_meant() -> None:
     for share, least, most in BANDS:
         found = sum(least <= length <= most for length in lengths) / len(lengths)
         assert found == pytest.approx(share, abs=0.07)
+
+
+def test_changed_texts_need_a_new_version() -> None:
+    texts = [[made.message, made.expected_reply] for made in filled(3000)]
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    assert (VERSION, digest[:12]) == (1, "85e6d72eae93")
 
 
 def test_no_exchange_but_the_last_comes_near_the_end_of_the_gap() -> None:
