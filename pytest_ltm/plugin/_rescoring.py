@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,8 @@ class Rescoring:
             recorded = read_run_file(self._source).settings
             nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
             self._refuse(nothing or setting_differences(recorded, identity(self._run.settings)))
-            self._holder = holder(self._source)
+            with contextlib.suppress(OSError):  # a folder that may only be read
+                self._holder = holder(self._source)
             if _amendments.read(self._source):
                 shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
         except (LtmError, OSError) as error:
