@@ -31,8 +31,8 @@ CHANGED = re.compile(
     r"(?!.*\b(?:to|by|with)\b)"
 )
 _INTENDED = phrases(
-    r"(?:thinking (?:of|about)|plan\w*|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|close to|about to|aim\w*|"
-    r"asked for)"
+    r"(?:thinking (?:of|about)|plan\w*|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|about to|"
+    r"aim\w*|asked for)"
 )
 _NEAR, _AGO = 40, 70
 """So many characters before something may say what it is."""

@@ -138,3 +138,44 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
         one = json.loads(line)
         given = verdict(one["answer"], refusal, one["question"], one["question_type"], one["question_id"])
         assert (given == "yes") == one["question_id"].endswith("_abs"), one["question"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "expected"),
+    [
+        ("Basenji", "It is not a Basenji.", "unscored"),
+        ("Basenji", "Not a Whippet but a Basenji.", "yes"),
+        ("Rotterdam", "He moved from Rotterdam to Utrecht.", "unscored"),
+        ("Rotterdam", "He moved from Utrecht to Rotterdam.", "yes"),
+        ("Rotterdam", "He is thinking of moving to Rotterdam.", "unscored"),
+        ("Ghent and Lille", "Ghent, Lille and Metz.", "unscored"),
+        ("Ghent and Lille", "You went to Ghent.", "no"),
+        ("6 years older", "He is 6 years younger.", "unscored"),
+        (12, "You had 9, and now you have 12.", "yes"),
+        (12, "You had 12, and now you have 9.", "unscored"),
+        (12, "You have 9 or 12.", "unscored"),
+        ("Oolong", "<think>Oolong is for a friend.</think>Sencha", "no"),
+        ("Oolong", "Te gusta el sencha verde, creo.", "unscored"),
+    ],
+)  # fmt: skip
+def test_what_is_denied_over_intended_or_one_of_more_is_no_hit(answer: object, said: str, expected: str) -> None:
+    assert verdict(answer, said) == expected
+
+
+def test_an_order_is_compared_item_by_item() -> None:
+    answer, question = "First the tax return, then the recital", "In which order did these happen?"
+
+    assert verdict(answer, "1. Tax return\n2. Recital", question) == "yes"
+    assert verdict(answer, "The recital, then the tax return.", question) == "no"
+    assert verdict(answer, "You sent the tax return after the recital.", question) == "unscored"
+
+
+def test_a_question_that_cannot_be_answered_wants_no_guess() -> None:
+    def said(answer: str) -> str:
+        reason = "You mentioned a parrot but not a canary."
+        return verdict(reason, answer, "What is my canary called?", "knowledge-update", "q_abs")
+
+    assert said("You told me of a parrot, but of no canary.") == "yes"
+    assert said("You don't have a canary; your parrot is called Rio.") == "yes"
+    assert said("I don't know for sure, but I think it is Rio.") == "unscored"
+    assert said("Your canary is called Rio.") == "no"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._ruling import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
-SETS = ("first", "second", "third")
+SETS = ("first", "second", "third", "fourth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,12 @@ def rows(name: str) -> Iterator[Row]:
             yield Row(kind, question, gold, line[2:].replace("\\n", "\n"), line[0])
 
 
-def wrong(name: str, kind: str = "") -> list[str]:
+def wrong(name: str) -> list[str]:
     """Return the answers on which a rule decides, and wrongly."""
     return [
         row.answer
         for row in rows(name)
         if row.label in "+-"
-        and row.kind.startswith(kind)
         and row.ruling().verdict == {"+": "no", "-": "yes"}[row.label]
     ]
 
@@ -66,23 +65,26 @@ def wrong(name: str, kind: str = "") -> list[str]:
 def test_there_are_answers_of_every_type_and_category() -> None:
     kinds = {row.kind for name in SETS for row in rows(name)}
 
-    assert len([row for name in SETS for row in rows(name)]) > 900
+    assert len([row for name in SETS for row in rows(name)]) > 1_100
     assert {f"locomo{number}" for number in range(1, 6)} < kinds
     assert len([kind for kind in kinds if kind.startswith("abs ")]) == 5
     assert len([kind for kind in kinds if not kind.startswith(("abs ", "locomo"))]) == 6
 
 
-def test_three_answers_are_known_to_mislead_the_rules() -> None:
-    assert wrong("first") == [
-        "You said that your sourdough starter bubbles a lot.",
-        "Ocean Hour is the one you are thinking of; Abyssal Talk was about space.",
-        "That's the Textile Museum; the Maritime Museum closes on Mondays.",
-    ]
-
-
-@pytest.mark.parametrize("name", ["second", "third"])
-def test_no_other_answer_is_decided_wrongly(name: str) -> None:
-    assert wrong(name) == []
+def test_few_answers_are_known_to_mislead_the_rules() -> None:
+    assert {name: wrong(name) for name in SETS} == {
+        "first": [
+            "You said that your sourdough starter bubbles a lot.",
+            "Ocean Hour is the one you are thinking of; Abyssal Talk was about space.",
+            "That's the Textile Museum; the Maritime Museum closes on Mondays.",
+        ],
+        "second": [],
+        "third": [],
+        "fourth": [
+            "In October you had the consultation; they were removed in December.",
+            "The Chain Bridge is the most famous one, but I said the Stone Bridge is the oldest.",
+        ],
+    }
 
 
 @pytest.mark.parametrize("name", SETS)

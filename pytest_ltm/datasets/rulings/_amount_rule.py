@@ -29,7 +29,8 @@ _CONTRARIES = [
     for one, other in (
         ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
         ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
-        ("saved save saving", "spent spend lost"), ("increase increased gain gained", "decrease decreased lose lost"),
+        ("cheaper", "expensive dearer pricier"), ("saved save saving", "spent spend lost"),
+        ("increase increased gain gained", "decrease decreased lose lost"),
     )
 ]  # fmt: skip
 

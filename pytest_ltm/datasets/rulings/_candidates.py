@@ -47,8 +47,8 @@ def answering(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
     pool = same or [one for one in whole if not one.unit]
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
-    if units == {""} and len(gold.amounts[0]) == 1:
-        pool = _counting(question, text, pool)
+    if len(gold.amounts[0]) == 1:
+        pool = _counting(question, text, pool) if units == {""} else _measuring(question, text, pool)
     bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in quantities(part)}
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
@@ -90,6 +90,13 @@ def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quanti
     bare = [one for one in pool if not one.unit]
     things = [one for one in bare if stem(word) in _next_stems(text, one) or _is_final(text, one)]
     return [*things, *_single(text, stem(word))] or bare
+
+
+def _measuring(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
+    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all."""
+    counted = _COUNTED.search(question.lower())
+    thing = stem(counted[1].split()[-1]) if counted else ""
+    return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
 
 
 def _is_final(text: str, one: Quantity) -> bool:

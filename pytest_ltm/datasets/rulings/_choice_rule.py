@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "names the wrong one of the two")
 _CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
-_FIRST = re.compile(r"\b(?:first|earlier|earliest|before)\b")
-_LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second|after)\b")
+_FIRST = re.compile(r"\b(?:first|earlier|earliest)\b")
+_LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second)\b")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSES = re.compile(r"[,;()\u2013\u2014]|\b(?:and|but|while|whereas|then)\b")
 _BEFORE = re.compile(r"\b(?:before|prior to|earlier than|ahead of|precede[sd]?|and then|then|followed by|and later)\b")

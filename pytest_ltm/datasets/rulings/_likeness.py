@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _LENGTHS = {**MINUTES, "minutes": 1}
 _MONTHS = {"month": 1, "year": 12}
+_SCALES = (
+    _LENGTHS, _MONTHS, {"gram": 1, "kg": 1_000}, {"ounce": 1, "pound": 16}, {"ml": 1, "liter": 1_000},
+    {"mm": 1, "cm": 10, "meter": 1_000, "kilometer": 1_000_000}, {"inch": 1, "foot": 12, "yard": 36, "mile": 63_360},
+)  # fmt: skip
 _MONTH_MINUTES = 30.44 * 1440
 _HALF_A_DAY = 720
 _ROUGHLY = 0.15
@@ -32,7 +36,7 @@ def equal(one: Quantity, other: Quantity) -> bool:
     if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (one.unit, other.unit):  # 18:20 may be minutes and seconds
         clock, length = (one, other) if one.unit in CLOCKS else (other, one)
         return _same(clock.value / 60, length.value) or _same(clock.value, length.value)
-    for scale in (_LENGTHS, _MONTHS):
+    for scale in _SCALES:
         if one.unit in scale and other.unit in scale:
             return _same(one.value * scale[one.unit], other.value * scale[other.unit])
     return (one.unit == other.unit or not one.unit or not other.unit) and _same(one.value, other.value)
@@ -52,7 +56,8 @@ def comparable(unit: str, wanted: str) -> bool:
     lengths = {*_LENGTHS, *_MONTHS}
     if unit in CLOCKS:
         return wanted in CLOCKS or wanted == "minutes"
-    return unit == wanted or (unit in lengths and wanted in lengths)
+    alike = any(unit in scale and wanted in scale for scale in (lengths, *_SCALES))
+    return unit == wanted or alike
 
 
 def is_rough(one: Quantity, other: Quantity) -> bool:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.rulings._gold import Gold
 
 _ITEMS = re.compile(
-    r"[,;.:\n]|\b(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|followed by|after that|afterwards|lastly|last|"
-    r"finally|and)\b|\b\d[.)]"
+    r"[,;.:\n\u2192]|-+>|\b(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|followed by|after that|afterwards|"
+    r"lastly|last|finally|and)\b|\b\d[.)]"
 )
 _TURNED = re.compile(r"\b(?:before|after(?! that)|prior to|following|preceded|not)\b")
 _MOST = 0.6

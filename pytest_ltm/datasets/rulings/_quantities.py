@@ -17,7 +17,7 @@ MONTHS = (
     "december",
 )  # fmt: skip
 UNITS = {
-    "second": "second", "sec": "second", "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour",
+    "second": "second", "sec": "second", "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour", "h": "hour",
     "day": "day", "night": "night", "week": "week", "month": "month", "year": "year", "yr": "year",
     "mile": "mile", "kilometer": "kilometer", "kilometre": "kilometer", "km": "kilometer", "meter": "meter",
     "metre": "meter", "cm": "cm", "mm": "mm", "foot": "foot", "feet": "foot", "ft": "foot", "inch": "inch",
