@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 _FIELDS = 6
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""How files of gzip, zip, bzip2, xz and zstd begin."""
 
 
 def json_in(raw: bytes, where: str) -> Any:
@@ -30,8 +32,15 @@ def no_json(raw: bytes, error: Exception) -> str:
     if not start:
         return "it is empty. Download it again"
     if start[:1] not in {b"[", b"{"}:
-        return f"not JSON: it begins with {start.decode(errors='replace')!r}. Download the file itself"
+        return f"not JSON: {no_list(start)}"
     return f"not JSON: {error}. Truncated? Download it again"
+
+
+def no_list(start: bytes) -> str:
+    """Return what a file is that begins with these bytes, which begin no JSON, and the way out."""
+    if start.startswith(_PACKED):
+        return "it is compressed. Unpack it first"
+    return f"it begins with {start.decode(errors='replace')!r}. Download the file itself"
 
 
 def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,6 +195,13 @@ def test_a_file_that_is_something_else_is_refused_with_the_way_out(tmp_path: Pat
     (tmp_path / "data.json").write_text(content, encoding="utf-8")
 
     with pytest.raises(DatasetError, match=rf"data\.json: {told}"):
+        load(tmp_path / "data.json")
+
+
+def test_a_compressed_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_bytes(gzip.compress(b"[]"))
+
+    with pytest.raises(DatasetError, match=r"data\.json: not JSON: it is compressed\. Unpack it first"):
         load(tmp_path / "data.json")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -140,6 +141,13 @@ def test_a_folder_and_a_file_that_is_not_there_are_refused_with_the_way_out(tmp_
         LongMemEvalFile(tmp_path, tmp_path / "cache")
     with pytest.raises(DatasetError, match=r"not shipped: download it, or make questions with .* longmemeval-g"):
         LongMemEvalFile(tmp_path / "nowhere.json", tmp_path / "cache")
+
+
+def test_a_compressed_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_bytes(gzip.compress(b"[]"))
+
+    with pytest.raises(DatasetError, match=r"data\.json: not a JSON list of records: it is compressed\. Unpack it"):
+        LongMemEvalFile(tmp_path / "data.json")
 
 
 def test_a_byte_order_mark_before_the_list_is_skipped(tmp_path: Path) -> None:

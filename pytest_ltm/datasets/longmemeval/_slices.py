@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError
+from pytest_ltm.datasets._json import no_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +62,7 @@ def _check_start(content: mmap.mmap, path: Path) -> None:
             f"{path}: not a JSON list of records, but an object. JSON lines need [ ] around them and commas between"
         )
     if start[:1] != b"[":
-        begins = start.decode(errors="replace")
-        raise DatasetError(f"{path}: not a JSON list of records: it begins with {begins!r}. Download the file itself")
+        raise DatasetError(f"{path}: not a JSON list of records: {no_list(start)}")
 
 
 def _check_end(content: mmap.mmap, end: int, path: Path) -> None:
