@@ -442,3 +442,14 @@ def test_an_agent_of_a_file_has_the_list_price_of_its_recorded_model(project: Pr
     (held,) = read_run(second).result.conversations
     assert held.cost_usd is not None
     assert held.cost_usd > 0
+
+
+def test_a_run_that_may_only_be_read_is_scored_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(project)
+
+    def denied(_folder: Path) -> str:  # root may write everywhere
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pytest_ltm.plugin._rescoring.holder", denied)
+    _, _, rescored = again(project)
+    assert rescored["same"] == 3
