@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._costs._bill import Bill
+from pytest_ltm._costs._bill import Bill, Tariff
 from pytest_ltm._errors import LtmError
 from pytest_ltm._recording import JOURNAL, RESULTS, read_recording
 from pytest_ltm._result import (
@@ -67,7 +67,8 @@ class Recovery:
         """A worker on another machine has written an event into the journal of that conversation."""
         if event["event"] == "header":
             self._far[name] = self._nothing_yet(name)
-        self._far[name].follow(event)
+        if name in self._far:
+            self._far[name].follow(event)
 
     def over(self, name: str) -> None:
         """A conversation has come to its end, and its results are here."""
@@ -143,7 +144,8 @@ class Recovery:
 
     def _nothing_yet(self, name: str) -> Scene:
         costs = self._run.costs
-        return Scene(Bill(costs.agents[name.partition("~")[0]].tariff), costs.judge.tariff)
+        known = costs.agents.get(name.partition("~")[0])
+        return Scene(Bill(Tariff() if known is None else known.tariff), costs.judge.tariff)
 
     def _cannot_go_on(self, folder: Path) -> str:
         if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
