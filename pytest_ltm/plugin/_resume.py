@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,7 +108,9 @@ class Resume:
     def _refuse(self, problems: list[str]) -> None:
         if problems:
             self._run.plays = False  # nothing is written, nothing is shown
+            folder = self._run.folder
             raise pytest.UsageError(
-                f"--ltm-resume: run {self._run.folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
-                "What was recorded stays as it is. Start a new run, or put things back to how they were"
+                f"--ltm-resume: run {folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
+                "What was recorded stays as it is. Start a new run, or put things back to how they were. What else can be "
+                f"done with it: python -m pytest_ltm doctor {shlex.quote(folder.shown())}"
             )

@@ -122,7 +122,9 @@ def test_where_nothing_is_left_that_can_be_gone_on_with_nothing_is_done(bots: Pr
     refused = bots.pytest("--ltm-resume=latest")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*cannot be resumed:", "*x~400~0: the agent cannot be put back*"])
+    refused.stderr.fnmatch_lines(
+        ["*cannot be resumed:", "*x~400~0: the agent cannot be put back*", "*python -m pytest_ltm doctor .ltm/runs/*"]
+    )
     assert {path: path.read_bytes() for path in run_folder(bots).rglob("*.json*")} == before
 
 
