@@ -111,6 +111,6 @@ class Resume:
             folder = self._run.folder
             raise pytest.UsageError(
                 f"--ltm-resume: run {folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
-                "What was recorded stays as it is. Start a new run, or put things back to how they were. What else can be "
-                f"done with it: python -m pytest_ltm doctor {shlex.quote(folder.shown())}"
+                "What was recorded stays as it is. Start a new run, or put things back to how they were. What else can "
+                f"be done with it: python -m pytest_ltm doctor {shlex.quote(folder.shown())}"
             )
