@@ -60,6 +60,7 @@ class Retelling(Conversation):
         tell = {
             "begin": self._begin_again, "message": self._say_again, "filler": self._tell_again,
             "jump": self._jump_again, "end": self._end_again, "wait": self._go_on_again, "watcher": self._go_on_again,
+            "fault": self._fail_again,
         }.get(event["event"], self._pass_over)  # fmt: skip
         tell(event)
 
@@ -103,6 +104,11 @@ class Retelling(Conversation):
         else:
             told = FillerExchange(event["message"], event["reply"])
             self._attempt(lambda: self.channel.tell(told))
+
+    def _fail_again(self, event: Mapping[str, Any]) -> None:
+        """Fail at what the agent was told and would not have: its text is not recorded, only the fault."""
+        del event
+        self._attempt(lambda: self.channel.tell(FillerExchange("", "")))
 
     def _history(self, text: str) -> None:
         """Tell the next part of the history, which must be what was told."""
@@ -153,8 +159,8 @@ class Retelling(Conversation):
 
     def _pass_over(self, event: Mapping[str, Any]) -> None:
         """Pass by a wait or a watcher of somebody who is not there, and what a whole record does not hold here."""
-        if event["event"] in {"reply", "fault"}:
-            raise Divergence(f"the journal holds a {event['event']} to no message")
+        if event["event"] == "reply":
+            raise Divergence("the journal holds a reply to no message")
         self._record.skip()
 
     def _end_of_record(self) -> None:
