@@ -48,10 +48,12 @@ class Bot:
 """
 CONFTEST = """
 import os
+import signal
 from pathlib import Path
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background shells have it ignored
         Path(__file__).with_name("controller").write_text(str(os.getpid()))
 """
 
