@@ -13,6 +13,8 @@ _DENIED = phrases(
     r"would|could)nt)(?! only| just| doubt)",
     r"(?:instead of|rather than|other than|apart from|anything but)",
 )
+_COMPARED = re.compile(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the )?$")
+"""What denies all others: "no other colour pleases me as much as teal"."""
 _UNDONE = phrases(
     r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
     r"until|(?:is|was|did|does)(?:nt| not))"
@@ -90,6 +92,6 @@ def standing(text: str, start: int, end: int, *, known: str) -> str:
         ("says that it may come", _INTENDED, before[-_NEAR:]),
     ):
         found = pattern.search(where)
-        if found and not pattern.search(allowed):
+        if found and not pattern.search(allowed) and not (pattern is _DENIED and _COMPARED.search(where)):
             return doubt
     return ""

@@ -15,6 +15,8 @@ from pytest_ltm.evaluators._words import around, has_phrase, joined, snippet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_LINK = re.compile(r"\b(?:and|its|now|that)\b")
+"""Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
 _NOW = re.compile(r"\b(?:now|currently|these days)\b")
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
@@ -51,9 +53,9 @@ class NamesColour:
         """Return why the colour may not be the one of now, wherever the answer names it: "" if it is, or may be."""
         if self.scoring != "current":
             return ""
-        text = level(answer)
+        text = _LINK.sub(", ", level(answer))
         reasons = [standing(text, *spot, known="") for spot in places(text, self.expected)]
-        doubts = [reason for reason in reasons if reason and (reason != EARLIER or _NOW.search(text))]
+        doubts = [reason for reason in reasons if reason and (reason != EARLIER or _NOW.search(level(answer)))]
         return doubts[0] if doubts and len(doubts) == len(reasons) else ""
 
     def _names(self, answer: str) -> bool:

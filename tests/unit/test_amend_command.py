@@ -140,5 +140,5 @@ def test_the_terminal_says_below_its_table_how_many_verdicts_were_amended(tmp_pa
     assert [line.split() for line in lines if line.startswith("amended by hand ")] == [
         ["amended", "by", "hand", "1", "0"]
     ]
-    quiet = summary_lines(read_run(path).result, width=80, verbosity=-1, color=False)
+    quiet = summary_lines(read_run(path).result, width=120, verbosity=-1, color=False)
     assert [shown in line for line in quiet] == [True, False]

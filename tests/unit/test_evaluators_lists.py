@@ -55,6 +55,26 @@ def test_a_colour_is_found_as_each_rule_says(answer: str, current: float, publis
     assert value(NamesColour("Red", "paper")([answer])) == paper
 
 
+@pytest.mark.parametrize(
+    ("answer", "worth"),
+    [
+        ("No other colour pleases you as much as red does.", 1),
+        ("You have not told me any colour other than red.", 1),
+        ("Nothing is better than the red of now.", 1),
+        ("You stopped liking blue and now prefer red", 1),
+        ("Your favourite isn't blue it's red", 1),
+        ("I cannot be certain that it is red", 1),
+        ("Anything rather than red", 0),
+        ("It's not red.", 0),
+        ("You do not like red any more.", 0),
+        ("no longer red and now blue", 0),
+        ("It used to be red, now it is blue", 0),
+    ],
+)
+def test_a_colour_that_an_answer_denies_is_not_named(answer: str, worth: float) -> None:
+    assert value(NamesColour("Red")([answer])) == worth
+
+
 def test_grey_may_be_spelled_gray() -> None:
     assert value(NamesColour("Grey")(["gray, I think"])) == 1
 
