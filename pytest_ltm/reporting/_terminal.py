@@ -41,7 +41,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         return [part for line in lines for part in wrap(line, width, "  ")]
     table = Table(heads=_heads(found), rows=_rows(found, verbosity), label="memory span")
     lines = [*_caption(found, width), "", *render(table, width, color=color), ""]
-    lines += [paint(line, "dim", color=color) for line in _spread_note(found, width)]
+    lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
     for sentence in span_sentences(run):
         lines += wrap(sentence, width, "  ")
     lines += measure_lines(run, width, color=color)
@@ -215,11 +215,13 @@ def _percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
 
 
-def _spread_note(found: Sequence[Column], width: int) -> list[str]:
+def _spread_note(run: RunResult, found: Sequence[Column], width: int) -> list[str]:
     if any(column.spread for column in found):
         return wrap(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
     if any(column.out_of for column in found):
-        return wrap("spread of the total: unknown with one example each (--ltm-examples=3 would tell)", width)
+        # Where figures are measured, the examples are the questions of a data set: there are no others to ask for.
+        way_out = "" if measured(run) else " (--ltm-examples=3 would tell)"
+        return wrap(f"spread of the total: unknown with one example each{way_out}", width)
     return []
 
 
