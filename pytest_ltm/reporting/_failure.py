@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm._transcript import Exchange
 
 WIDTH = 76
-"""Columns of a failure text; with what pytest may put before it (`E   `), 80. The line that repeats the run is whole."""
+"""Columns of a failure text; with what pytest may put before it (`E   `), 80. The line that repeats a run is whole."""
 _LONGEST = 600
 """Columns of one message or answer before its middle is left out."""
 _MOST = 6

@@ -57,8 +57,7 @@ def wrong(name: str) -> list[str]:
     return [
         row.answer
         for row in rows(name)
-        if row.label in "+-"
-        and row.ruling().verdict == {"+": "no", "-": "yes"}[row.label]
+        if row.label in "+-" and row.ruling().verdict == {"+": "no", "-": "yes"}[row.label]
     ]
 
 

@@ -16,7 +16,6 @@ from pytest_ltm.datasets.rulings._abstention_rule import abstention_ruling
 from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
 from pytest_ltm.datasets.rulings._assertion import doubt_of
 from pytest_ltm.datasets.rulings._choice_rule import options_of
-from pytest_ltm.evaluators._clauses import level, places
 from pytest_ltm.datasets.rulings._conclusion import conclusion, spoken
 from pytest_ltm.datasets.rulings._gold import read_gold
 from pytest_ltm.datasets.rulings._order_rule import order_ruling
@@ -25,6 +24,7 @@ from pytest_ltm.datasets.rulings._quantities import quantities
 from pytest_ltm.datasets.rulings._refusals import refuses
 from pytest_ltm.datasets.rulings._ruling import HEDGED, Ruling
 from pytest_ltm.datasets.rulings._yes_or_no_rule import yes_or_no_ruling
+from pytest_ltm.evaluators._clauses import level, places
 from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:
