@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._clock import sleep, stopwatch
+from pytest_ltm._clock import stopwatch
 from pytest_ltm._errors import LtmError
 
 if TYPE_CHECKING:
@@ -140,7 +140,8 @@ def drill(folder: Path, moments: list[float], chance: random.Random | None = Non
             stdout=output, stderr=output,
         )  # fmt: skip
         for moment in moments:
-            sleep(max(0.0, moment - (stopwatch() - began)))
+            if _ends_before(process, moment - (stopwatch() - began)):
+                break
             kills += _kill_one(process.pid, chance or random.Random(0))
         process.wait()
     seconds = stopwatch() - began
@@ -154,6 +155,14 @@ def drill(folder: Path, moments: list[float], chance: random.Random | None = Non
     drilled = Drill(files, outcomes, asked.stat().st_size, kills, seconds, text)
     _forget(run)
     return drilled
+
+
+def _ends_before(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        process.wait(timeout=max(seconds, 0.0))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _kill_one(controller: int, chance: random.Random) -> int:
