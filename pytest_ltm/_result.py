@@ -210,6 +210,13 @@ class RunResult:
         return tuple(row for conversation in self.conversations for row in conversation.scenarios)
 
 
+def lost_examples(lost: int, of: int) -> str:
+    """Return the sentence that says how many of the examples say nothing about memory."""
+    return (
+        f"{lost} of {of} example{'s' * (of != 1)} {'was' if lost == 1 else 'were'} lost through agent, judge or budget"
+    )
+
+
 Result: TypeAlias = ScenarioResult | ConversationResult | RunResult
 
 

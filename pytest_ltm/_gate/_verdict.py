@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_ltm._gate._levels import in_scope, level
 from pytest_ltm._gate._moves import moved, moved_span
+from pytest_ltm._result import lost_examples
 from pytest_ltm._statistics import effective_span
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def lost(run: RunResult) -> str:
     rows = run.scenarios
     gone = sum(row.infrastructure for row in rows)
     if gone:
-        verb = "was" if gone == 1 else "were"
-        return f"{gone} of {len(rows)} examples {verb} lost through agent, judge or budget, not through memory"
+        return f"{lost_examples(gone, len(rows))}, not through memory"
     return "" if any(row.scored for row in rows) else "nothing has a score"
 
 

@@ -13,6 +13,7 @@ from pytest_ltm._errors import LtmError
 from pytest_ltm._gate._changes import Changes, changes
 from pytest_ltm._gate._side import Side
 from pytest_ltm._gate._verdict import BREACHED, Verdict, judge
+from pytest_ltm._result import lost_examples
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin._gate_checks import check_items, check_plans
 from pytest_ltm.plugin._gate_options import WAYS, GateOptions
@@ -135,7 +136,7 @@ class Gate:
         """Return why the run is no baseline for others; "" if it is."""
         gone = sum(row.infrastructure for row in result.scenarios)
         if gone:
-            return f"{gone} of {len(result.scenarios)} examples were lost through agent, judge or budget"
+            return lost_examples(gone, len(result.scenarios))
         if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
             return "the run did not come to its end"
         if not any(row.scored for row in result.scenarios):

@@ -12,7 +12,7 @@ from pytest_ltm._clock import stopwatch
 from pytest_ltm._disk import write_whole
 from pytest_ltm._errors import DiskFault, LtmError
 from pytest_ltm._journal import read
-from pytest_ltm._result import ConversationResult, RunResult, read_results
+from pytest_ltm._result import ConversationResult, RunResult, lost_examples, read_results
 from pytest_ltm._secrets import redacted
 from pytest_ltm.plugin import _dataset, _judging, _options
 from pytest_ltm.plugin._body import NOT_REACHED
@@ -177,8 +177,7 @@ class Report:
         lost = max(sum(row.infrastructure for row in result.scenarios), self._unreached)
         if not lost:
             return "nothing has a score"
-        of = len(result.scenarios)
-        return f"{lost} of {of} examples were lost through agent, judge or budget, not through memory"
+        return f"{lost_examples(lost, len(result.scenarios))}, not through memory"
 
     def _rescored(self, result: RunResult) -> dict[str, Any]:
         rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")

@@ -242,9 +242,9 @@ def test_b(ltm): talk(ltm, "B")
 def test_timeout_works_for_ordinary_tests_as_ever(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
     project.neighbours = ("timeout",)
-    project.file("import time\ndef test_slow(): time.sleep(5)\ndef test_a(ltm): pass")
+    project.file("import time\ndef test_slow(): time.sleep(60)\ndef test_a(ltm): pass")
 
-    result = project.pytest("--timeout=0.2", subprocess=True)
+    result = project.pytest("--timeout=2", subprocess=True)
 
     result.assert_outcomes(failed=1, skipped=1)
 
@@ -252,12 +252,12 @@ def test_timeout_works_for_ordinary_tests_as_ever(project: Project) -> None:
 def test_our_own_limit_ends_a_reply(project: Project) -> None:
     project.file(
         "import time\nclass Bot:\n    def reply(self, message):\n"
-        "        time.sleep(5 * ('B' in message))\n        return message",
+        "        time.sleep(60 * ('B' in message))\n        return message",
         "bot.py",
     )
     project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
 
-    result = project.ltm("--ltm-reply-timeout=0.3", agent="bot:Bot", subprocess=True)
+    result = project.ltm("--ltm-reply-timeout=2", agent="bot:Bot", subprocess=True)
 
     result.assert_outcomes(errors=1, skipped=1)
     assert result.ret == 75
