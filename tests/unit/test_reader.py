@@ -34,6 +34,13 @@ def test_the_colour_told_last_is_the_answer() -> None:
     assert "teal" not in answer
 
 
+def test_short_words_tell_statements_of_one_form_apart() -> None:
+    *_, cat, dog = heard(
+        full(), "My cat is called Kelvin.", "My dog is called Ohm.", "What is my cat called?", "What is my dog called?"
+    )
+    assert ("Kelvin" in cat, "Ohm" in dog) == (True, True)
+
+
 def test_a_colour_that_is_in_no_list_is_understood_in_the_usual_sentence() -> None:
     *_, answer = heard(full(), "My favourite colour is greige.", "What is my favorite color?")
     assert "greige" in answer

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 _REQUEST = re.compile(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
 _READY = re.compile(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
 _FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]{4,}")
+_WORD = re.compile(r"[^\W_]{3,}")
 _COMMON = frozenset(
-    """about after again been before could does from have here into just more much over please should some
-    tell than that their them then there these they this those told very were what when where which will
-    with would your""".split()  # noqa: SIM905 - forty words read better as text
+    """about after again all and any are been before but can could did does for from get got had has have her here
+    him his how into its just let may more much not now one our out over own please say see she should some
+    tell than that the their them then there these they this those told too very was way were what when where
+    which who why will with would yes yet you your""".split()  # noqa: SIM905 - many words read better as text
 )
 
 
