@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,6 +130,19 @@ def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) 
     assert page.run("[...document.querySelectorAll('#lanes div')].map(d => d.textContent)") == [
         "filler", "colours/0", "names/0", "jokes/0",
     ]  # fmt: skip
+
+
+def test_the_history_of_a_data_set_is_not_called_filler(page: Chromium, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", held([played("colours", 1.0, gap=500)], tokens=500))
+    [journal] = run.glob("*/journal.jsonl")
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    told = [{**event, "history": "D1:1"} if event["event"] == "filler" else event for event in events]
+    journal.write_text("".join(json.dumps(event) + "\n" for event in told))
+    build_report([run], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    page.wait_for(DRAWN)
+    assert page.run("document.querySelector('#lanes div').textContent") == "history"
+    assert page.run("document.querySelectorAll('#scene .mark.history').length") > 0
 
 
 def test_a_click_on_a_mark_shows_what_was_said(page: Chromium, report: Path) -> None:

@@ -25,7 +25,7 @@ function clamped(paragraph, text) {
 }
 
 function exchange(talk, evidence) {
-  const kinds = { question: "question", needle: "a question depends on it", reset: "reset", filler: "filler", opening: "opening" };
+  const kinds = { question: "question", needle: "a question depends on it", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
   const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...clamped(words("you", talk.m, ""), talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));

@@ -19,7 +19,7 @@ function titled(text) {
 async function showConversation(key) {
   line.key = Number(key);
   line.data = await unpacked("c" + key);
-  line.needles = null;
+  line.needles = line.between = null;
   line.held = null;
   line.zoom = 1;
   byId("talk").value = String(key);
@@ -111,7 +111,7 @@ function laneLabel(text, shade, title) {
 }
 
 function drawLanes(svg, x) {
-  byId("lanes").append(laneLabel("filler", "hx", "filler and opening message"));
+  byId("lanes").append(laneLabel(between(), "hx", `${between()} and opening message`));
   line.data.lanes.forEach((lane, row) => {
     const score = lane.score === null ? "no score" : lane.score.toFixed(2);
     byId("lanes").append(laneLabel(lane.name, lane.shade, `${lane.name}: ${score}`));
@@ -139,6 +139,12 @@ function shape(kind, left, right, y) {
   return drawn("rect", { x: left, y: y - 5, width: Math.max(right - left - 0.6, 1.5), height: 10, rx: 1 });
 }
 
+// What stands between the examples: the history of a data set, or filler.
+function between() {
+  if (!line.between) line.between = line.data.marks.some((mark) => mark[2] === "history") ? "history" : "filler";
+  return line.between;
+}
+
 function kindOf(mark) {
   if (!line.needles) line.needles = new Set(line.data.links.map(([needle]) => needle));
   return mark[2] !== "question" && line.needles.has(mark[0]) ? "needle" : mark[2];
@@ -149,11 +155,11 @@ function drawMark(mark, place, x) {
   const kind = kindOf(mark);
   const left = +x(start, place).toFixed(1), right = +x(start + messageTokens + replyTokens, place + 1).toFixed(1), y = rowY(lane);
   const owner = line.data.lanes[lane];
-  const label = `#${n} ${owner ? owner.name : "filler"}, ${kind}, at ${number(start)} tokens, ${now}`;
+  const label = `#${n} ${owner ? owner.name : between()}, ${kind}, at ${number(start)} tokens, ${now}`;
   const ghost = drawn("rect", { class: "ghost", x: left - 6, y: y - 10, width: 12, height: 20 });
   const classes = `mark ${kind}` + (kind === "question" && owner ? ` ${owner.shade}` : "");
   const element = drawn("g", { class: classes, role: "button", tabindex: "-1", "data-n": n, "aria-label": label }, shape(kind, left, right, y), titled(label));
-  if (kind !== "filler") element.prepend(ghost);
+  if (kind !== "filler" && kind !== "history") element.prepend(ghost);
   line.marks.set(n, element);
   return element;
 }
