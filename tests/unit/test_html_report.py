@@ -121,6 +121,17 @@ def test_a_lead_in_few_examples_is_not_called_real(tmp_path: Path) -> None:
     assert "that takes at least 6 scenarios (times conversations), here is 1; more trials help." in page.text
 
 
+def test_a_lead_under_another_plan_is_not_told_as_if_the_same_was_asked(tmp_path: Path) -> None:
+    caution = "Their plans differ, so they were not asked the same"
+    for plan, told in (("sha256:1111", False), ("sha256:other", True)):
+        talks = [
+            held([played("colours", 1.0, agent="one")], plan_fingerprint="sha256:1111"),
+            held([played("colours", 0.0, agent="two")], plan_fingerprint=plan),
+        ]
+        page = report(tmp_path, write_run(tmp_path / plan[-5:], *talks))
+        assert (caution in page.text) == told
+
+
 def test_equal_agents_are_level(tmp_path: Path) -> None:
     same = [held([played("colours", 0.5, agent=agent)]) for agent in ("one", "two")]
     page = report(tmp_path, write_run(tmp_path / "run", *same))

@@ -34,7 +34,7 @@ def headline(found: Material) -> list[Answer]:
     """Return who is best at the largest span, what it forgets, whether its lead is real, the cost, and what to mind."""
     place = largest(found)
     ranked = rank(found.at(place))
-    answers = [_best(ranked, place), _forgets(ranked, place), _real(ranked, place), _far(found), _cost(found)]
+    answers = [_best(ranked, place), _forgets(ranked, place), _real(found, ranked, place), _far(found), _cost(found)]
     return [answer for answer in [*answers, _mind(found.rows)] if answer is not None]
 
 
@@ -120,7 +120,7 @@ def _few(parts: Sequence[str]) -> list[str]:
     return [*parts[:_FEW], *more]
 
 
-def _real(ranked: Sequence[Series], place: str) -> Answer | None:
+def _real(material: Material, ranked: Sequence[Series], place: str) -> Answer | None:
     if len(ranked) < 2:  # noqa: PLR2004 - nobody to compare with
         return None
     first, second = ranked[0], ranked[1]
@@ -136,10 +136,17 @@ def _real(ranked: Sequence[Series], place: str) -> Answer | None:
         f"{first.agent} leads {second.agent} by {found.gain:.2f} points {_at(place)}: better in {found.better}, "
         f"worse in {found.worse} of {counted(found.pairs, 'example')}."
     )
+    if _plans(material, first).isdisjoint(_plans(material, second)):
+        lead += " Their plans differ, so they were not asked the same: that may be why."
     if found.p is None:
         return Answer(question=question, short="Too little to tell", text=f"{lead} {_sentence(found.reason)}")
     odds = f"Between equally good agents chance does as much in {probability(found.p)} of cases (paired test)."
     return Answer(question=question, short="Yes" if found.real else "Perhaps not", text=f"{lead} {odds}")
+
+
+def _plans(material: Material, series: Series) -> set[str]:
+    held = {row.conversation for row in series.rows}
+    return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
 
 
 def _sentence(reason: str) -> str:
