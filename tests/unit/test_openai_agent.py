@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +20,14 @@ from chat_server import (
 )
 
 from pytest_ltm import _providers
-from pytest_ltm._errors import AgentError, AgentFault, DefinitionError, TokenizerError, TransientFault
+from pytest_ltm._errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._fields import Field
 from pytest_ltm._providers import ContextOverflow, Refused, _places
 from pytest_ltm.agents._adapters import ADAPTERS
 from pytest_ltm.agents._history import FRAME, History
-from pytest_ltm.agents._openai import SHRINKS, OpenAiChat, TimedOpenAiChat
+from pytest_ltm.agents._openai import SHRINKS
 from pytest_ltm.agents._powers import powers
 from pytest_ltm.agents._protocols import Reply, Usage
-from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -495,49 +493,9 @@ def test_a_message_that_failed_does_not_hide_the_time_that_passed(chat_server: C
     assert sent(chat_server)[-1] == "[2:00:00 later] Here."
 
 
-# --- specs
-
-
-def made(spec: str) -> Any:
-    agent: Any = find(spec).make()
-    agent.close()
-    return agent
-
-
-@pytest.mark.parametrize(
-    ("spec", "name", "url", "key_env"),
-    [
-        ("m@http://localhost:1/v1/", "m", "http://localhost:1/v1", ""),
-        ("org/llama3:8b@ollama", "org/llama3:8b", "http://localhost:11434/v1", ""),
-        ("claude@20240620@http://h/v1", "claude@20240620", "http://h/v1", ""),
-        ("m@http://h/v1?key_env=SOME_KEY", "m", "http://h/v1", "SOME_KEY"),
-        ("m@https://api.together.xyz/v1", "m", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-        ("m@anthropic", "m", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-        ("m", "m", "https://api.openai.com/v1", "OPENAI_API_KEY"),
-        ("@cf/meta/m@http://h/v1", "@cf/meta/m", "http://h/v1", ""),
-    ],
-)
-def test_a_spec_names_model_endpoint_and_where_the_key_is(
-    monkeypatch: pytest.MonkeyPatch, spec: str, name: str, url: str, key_env: str
-) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv(key_env or "UNUSED_KEY", "planted")
-    agent = made(f"openai:{spec}")
-    assert isinstance(agent, OpenAiChat)
-    found = agent._model
-    assert (found.name, found.base_url, found.key_env) == (name, url, key_env)
-    assert isinstance(made(f"ts:openai:{spec}"), TimedOpenAiChat)
-
-
-def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
-    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "planted")
-    agent: Any = find("openai:m").make()
-    agent.reply("a")
-    agent.close()
-    assert chat_server.requests[0].headers["authorization"] == "Bearer planted"
+def test_the_extra_body_cannot_take_the_place_of_the_conversation(chat: Any) -> None:
+    with pytest.raises((AgentError, DefinitionError), match="is set by the conversation"):
+        chat(extra={"messages": []})
 
 
 def test_no_other_endpoint_is_ever_given_the_key_of_openai(
@@ -547,62 +505,3 @@ def test_no_other_endpoint_is_ever_given_the_key_of_openai(
         monkeypatch.setenv(name, "planted")
     chat().reply("a")
     assert "planted" not in str(chat_server.requests[0].headers)
-
-
-def test_a_key_that_is_not_set_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(AgentError, match=r"OPENAI_API_KEY is not set\. Set it, or name another with key_env=NAME"):
-        find("openai:m")
-
-
-def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(AgentError, match=r"pip install 'pytest-ltm\[openai\]'"):
-        find("openai:m@http://localhost:1/v1")
-
-
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        ("openai:", "no model is named"),
-        ("openai:m@together?contxt=8k", r"unknown parameter 'contxt'\. Did you mean 'context'"),
-        ("openai:m@togethr", r"no endpoint is called 'togethr'\. Did you mean 'together'"),
-        ("openai:m@http://", "'http://' is no address"),
-        ("openai:m@http://h:99999/v1", "is no address"),
-        ("openai:m@http://h/v1?context=none", "a number of tokens"),
-        ("openai:m@http://h/v1?temperature=9", "a number from 0 to 5"),
-        ("openai:m@http://h/v1?seed=1&seed=2", "said twice"),
-        ("openai:m@http://h/v1?tokenizer=cl200k", "unknown tokenizer 'cl200k'"),
-        ("openai:m@http://h/v1?extra=1", "needs a YAML file"),
-        ("ts:full", "ts:openai:MODEL"),
-    ],
-)
-def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
-    with pytest.raises((AgentError, TokenizerError), match=told):
-        find(spec)
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "openai:m@http://user:planted@h/v1",
-        "openai:m@http://planted@h/v1",
-        "openai:m@http://h/v1?api_key=planted",
-        "openai:m@http://h/v1?key_env=sk-planted",
-    ],
-)
-def test_a_key_in_a_spec_is_refused_and_not_shown(spec: str) -> None:
-    with pytest.raises(AgentError, match="environment variable") as caught:
-        find(spec)
-    assert "planted" not in str(caught.value)
-
-
-def test_a_parameter_in_the_file_and_in_the_spec_is_told_with_its_place() -> None:
-    with pytest.raises((AgentError, DefinitionError), match=r"bot\.yml: parameters\.seed: is also in the spec"):
-        ADAPTERS["openai"]("m@http://h/v1?seed=1", Field({"seed": 2}, "bot.yml", "parameters"))
-
-
-def test_the_extra_body_cannot_take_the_place_of_the_conversation(chat: Any) -> None:
-    with pytest.raises((AgentError, DefinitionError), match="is set by the conversation"):
-        chat(extra={"messages": []})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._suite import Suite, SuiteEntry
+from pytest_ltm.datasets._labels import label_of, labelled
 from pytest_ltm.datasets._suites import ToldConversation
 from pytest_ltm.datasets.locomo._asking import VERSION, put
 from pytest_ltm.datasets.locomo._audit import load_audit
@@ -40,7 +41,9 @@ class LocomoSuite:
 
     def __init__(self, data: LocomoData, samples: Sequence[Sample], choices: Choices) -> None:
         self._data, self._choices = data, choices
-        self._samples = _labelled(samples)
+        self._samples = labelled(
+            samples, ids="sample_ids", way_out="Rename one, or name one with --ltm-locomo-conversations"
+        )
         self._last: tuple[str, Sequence[PastExchange]] = ("", ())
         """The thread whose history was told last, and the history: question after question asks for it."""
         self.notes = (*data.notes, *(choices.audit.notes if choices.audit else ()))
@@ -179,24 +182,6 @@ def open_suite(
     audit = load_audit(Path(options["audit"]), data.samples) if options.get("audit") else None
     chosen = _chosen(data, options.get("conversations", ""))
     return LocomoSuite(data, chosen, choices_of(options, seed, audit))
-
-
-def label_of(name: str) -> str:
-    """Return a sample's name as a label of node ids."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
-
-
-def _labelled(samples: Sequence[Sample]) -> dict[str, Sample]:
-    found: dict[str, Sample] = {}
-    for sample in samples:
-        label = label_of(sample.id)
-        if label in found:
-            raise DatasetError(
-                f"the sample_ids {found[label].id!r} and {sample.id!r} are too much alike: both are {label!r} in node "
-                "ids. Rename one, or name one with --ltm-locomo-conversations"
-            )
-        found[label] = sample
-    return found
 
 
 def _nothing_to_ask(data: LocomoData, samples: Sequence[Sample], choices: Choices) -> str:

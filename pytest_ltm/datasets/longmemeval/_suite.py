@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ltm._errors import DatasetError
 from pytest_ltm._scenario import Ask, Definition, Wait
 from pytest_ltm._suite import Suite, SuiteEntry
+from pytest_ltm.datasets._labels import labelled
 from pytest_ltm.datasets._suites import ToldConversation
 from pytest_ltm.datasets.longmemeval._choices import Choices, choices_of, chosen, groups
 from pytest_ltm.datasets.longmemeval._delivery import OPENING
@@ -161,11 +161,6 @@ def open_suite(
     return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), choices, seed=seed)
 
 
-def label_of(name: str) -> str:
-    """Return a question's id as a label of node ids."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
-
-
 def _own(asked: Sequence[Entry]) -> dict[str, dict[str, Entry]]:
     """Return thread -> example -> question, each in a thread of its own."""
     return {label: {"0": entry} for label, entry in _labelled(asked).items()}
@@ -176,16 +171,8 @@ def _shared(asked: Sequence[Entry], choices: Choices, seed: int) -> dict[str, di
 
 
 def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:
-    labels: dict[str, Entry] = {}
-    for entry in entries:
-        label = label_of(entry.id)
-        if label in labels:
-            raise DatasetError(
-                f"the question_ids {labels[label].id!r} and {entry.id!r} are too much alike: both are {label!r} in "
-                "node ids. Rename one, or choose with --ltm-longmemeval-ids"
-            )
-        labels[label] = entry
-    return labels
+    way_out = "Rename one, or choose with --ltm-longmemeval-ids"
+    return labelled(entries, ids="question_ids", way_out=way_out)
 
 
 def _counted(count: int, one: str, many: str = "") -> str:
