@@ -10,7 +10,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ltm._errors import (
+    from pytest_ltm._engine.agent import Agent, Reply, Usage
+    from pytest_ltm._engine.filler import Filler, FillerExchange
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
+    from pytest_ltm._engine.score import Check, Evaluator, Score, Unscored, Verdict
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._storage.clock import duration
+    from pytest_ltm._storage.errors import (
         AgentError,
         AgentFault,
         ConfigurationError,
@@ -24,13 +31,8 @@ if TYPE_CHECKING:
         TokenizerError,
         TransientFault,
     )
-    from pytest_ltm._filler import Filler, FillerExchange
-    from pytest_ltm._handle import Ltm
-    from pytest_ltm._judge import Inquiry, Judge, LtmJudge, Opinion
-    from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait, Watch, duration, spread
-    from pytest_ltm._score import Check, Evaluator, Score, Unscored, Verdict
-    from pytest_ltm._transcript import Exchange
-    from pytest_ltm.agents._protocols import Agent, Reply, Usage
+    from pytest_ltm.judges._ask import LtmJudge, Opinion
+    from pytest_ltm.judges._inquiry import Inquiry, Judge
 
 __all__ = [
     "Agent",
@@ -72,17 +74,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_errors": (
+    "_storage.errors": (
         "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError JudgeError LtmError "
         "LtmInternalError ScenarioError TokenizerError TransientFault"
     ),
-    "_filler": "Filler FillerExchange",
-    "_handle": "Ltm",
-    "_judge": "Inquiry Judge LtmJudge Opinion",
-    "_scenario": "Ask Definition Say Step Wait Watch duration spread",
-    "_score": "Check Evaluator Score Unscored Verdict",
-    "_transcript": "Exchange",
-    "agents._protocols": "Agent Reply Usage",
+    "_storage.clock": "duration",
+    "_engine.filler": "Filler FillerExchange",
+    "_engine.handle": "Ltm",
+    "judges._inquiry": "Inquiry Judge",
+    "judges._ask": "LtmJudge Opinion",
+    "_engine.scenario": "Ask Definition Say Step Wait Watch spread",
+    "_engine.score": "Check Evaluator Score Unscored Verdict",
+    "_engine.transcript": "Exchange",
+    "_engine.agent": "Agent Reply Usage",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""`python -m pytest_ltm`."""
+"""The program `ltm`, also `python -m pytest_ltm`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _CLOSED = 141
 
 
 def run() -> int:
-    """Carry the command out; a reader of its output that has seen enough is no error."""
+    """Carry the command out; a reader that closes its output early is not an error."""
     try:
-        status = main()
-        sys.stdout.flush()
+        try:
+            return main()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         # what is still in the buffer would fail once more when the interpreter ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _CLOSED
-    return status
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""For testing agents, scenarios and watchers without pytest: fakes that ship, and a conversation in memory."""
+"""For testing agents, scenarios and watchers without pytest: fakes, and a conversation in memory."""
 
 from __future__ import annotations
 
@@ -6,39 +6,52 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._channel import Channel
-from pytest_ltm._clock import SimulatedClock
-from pytest_ltm._conversation import Conversation
-from pytest_ltm._filler import Filler, FillerExchange
-from pytest_ltm._green import GreenBody
-from pytest_ltm._handle import Ltm
-from pytest_ltm._journal import Journal, Timings
-from pytest_ltm._judge import FakeJudge as FakeJudge  # noqa: PLC0414 - so type checkers know that it is exported
-from pytest_ltm._lane import Ending, Lane
-from pytest_ltm._plan import Plan, PlannedExample, body_rng
-from pytest_ltm._tokens import counter
-from pytest_ltm._transcript import retrieved_last
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.conversation import AgendaScript, Conversation
+from pytest_ltm._engine.filler import Filler, FillerExchange
+from pytest_ltm._engine.handle import Ltm
+from pytest_ltm._engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._engine.plan import Plan, PlannedExample, body_rng
+from pytest_ltm._engine.port import Connection, Live, Recorded
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._engine.transcript import retrieved_last
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.judges._ask import FakeJudge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._history import PastExchange
-    from pytest_ltm._scenario import Definition
-    from pytest_ltm._transcript import Transcript
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._engine.transcript import Transcript
+
+__all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]
 
 
 class ScriptedAgent:
-    """An agent that gives prepared replies in order, then an empty text; keeps what it was told."""
+    """An agent that gives prepared replies in order, then empty ones; keeps the messages in `heard`.
+
+    Args:
+        *replies: The replies in order.
+
+    >>> agent = ScriptedAgent("Noted.", "Ochre.")
+    >>> agent.reply("My favourite colour is ochre."), agent.reply("Which is it?"), agent.reply("Sure?")
+    ('Noted.', 'Ochre.', '')
+    >>> len(agent.heard)
+    3
+    """
 
     def __init__(self, *replies: str) -> None:
         self.heard: list[str] = []
         self._replies = iter(replies)
 
     def reply(self, message: str) -> str:
-        """Return the next prepared reply."""
+        """Return the next prepared reply; `message` is kept."""
         self.heard.append(message)
         return next(self._replies, "")
 
@@ -50,7 +63,7 @@ class CountingFiller:
         self.made = 0
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
-        """Return filler of about the wanted size."""
+        """Return filler of about `tokens` tokens whose message has at most `max_message_tokens`."""
         self.made += 1
         size = max(1, min(tokens - 4, max_message_tokens - 8))  # its number takes a few tokens
         return FillerExchange(f"Filler {self.made}:" + " word" * size, "ok")
@@ -65,10 +78,13 @@ class Played:
     """What became of a conversation in memory."""
 
     endings: Mapping[str, Ending]
-    """By example, `name/0`."""
+    """How each example ended, by its name: `scenario/0`."""
     lanes: Mapping[str, Lane]
+    """The examples as the conversation saw them, by the same names."""
     transcript: Transcript
+    """Every exchange, in order."""
     notices: tuple[str, ...]
+    """What a reader of the results should know, a sentence each."""
     order: tuple[str, ...]
     """The examples in the order in which they ended."""
 
@@ -106,9 +122,33 @@ def run_conversation(
 ) -> Played:
     """Play scenarios, given as functions of the handle by name, with one agent; nothing touches the disk.
 
-    `history` is told in the place of filler; time begins at its first date. `definitions` and `examples` say more about
-    the scenarios than their names; `plan` overrides fields of the Plan. A message that failed for a passing reason is
-    sent again up to `retries` times; a reply may take `reply_timeout` seconds.
+    Args:
+        scenarios: The bodies by name; each is called with its own `Ltm`.
+        agent: An agent, a class, a no-argument factory or a function of the message.
+        span: The memory span in tokens; None for isolated examples.
+        seed: The seed of everything random.
+        definitions: The data of scenarios, by name.
+        examples: The planned examples; by default one of each scenario.
+        filler: What passes tokens; by default a CountingFiller.
+        journal: Where the conversation is recorded; one that holds a recording is replayed first.
+        opening: The first message; "" for none.
+        history: Exchanges that are told in the place of filler; time begins at the first one's date.
+        retries: How often a message is sent again after a TransientFault.
+        reply_timeout: Seconds that a reply may take; None for no limit.
+        **plan: Other fields of the plan.
+
+    Returns:
+        How each example ended, and the transcript.
+
+    >>> def colour(ltm):
+    ...     ltm.say("My favourite colour is ochre.")
+    ...     ltm.wait(tokens=100)
+    ...     ltm.check("names ochre", "ochre" in ltm.ask("What is my favourite colour?"))
+    >>> played = run_conversation({"colour": colour}, lambda message: f"You said: {message}", span=1_000)
+    >>> played.endings["colour/0"].verdict.value
+    0.0
+    >>> {exchange.kind for exchange in played.transcript} == {"say", "filler", "ask"}
+    True
     """
     planned = tuple(
         examples
@@ -117,6 +157,7 @@ def run_conversation(
     fields = {
         "seed": seed, "trial": 0, "span": span, "tokenizer": "cl100k_base", "filler": "counting",
         "scoring": "current", "judge": "none", "judge_votes": 1, "time": "simulated", "opening": opening,
+        "count": "capped",
     }  # fmt: skip
     whole = Plan(examples=planned, **{**fields, **plan})
     clock = SimulatedClock(history[0].at) if history else SimulatedClock()
@@ -125,14 +166,10 @@ def run_conversation(
     def body(example: PlannedExample) -> _Body:
         made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
         ltm = Ltm(
-            made.send,
-            now=lambda: clock.now,
-            example=example.number,
-            span=None if span is None else example.span or span,
-            rng=body_rng(seed, 0, example),
-            definition=example.definition,
-            retrieved=lambda: retrieved_last(channel.transcript, example.key),
-        )
+            made.send, now=lambda: clock.now, example=example.number,
+            span=None if span is None else example.span or span, rng=body_rng(seed, 0, example),
+            definition=example.definition, retrieved=lambda: retrieved_last(channel.transcript, example.key),
+        )  # fmt: skip
         made.sheet = ltm.sheet
         return made
 
@@ -140,13 +177,16 @@ def run_conversation(
         source(agent, spec="agent").make(),
         timeout=reply_timeout,
         retries=Retries(most=retries, rng=random.Random(seed)),
-        retried=lambda failed: channel.retried(failed),  # noqa: PLW0108 - there is no channel yet
     )
-    channel = Channel(speaker, counts, clock, journal or Journal(), Timings())
+    journal = journal or Journal()
+    live = Live(Connection.of(speaker), counts, clock, Timings())
+    port = Recorded(journal, clock, live) if journal.replaying else live
+    channel = Channel(port, counts, clock, journal, count=whole.count)
     conversation = Conversation(
         whole,
         [body(e) for e in whole.examples],
-        channel=channel,
+        AgendaScript(whole, now=clock.now, history=history),
+        channel,
         filler=filler or CountingFiller(),
         counter=counts,
         history=history,
@@ -164,6 +204,22 @@ def run_conversation(
 def run_scenario(
     scenario: Callable[[Ltm], object], agent: object, *, definition: Definition | None = None, **options: Any
 ) -> Ending:
-    """Play one scenario alone and return what became of it."""
+    """Play one scenario alone and return how it ended.
+
+    Args:
+        scenario: The body, called with its `Ltm`.
+        agent: As in `run_conversation`.
+        definition: The data of its example, if it needs any.
+        **options: Other parameters of `run_conversation`.
+
+    Returns:
+        The verdict, or the error that took its place.
+
+    >>> def colour(ltm):
+    ...     ltm.say("My favourite colour is ochre.")
+    ...     assert "ochre" in ltm.ask("What is my favourite colour?")
+    >>> run_scenario(colour, ScriptedAgent("Noted.", "It is ochre.")).verdict.value
+    1.0
+    """
     definitions = {"scenario": definition} if definition else None
     return run_conversation({"scenario": scenario}, agent, definitions=definitions, **options).endings["scenario/0"]

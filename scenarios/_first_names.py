@@ -60,7 +60,7 @@ def _alike(name: str, others: list[str]) -> bool:
 
 @lru_cache(maxsize=len(LOCALES))
 def _maker(locale: str) -> Any:
-    from faker import Factory  # noqa: PLC0415 - heavy, and only these two scenarios draw names
+    from faker import Factory
 
     return Factory.create(locale, providers=["faker.providers.person"])
 

@@ -11,8 +11,8 @@ from pytest_ltm.datasets.locomo import NextTurn
 @pytest.mark.ltm(version="1")
 def test_next_turn(ltm: Ltm) -> None:
     """Says what one of two people says next."""
-    (answer,) = ltm.play(ltm.definition)
+    (answer,) = ltm.play(ltm.definition, answers=[ltm.definition.expected["said"]])
     turn = NextTurn(ltm.definition, answer)
-    for name, value in turn.measures.items():
-        ltm.measure(name, value)
+    for name, value in turn.metrics.items():
+        ltm.metric(name, value)
     ltm.score(turn.score)

@@ -11,8 +11,8 @@ from pytest_ltm.datasets.locomo import EventSummary
 @pytest.mark.ltm(version="1")
 def test_events(ltm: Ltm) -> None:
     """Sums up what happened in the life of one of two people."""
-    (answer,) = ltm.play(ltm.definition)
+    (answer,) = ltm.play(ltm.definition, answers=["\n".join(ltm.definition.expected)])
     summary = EventSummary(ltm.definition, answer, ltm.judge)
-    for name, value in summary.measures.items():
-        ltm.measure(name, value)
+    for name, value in summary.metrics.items():
+        ltm.metric(name, value)
     ltm.score(summary.score)

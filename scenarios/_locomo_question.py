@@ -11,8 +11,8 @@ from pytest_ltm.datasets.locomo import LocomoAnswer
 @pytest.mark.ltm(version="2")
 def test_question(ltm: Ltm) -> None:
     """Answers a question about a long conversation of two people."""
-    (answer,) = ltm.play(ltm.definition)
     judged = LocomoAnswer(ltm.definition)
-    for name, value in judged.measures(answer, ltm.retrieved, ltm.judge).items():
-        ltm.measure(name, value)
+    (answer,) = ltm.play(ltm.definition, answers=[judged.full_marks])
+    for name, value in judged.metrics(answer, ltm.retrieved, ltm.judge).items():
+        ltm.metric(name, value)
     ltm.score(judged([answer]))

@@ -19,7 +19,7 @@ def test_question(ltm: Ltm, record_property: Callable[[str, object], None]) -> N
     judged = LongMemEvalAnswer(ltm.definition, ltm.judge)
     for note in judged.notes:
         record_property("ltm_note", note)
-    verdict = judged(ltm.play(ltm.definition))
-    for name, value in judged.measures(verdict, ltm.retrieved).items():
-        ltm.measure(name, value)
+    verdict = judged(ltm.play(ltm.definition, answers=[str(ltm.definition.expected)]))
+    for name, value in judged.metrics(verdict, ltm.retrieved).items():
+        ltm.metric(name, value)
     ltm.score(verdict)

@@ -68,7 +68,7 @@ def route(rng: random.Random, places: Sequence[str]) -> list[Leg]:
 
 
 def moved(point: Point, km: int, way: str) -> Point:
-    """Return the point so many kilometres away in one direction."""
+    """Return the point a number of kilometres away in one direction."""
     east, north = WAYS[way]
     return point[0] + km * east, point[1] + km * north
 

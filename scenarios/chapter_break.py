@@ -35,7 +35,7 @@ QUESTION = (
     "Answer with the number of that option, as a digit, and with nothing else."
 )
 
-_SENTENCE_END = re.compile(r"[.!?][\"”’)]*\s+(?![a-z\s])")  # noqa: RUF001 - books close quotations with curly marks
+_SENTENCE_END = re.compile(r"[.!?][\"”’)]*\s+(?![a-z\s])")
 
 
 def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -154,10 +154,11 @@ def _definition(
 @pytest.mark.ltm(
     generate=chapter_break,
     skills="R,I",
+    floor=1 / OPTIONS,
     version="1",
     reset="You can forget the book that I read to you, and the beginnings of its next chapter.",
 )
 def test_chapter_break(ltm: Ltm) -> None:
     """Picks the beginning of the next chapter that contradicts nothing that the book has told."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=[str(ltm.definition.expected)])
     ltm.score(PicksOption(int(ltm.definition.expected), scoring=ltm.scoring)(answers))

@@ -158,6 +158,6 @@ def _others(story: Story) -> Iterator[str]:
 )
 def test_conflicting_personal_information(ltm: Ltm) -> None:
     """Knows what is so now, after changes, corrections, withdrawals and rumours."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
     mentioned = tuple(tuple(values) for values in ltm.definition.parameters.get("mentioned", ()))
     ltm.score(KnowsCurrentFacts(tuple(ltm.definition.expected), mentioned, scoring=ltm.scoring)(answers))

@@ -145,7 +145,7 @@ def _sentence(text: str) -> str:
 )
 def test_delayed_recall(ltm: Ltm) -> None:
     """Answers ten questions about ten facts, each later than the one before."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
     questions = tuple(question.text for question in ltm.definition.questions)
     evaluator = RecallsFacts(tuple(ltm.definition.expected), questions, scoring=ltm.scoring, judge=ltm.judge)
     ltm.score(evaluator(answers))

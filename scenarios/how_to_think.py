@@ -1,4 +1,4 @@
-"""How To Think: the user's own rules for choosing are told by name; later each is to be applied to cases."""
+"""How To Think: the user's own rules for choosing are told by name; later the agent applies them to cases."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ NAMES = (
     "Lantern", "Harbour", "Two-Coin", "Grandmother", "Snail", "Weathercock", "Walnut", "Thursday", "Chimney",
     "Goose", "Bookend", "Ladder", "Umbrella", "Teapot", "Signpost", "Anchor", "Button", "Moth",
 )  # fmt: skip
+OPTIONS = 5
 THINGS = (
     "kettle", "rowing boat", "grandfather clock", "bicycle", "carpet", "tent", "cello", "wardrobe", "sewing machine",
     "garden bench", "piano", "stove", "telescope", "printing press", "church organ", "sledge", "mirror", "saddle",
@@ -117,7 +118,7 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     are expected.
     """
     count, cases = whole(parameters, "rules", 2, 1, len(NAMES)), whole(parameters, "cases", 4, 1, 50)
-    options = whole(parameters, "options", 5, 3, 15)
+    options = whole(parameters, "options", OPTIONS, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
     names = rng.sample(NAMES, count)
     told = [
@@ -190,11 +191,12 @@ def _superlative(end: tuple[str, bool]) -> str:
 @pytest.mark.ltm(
     generate=how_to_think,
     skills="R,I",
+    floor=1 / OPTIONS,
     version="1",
     reset="You can forget my rules for choosing between things.",
 )
 def test_how_to_think(ltm: Ltm) -> None:
     """Applies the user's own rules for choosing to cases that come much later."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
     offered = tuple(tuple(towns) for towns in ltm.definition.parameters.get("offered", ()))
     ltm.score(AppliesRule(tuple(ltm.definition.expected), offered, scoring=ltm.scoring)(answers))

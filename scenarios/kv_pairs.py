@@ -81,6 +81,6 @@ def _codes(rng: random.Random, number: int) -> list[str]:
 )
 def test_kv_pairs(ltm: Ltm) -> None:
     """Follows the entries of a register from one code to the last one."""
-    answers = ltm.play(ltm.definition)
+    answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_codes", ()))
     ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))

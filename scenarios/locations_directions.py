@@ -39,7 +39,12 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
 @pytest.mark.ltm(generate=locations_directions, skills="S,I", version="1", reset=RESET, incompatible=["locations"])
 def test_locations_directions(ltm: Ltm) -> None:
     """Finds the way through a town whose places were told one by one."""
-    answers = ltm.play(ltm.definition)
     expected = ltm.definition.expected
     legs = tuple((float(km), way, place) for km, way, place in expected["route"])
+    starts = (expected["start"], *(place for _, _, place in legs[:-1]))
+    told = [
+        f"From the {start}, go {km:g} km {way} to the {place}."
+        for start, (km, way, place) in zip(starts, legs, strict=True)
+    ]
+    answers = ltm.play(ltm.definition, answers=["\n".join(told)])
     ltm.score(LeadsTo(expected["start"], legs, ltm.scoring)(answers))

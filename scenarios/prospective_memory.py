@@ -105,7 +105,7 @@ def _author(rng: random.Random, parameters: Mapping[str, Any]) -> str:
 )
 def test_prospective_memory(ltm: Ltm) -> None:
     """Appends the quote to the reply asked for, whatever that reply is about, and to no other."""
-    expected = ltm.definition.expected
-    ltm.play(ltm.definition)
-    watcher = QuoteAtReply(expected["quote"], expected["nth"], scoring=ltm.scoring, judge=ltm.judge)
-    ltm.watch(watcher, replies=expected["nth"])
+    quote, nth = ltm.definition.expected["quote"], ltm.definition.expected["nth"]
+    ltm.play(ltm.definition, answers=[quote if nth == 1 else ""])
+    watcher = QuoteAtReply(quote, nth, scoring=ltm.scoring, judge=ltm.judge)
+    ltm.watch(watcher, replies=nth, answers={nth: quote})

@@ -101,6 +101,7 @@ def _menu(rng: random.Random) -> dict[str, list[str]]:
 @pytest.mark.ltm(
     generate=restaurant,
     skills="C,I",
+    floor=1 / len(WAITS),  # the first order is from a menu just read
     version="1",
     reset="The scene in the restaurant is over. You are no guest any more; please forget all about it.",
 )
@@ -136,9 +137,24 @@ class Visit:
         """Say something to the guest and judge the reply by itself, with the judge if there is one."""
         heard = self.guest.waiter
         about = ((self.welcome,), (self.welcome,), (self.welcome,), heard[2:3], (self.welcome,))[len(heard)]
-        self.replies.append(self.ltm.ask(message, about=about if heard else (ROLE,)))
+        answer = self._guest(message)
+        self.replies.append(self.ltm.ask(message, about=about if heard else (ROLE,), answer=answer))
         self.guest = replace(self.guest, waiter=(*heard, message))
         self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
+
+    def _guest(self, message: str) -> str:
+        """Return what a perfect guest says: it orders what stands first on the menu, and insists on it."""
+        menu = self.guest.menu
+        drink = min(menu.drinks, key=lambda name: ("(" in name, len(name))).lower()
+        match len(self.stages):
+            case 0:
+                return f"I would like the {drink}, please."
+            case 1 | 2:
+                return f"I will have the {next(dish for dish in menu.dishes if dish not in message)}, please."
+            case 3:
+                return f"Excuse me, this is not what I ordered. I ordered the {' and '.join(self.ordered)}."
+            case _:
+                return f"I had the {drink}, thank you."
 
     @property
     def ordered(self) -> tuple[str, ...]:

@@ -1,9 +1,16 @@
-"""For all tests: what Hypothesis may take, and the same output everywhere."""
+"""For all tests: what Hypothesis may take, the same output everywhere, and nothing that disturbs the next test."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import random
+import socket
+import stat
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,11 +32,82 @@ if importlib.util.find_spec("hypothesis"):
     settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("steady")
 
+PROCESS = Path("/proc/self")
+PATIENCE = 10.0
+"""Seconds until what a test has stopped must be gone."""
+STAYING = {"tqdm_monitor"}
+"""Threads that live as long as the process: the first progress bar starts one, shown or not (bm25s makes some)."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves a thread, a child process or a listening port to those after it."""
+    threads, processes, sockets = set(threading.enumerate()), child_processes(), open_sockets()
+    yield
+    until = time.monotonic() + PATIENCE
+    while left := [
+        *(f"thread {one.name}" for one in threading.enumerate() if one not in threads and one.name not in STAYING),
+        *(f"process {pid}" for pid in child_processes() - processes),
+        *(f"port {port}" for port in ports(open_sockets() - sockets)),
+    ]:
+        if time.monotonic() > until:
+            pytest.fail(f"left behind: {', '.join(left)}")
+        time.sleep(0.01)
+
+
+def child_processes() -> set[str]:
+    """Return the ids of the processes that this one has started and not waited for; none where there is no /proc."""
+    found: set[str] = set()
+    for task in PROCESS.glob("task/*/children"):
+        with suppress(OSError):  # a thread that has ended since
+            found.update(task.read_text().split())
+    return found
+
+
+def open_sockets() -> set[tuple[int, int]]:
+    """Return the open sockets, each as the number of its file and of its inode; none where there is no /proc."""
+    found: set[tuple[int, int]] = set()
+    for path in PROCESS.glob("fd/*"):
+        with suppress(OSError):  # that of the listing itself is closed by now
+            status = os.fstat(int(path.name))
+            if stat.S_ISSOCK(status.st_mode):
+                found.add((int(path.name), status.st_ino))
+    return found
+
+
+def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
+    """Yield the ports on which some of the sockets listen."""
+    for file, _ in sockets:
+        with suppress(OSError), socket.socket(fileno=os.dup(file)) as one:  # another thread may have closed it
+            if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                yield one.getsockname()[1]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes minutes, and skip the tests whose published data is not here."""
+    items.sort(key=lambda item: item.get_closest_marker("packaging") is None)
+    if marked := [item for item in items if item.get_closest_marker("published")]:
+        from benchmark_data import ABSENT, DATA
+
+        if not DATA.is_dir():
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason=ABSENT))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pyfunc_call() -> Iterator[None]:
+    """Fail a test if anything draws from the module-level `random` meanwhile: chance comes from a seeded generator."""
+    before = random.getstate()
+    result = yield
+    if random.getstate() != before:
+        pytest.fail("something drew from the module-level `random`, or seeded it: pass a `random.Random` instead")
+    return result
+
 
 @pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """An OpenAI-compatible server on loopback, and no way to any other; see servers/chat_server.py."""
-    from chat_server import serving  # noqa: PLC0415 - most tests do without
+    from chat_server import serving
 
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)

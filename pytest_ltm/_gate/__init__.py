@@ -1,1 +1,1 @@
-"""The gate: baselines, what changed against one, rules, and the verdict of a run: held, breached, not measurable."""
+"""The gate: baselines, what changed against one, rules, and the verdict of a run: passed, failed, not measurable."""

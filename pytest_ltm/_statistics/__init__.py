@@ -1,41 +1,29 @@
 """Means, totals, intervals and paired tests. Rows without a score are in none of them: they are not zeros.
 
-`_totals` sums up one run; `_intervals` and `_rates` have what counts need. `_pairs` puts two runs side by side,
-`_units` says what of them is independent, `_flips`, `_scatter` and `_chance` what chance does, and `_comparison` what
-all of it says together. `_spans` finds how far an agent remembers, `_agreement` how well two judges agree. Chance
-comes in as a `random.Random`; everything else is exact. `docs/statistics.md` has the reasons and the measurements.
+`totals` sums up one run; `counts` and `rates` have what counts need. `pairs` puts two runs side by side and says what
+of them is independent, `comparison` says what chance does, and `reach` finds how far an agent remembers. Chance comes
+in as a `random.Random`; everything else is exact. `docs/statistics.md` has the reasons and the measurements.
 """
 
-from pytest_ltm._statistics._agreement import Kappa, kappa
-from pytest_ltm._statistics._comparison import (
+from pytest_ltm._statistics.comparison import (
     ALPHA,
     POWER,
     Comparison,
+    chance_here,
     compare,
-    compare_groups,
     compare_scenarios,
-    minimum_detectable_effect,
-    paired_bootstrap,
-    sign_flip,
+    trials_to_tell,
 )
-from pytest_ltm._statistics._intervals import (
-    LEVEL,
-    Interval,
-    holm,
-    mcnemar,
-    pass_at_k,
-    pass_hat_k,
-    wilson,
-)
-from pytest_ltm._statistics._pairs import Pair, Paired, Row, ScoredRow, paired, passes
-from pytest_ltm._statistics._rates import PassRate, pass_rate
-from pytest_ltm._statistics._spans import SHARE, EffectiveSpan, SpanPoint, degradation, effective_span
-from pytest_ltm._statistics._totals import (
+from pytest_ltm._statistics.counts import LEVEL, Interval, Kappa, holm, kappa, mcnemar, pass_at_k, pass_hat_k, wilson
+from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
+from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
+from pytest_ltm._statistics.totals import (
     DRAWS,
     FULL_MARKS,
     Spread,
     accuracy,
     filler_share,
+    grouped,
     ltm_reach,
     mean,
     percentile,
@@ -44,51 +32,12 @@ from pytest_ltm._statistics._totals import (
     total,
     weighted_reach,
 )
-from pytest_ltm._statistics._units import UnitKind
 
 __all__ = [
-    "ALPHA",
-    "DRAWS",
-    "FULL_MARKS",
-    "LEVEL",
-    "POWER",
-    "SHARE",
-    "Comparison",
-    "EffectiveSpan",
-    "Interval",
-    "Kappa",
-    "Pair",
-    "Paired",
-    "PassRate",
-    "Row",
-    "ScoredRow",
-    "SpanPoint",
-    "Spread",
-    "UnitKind",
-    "accuracy",
+    "ALPHA", "DRAWS", "FULL_MARKS", "LEVEL", "POWER", "SHARE", "Comparison", "EffectiveSpan", "Interval", "Kappa",
+    "Pair", "Paired", "PassRate", "Row", "ScoredRow", "SpanPoint", "Spread", "UnitKind", "accuracy", "chance_here",
     "compare",
-    "compare_groups",
-    "compare_scenarios",
-    "degradation",
-    "effective_span",
-    "filler_share",
-    "holm",
-    "kappa",
-    "ltm_reach",
-    "mcnemar",
-    "mean",
-    "minimum_detectable_effect",
-    "paired",
-    "paired_bootstrap",
-    "pass_at_k",
-    "pass_hat_k",
-    "pass_rate",
-    "passes",
-    "percentile",
-    "scores_by_scenario",
-    "sign_flip",
-    "spread_by_draws",
-    "total",
-    "weighted_reach",
-    "wilson",
-]
+    "compare_scenarios", "effective_span", "filler_share", "grouped", "holm", "kappa", "ltm_reach",
+    "mcnemar", "mean", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes", "percentile", "placed",
+    "scores_by_scenario", "spread_by_draws", "total", "trials_to_tell", "weighted_reach", "wilson",
+]  # fmt: skip

@@ -1,9 +1,9 @@
-"""What an agent is, the powers it may have beside replying, and the two simplest embedded ones."""
+"""What an agent is, the capabilities it may have beside replying, and the two simplest embedded ones."""
 
 from __future__ import annotations
 
-from pytest_ltm.agents._protocols import (
-    POWERS,
+from pytest_ltm._engine.agent import (
+    CAPABILITIES,
     AcceptsHistory,
     AcceptsImages,
     Agent,
@@ -19,24 +19,10 @@ from pytest_ltm.agents._protocols import (
     TimeAware,
     Usage,
 )
-from pytest_ltm.agents._simple import Echo, Silent
+from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
-    "POWERS",
-    "AcceptsHistory",
-    "AcceptsImages",
-    "Agent",
-    "Checkpointable",
-    "Configured",
-    "CountsTokens",
-    "Echo",
-    "LimitsMessages",
-    "Reply",
-    "ReportsUsage",
-    "Resettable",
-    "ShowsRetrieval",
-    "Silent",
-    "Stateless",
-    "TimeAware",
+    "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "Checkpointable", "Configured", "CountsTokens", "Echo",
+    "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsRetrieval", "Silent", "Stateless", "TimeAware",
     "Usage",
-]
+]  # fmt: skip

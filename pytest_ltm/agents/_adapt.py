@@ -3,118 +3,121 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
-import reprlib
+import secrets
 import weakref
 from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import KW_ONLY, dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._errors import AgentError, told
-from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
-from pytest_ltm.agents._powers import powers, required, takes
-from pytest_ltm.agents._protocols import POWERS, Agent, Configured, Reply, Resettable
+from pytest_ltm._engine.agent import CAPABILITIES, Agent, Configured, Reply, Resettable
+from pytest_ltm._storage.errors import AgentError, told
+from pytest_ltm.agents._capabilities import capabilities, members, required, takes
+from pytest_ltm.agents._speaker import OwnLoop, outside_any_loop, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-__all__ = ["AgentSource", "powers", "source"]
+    from pytest_ltm._storage.schema import Field
+
+
+__all__ = ["AgentSource", "capabilities", "source"]
 
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
 
+ID = "conversation_id"
+"""The parameter by which an agent is told which conversation it is in, to keep what it stores apart."""
+Fatal: TypeAlias = tuple[type[BaseException], ...]
+"""Exceptions of foreign code that pass as they are."""
+_CTRL_C: Fatal = (KeyboardInterrupt,)
+
+
+@dataclass(eq=False, repr=False)
 class AgentSource:
     """Where the agents of one spec come from: one for each conversation.
 
     `serves_many` is false for an instance or function that can serve one conversation only; `refusal` is then
     the sentence for a run that has more, and "" otherwise. `owned` is true where `make` makes the agent, so
-    that whoever ends the conversation should also close it; a given instance belongs to its giver. `at` is called
+    that the conversation's owner must also close it; a given instance belongs to the caller. `at` is called
     with the conversation's folder in place of `produce` where there is one. `settings` are those of an agent's
     file, and `unlimited` is true of an agent that may take as long as it likes.
     """
 
-    def __init__(
-        self,
-        produce: Callable[[], object],
-        *,
-        spec: str,
-        refusal: str = "",
-        owned: bool,
-        settings: Mapping[str, Any] | None = None,
-        unlimited: bool = False,
-        given: object = None,
-        at: Callable[[Path], object] | None = None,
-    ) -> None:
-        self.spec = spec
-        self._at = at
-        self.given = given
-        """What was named: a class, a factory, an object or a function."""
-        self.refusal = refusal
-        self.owned = owned
-        self.settings = settings
-        self.unlimited = unlimited
-        self._produce = produce
-        self._made: list[Callable[[], object]] = []
+    produce: Callable[[], object]
+    _: KW_ONLY
+    spec: str
+    owned: bool
+    refusal: str = ""
+    settings: Mapping[str, Any] | None = None
+    unlimited: bool = False
+    given: object = None
+    """What was named: a class, a factory, an object or a function."""
+    at: Callable[[Path], object] | None = None
+    embedded: bool = False
+    """It is one of ours, made anew for each conversation: none knows of another."""
+    _made: list[Callable[[], object]] = field(default_factory=list, init=False)
 
     @property
     def serves_many(self) -> bool:
         """Whether more than one conversation can have an agent from here."""
         return not self.refusal
 
-    def make(
-        self, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,), folder: Path | None = None
-    ) -> Agent:
+    def make(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None) -> Agent:
         """Return the agent for the next conversation, which may leave files for people in that `folder`.
 
         What was handed out before is reset first. Raises AgentError, with the cause chained, for whatever goes
         wrong in foreign code, except `fatal` exceptions, which pass.
         """
-        made, agent = self._fresh(fatal, folder)
+        name = _conversation_id(folder)
+        made, agent = self._fresh(fatal, folder, name)
         if any(earlier() is made for earlier in self._made):
             self._put_back(agent, fatal)
         else:
             self._remember(made)
-        if folder is not None and type(made).__module__ == "pytest_ltm.agents._command":
-            cast(Any, made).ltm_folder(folder)
+        if _starts(agent):
+            self._guarded("could not be started", lambda: _run(lambda: cast(Any, agent).start(**{ID: name})), fatal)
         return agent
 
-    def sample(
-        self, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,), folder: Path | None = None
-    ) -> Agent:
+    def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None) -> Agent:
         """Return an agent to be looked at, not to be talked to; `make` knows nothing of it. Raises what `make` does."""
-        return self._fresh(fatal, folder)[1]
+        return self._fresh(fatal, folder, _conversation_id(folder))[1]
 
-    def _fresh(self, fatal: tuple[type[BaseException], ...], folder: Path | None) -> tuple[object, Agent]:
-        at = self._at
-        produce = self._produce if at is None or folder is None else lambda: at(folder)
+    def _fresh(self, fatal: Fatal, folder: Path | None, name: str) -> tuple[object, Agent]:
+        at, produce = self.at, self.produce
+        if at is not None and folder is not None:
+            produce = functools.partial(at, folder)
+        elif _names_conversations(produce):
+            produce = functools.partial(produce, **{ID: name})
         made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
         return made, _agent(made, self.spec)
 
-    def configuration(
-        self, agent: Agent, *, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
-    ) -> Mapping[str, Any] | None:
+    def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
 
-        Raises AgentError for whatever goes wrong in foreign code, and for what is no mapping.
+        Raises AgentError for any failure of foreign code, and for anything but a mapping.
         """
-        if "Configured" not in powers(agent):
+        if "Configured" not in capabilities(agent):
             return self.settings
-        what = "could not tell its configuration()"
+        what = "failed in configuration()"
         told_by_it = self._guarded(what, lambda: _settled(cast(Configured, agent).configuration(), "it"), fatal)
         if not isinstance(told_by_it, Mapping):
-            raise AgentError(f"agent {self.spec!r}: configuration() returned {_kind(told_by_it)}, not a mapping")
+            raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
         return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
 
-    def _put_back(self, agent: Agent, fatal: tuple[type[BaseException], ...]) -> None:
-        having = powers(agent)
+    def _put_back(self, agent: Agent, fatal: Fatal) -> None:
+        having = capabilities(agent)
         if "Resettable" in having:
             self._guarded("could not be reset", lambda: _run(cast(Resettable, agent).reset), fatal)
-        elif "Stateless" not in having:
+        elif "Stateless" not in having and not _starts(agent):
             raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
 
-    def _guarded(self, what: str, call: Callable[[], object], fatal: tuple[type[BaseException], ...]) -> object:
-        passing: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
+    def _guarded(self, what: str, call: Callable[[], object], fatal: Fatal) -> object:
+        passing: Fatal = (*fatal, GeneratorExit)
         try:
             with outside_any_loop():
                 return call()
@@ -138,28 +141,23 @@ def source(
 ) -> AgentSource:
     """Return the source of agents that `given` stands for.
 
-    A class or a callable that needs no argument is called for each conversation; an object with `reply` or a
-    callable that needs one argument is the agent of one conversation, and of more if it is Resettable or
-    Stateless. Raises AgentError for anything else.
+    A class or a callable that needs no argument, or only `conversation_id`, is called for each conversation; an object
+    with `reply` or a callable that needs one argument is the agent of one conversation, and of more if it is Resettable
+    or Stateless or has `start(conversation_id)`. Raises AgentError for anything else.
     """
-    if isinstance(given, type):
-        return AgentSource(
-            _class(given, spec), spec=spec, owned=True, settings=settings, unlimited=unlimited, given=given
-        )
-    factory = _factory(given, spec)
+    made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given)
+    factory = _class(given, spec) if isinstance(given, type) else _factory(given, spec)
     if factory is not None:
-        return AgentSource(factory, spec=spec, owned=True, settings=settings, unlimited=unlimited, given=given)
+        return made(factory, owned=True)
     agent = _agent(given, spec)
-    many = powers(agent) & {"Resettable", "Stateless"}
+    many = capabilities(agent) & {"Resettable", "Stateless"} or _starts(agent)
     kind = "one object" if hasattr(given, "reply") else "one function"
     refusal = "" if many else _refusal(spec, kind)
-    return AgentSource(
-        lambda: given, spec=spec, owned=False, refusal=refusal, settings=settings, unlimited=unlimited, given=given
-    )
+    return made(lambda: given, owned=False, refusal=refusal)
 
 
 class _Function:
-    """A function from message to reply as an agent, with the powers that it carries as attributes only."""
+    """A function from message to reply as an agent, with the capabilities that it carries as attributes only."""
 
     def __init__(self, function: Callable[[str], str | Reply]) -> None:
         self.reply = function
@@ -170,10 +168,7 @@ class _Function:
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
 
-_MEMBERS = sorted(
-    {name for power in POWERS.values() for name in (*vars(power), *power.__annotations__) if name[0] != "_"}
-    | {"close", "aclose"}
-)
+_MEMBERS = sorted({name for capability in CAPABILITIES.values() for name in members(capability)} | {"close", "aclose"})
 
 
 def _agent(made: object, spec: str) -> Agent:
@@ -191,20 +186,21 @@ def _agent(made: object, spec: str) -> Agent:
         return cast(Agent, made)
     if callable(made) and takes(made, 1):
         return cast(Agent, _Function(made))
-    raise AgentError(f"agent {spec!r} is {_kind(made)}, which cannot reply. {_CURE}.")
+    raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
 
 
 def _factory(given: object, spec: str) -> Callable[[], object] | None:
-    """Return what is to be called for each conversation; None if `given` is itself an agent, or nothing at all."""
+    """Return the callable for each conversation; None if `given` is itself an agent, or nothing at all."""
     if hasattr(given, "reply") or not callable(given):
         return None
     try:
         positional, keywords = required(given)
     except (TypeError, ValueError) as error:
         raise AgentError(
-            f"agent {spec!r}: nobody can tell which arguments {_kind(given)} takes. Wrap it: "
-            f"`def answer(message): ...`."
+            f"agent {spec!r}: it is unclear which arguments {shown(given)} takes. Wrap it: `def answer(message): ...`."
         ) from error
+    if [*positional, *keywords] == [ID]:
+        return given
     if keywords or len(positional) > 1:
         raise AgentError(
             f"agent {spec!r} needs {_names([*positional, *keywords])}; a factory needs no argument and a function "
@@ -218,7 +214,7 @@ def _factory(given: object, spec: str) -> Callable[[], object] | None:
 def _class(given: type, spec: str) -> Callable[[], object]:
     """Return the class itself, once it is known to need no argument."""
     try:
-        needed = [name for names in required(given) for name in names]
+        needed = [name for names in required(given) for name in names if name != ID]
     except (TypeError, ValueError):  # built in C: calling it will tell
         return given
     if needed:
@@ -227,6 +223,24 @@ def _class(given: type, spec: str) -> Callable[[], object]:
             f"`def make(): return {given.__name__}(...)`."
         )
     return given
+
+
+def _conversation_id(folder: Path | None) -> str:
+    """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
+    return secrets.token_hex(8) if folder is None else f"{folder.parent.name}-{folder.name}"
+
+
+def _names_conversations(function: object) -> bool:
+    """Return whether a callable has a parameter for the name of the conversation."""
+    try:
+        return callable(function) and ID in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # built in C
+        return False
+
+
+def _starts(agent: object) -> bool:
+    """Return whether an agent wants to be told when a conversation begins, and its name."""
+    return _names_conversations(getattr(agent, "start", None))
 
 
 def _settled(made: object, who: str = "the factory") -> object:
@@ -249,7 +263,7 @@ def _run(reset: Callable[[], object]) -> None:
 def _refusal(spec: str, kind: str) -> str:
     return (
         f"agent {spec!r} is {kind} and can serve one conversation only, but this run has more. Give a class or a "
-        f"no-argument factory, or let it have reset() or `stateless = True`."
+        f"no-argument factory, or let it have reset(), start(conversation_id) or `stateless = True`."
     )
 
 
@@ -263,9 +277,96 @@ def _about_module(module: ModuleType, spec: str) -> str:
     return f"agent {spec!r} is a module. Name what is in it, as in '{module.__name__}:{example}'."
 
 
-def _kind(given: object) -> str:
-    return "None" if given is None else f"{reprlib.repr(given)} (a {type(given).__name__})"
-
-
 def _names(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
+
+
+# --- What agents that stand before others share: processes, servers, other agents.
+
+_METHODS = {
+    "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
+    "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",),
+}  # fmt: skip
+_SHOWN = 120
+"""Characters of what somebody else wrote that errors show."""
+
+
+def grant(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:
+    """Let an agent have capabilities: its methods `_reset`, `_accept` and so on become those of the protocols.
+
+    On the instance, because what is there only counts as a capability (isinstance looks for members).
+    """
+    for method in (method for name, methods in _METHODS.items() if name in having for method in methods):
+        setattr(agent, method, getattr(agent, f"_{method}"))
+    if max_message_tokens is not None:
+        agent.max_message_tokens = max_message_tokens
+
+
+def texts(field: Field) -> dict[str, str]:
+    """Return a setting that is a mapping of texts."""
+    return {key: child.text() for key, child in field.mapping().items()}
+
+
+def seconds(field: Field) -> float:
+    """Return a setting that is the length of a time."""
+    return field.number(0.001, 86_400, "seconds")
+
+
+def cut(text: str) -> str:
+    """Return a foreign text as errors show it: on one line, its beginning."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
+
+
+class Asks:
+    """Has another agent reply, which knows nothing but what it is shown for each message anew."""
+
+    def __init__(self, model: AgentSource, *, tells: bool) -> None:
+        self._model, self._tells = model, tells
+        self._agent = self._made()
+
+    async def aclose(self) -> None:
+        """Close the other agent."""
+        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
+        if close is not None:
+            await settled(close())
+
+    async def _blank(self) -> Any:
+        """Return an agent that knows nothing: the same one reset, or another."""
+        if "Resettable" in capabilities(self._agent):
+            await settled(self._agent.reset())
+        else:
+            await self.aclose()
+            self._agent = self._made()
+        return self._agent
+
+    def _made(self) -> Any:
+        agent = self._model.make()
+        if self._tells and "AcceptsHistory" not in capabilities(agent):
+            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
+        return agent
+
+
+async def settled(value: Any) -> Any:
+    """Return the value; what it comes to, if it is an awaitable."""
+    return await value if inspect.isawaitable(value) else value
+
+
+# --- Looking agents up without their keys: in a dry run none is made, so none needs one.
+
+_KEYLESS = ContextVar("_KEYLESS", default=False)
+
+
+@contextlib.contextmanager
+def keyless() -> Iterator[None]:
+    """Let agents be looked up that lack their keys or clients, within the block."""
+    token = _KEYLESS.set(True)
+    try:
+        yield
+    finally:
+        _KEYLESS.reset(token)
+
+
+def is_keyless() -> bool:
+    """Return whether the agents that are looked up now will never be made."""
+    return _KEYLESS.get()

@@ -2,32 +2,187 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import shlex
 import shutil
+import signal
+import subprocess
+import threading
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentError, AgentFault
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._process import Gone, LineProcess
-from pytest_ltm.agents._promised import Promised
-from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm._engine.agent import Promised, Reply, Usage
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.schema import Field, to_record
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._adapt import AgentSource, cut, grant, seconds, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pytest_ltm._fields import Field
-    from pytest_ltm.agents._adapt import AgentSource
+
+LONGEST_LINE = 2**24
+"""The bytes of the longest line that is read from a process; a longer one is taken for no line at all."""
+TAIL = 5
+"""The lines of stderr that are kept for error messages."""
+_LOOK = 0.1
+"""Seconds between two looks at whether the process is still there."""
+_GRACE = 1.0
+"""Seconds that it has to end by itself, and again to end when told to, before it is killed."""
+
+
+class Gone(Exception):
+    """The process has ended, or says no more."""
+
+
+class LineProcess:
+    """A process with a group of its own, its stdin and stdout as lines; close it.
+
+    What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if given), the last lines in
+    `tail()`. Raises AgentError if the command cannot be started.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
+    ) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own
+                [*command],
+                cwd=folder,
+                env={**os.environ, **more},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=os.name == "posix",
+            )
+        except OSError as error:
+            raise AgentError(f"{command[0]!r} cannot be started: {error.strerror or error}") from error
+        self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._tail: deque[str] = deque(maxlen=TAIL)
+        self._threads = [
+            threading.Thread(target=work, args=arguments, daemon=True, name=f"ltm-{work.__name__.strip('_')}")
+            for work, arguments in (
+                (_write, (self._process.stdin, self._outgoing)),
+                (_read, (self._process.stdout, self._incoming)),
+                (_keep, (self._process.stderr, self._tail, stderr)),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def write(self, line: bytes) -> None:
+        """Send a line; returns before the process has read it."""
+        self._outgoing.put(line + b"\n")
+
+    def read(self, seconds: float | None) -> bytes:
+        """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
+        waited = 0.0
+        while True:
+            ended = self._process.poll() is not None
+            try:
+                line = self._incoming.get(timeout=2 * _LOOK if ended else _LOOK)
+            except queue.Empty:
+                waited += _LOOK
+                if ended:
+                    raise Gone from None
+                if seconds is not None and waited >= seconds:
+                    raise TimeoutError from None
+                continue
+            if line is None:
+                raise Gone
+            return line
+
+    def pending(self) -> bytes | None:
+        """Return a line that nobody asked for, if there is one."""
+        with contextlib.suppress(queue.Empty):
+            return self._incoming.get_nowait()
+        return None
+
+    def ending(self) -> str:
+        """Return how it ended, in words; waits a moment for a process that is about to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(_GRACE)
+            self._threads[-1].join(_GRACE)  # what it said last is the most telling
+            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal(-status)}"
+        return "closed its stdout"
+
+    def tail(self) -> list[str]:
+        """Return the last lines of its stderr."""
+        return list(self._tail)
+
+    def close(self) -> None:
+        """End it and whatever it has started, gently if it goes; nothing happens the second time."""
+        self._outgoing.put(None)  # closes its stdin, which tells it to go
+        for last_word in (None, signal.SIGTERM):
+            if last_word is not None:
+                self._signal(last_word)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
+                break
+        self.kill()
+        for thread in self._threads:
+            thread.join(_GRACE)
+
+    def kill(self) -> None:
+        """End it and whatever it has started at once: also within a call that has run out of time."""
+        self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        self._process.wait()
+        self._outgoing.put(None)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process's group, which is ours alone; where there are no groups, to the process."""
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            else:
+                self._process.send_signal(number)
+
+
+def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        while (line := lines.get()) is not None:
+            pipe.write(line)
+            pipe.flush()
+    with contextlib.suppress(OSError):
+        pipe.close()
+
+
+def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError), pipe:
+        while line := pipe.readline(LONGEST_LINE):
+            lines.put(line)
+    lines.put(None)
+
+
+def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pipe)
+        file = None if path is None else stack.enter_context(path.open("a", encoding="utf-8"))
+        while line := pipe.readline(LONGEST_LINE):
+            text = redacted(line.decode("utf-8", "replace").rstrip())
+            tail.append(text)
+            if file is not None:
+                file.write(f"{text}\n")
+                file.flush()
+
+
+def _signal(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
 
 STDERR = "agent-stderr.txt"
 """The file in a conversation's folder that keeps what the process writes to stderr."""
-POWERS = ("Resettable", "AcceptsHistory", "Checkpointable", "TimeAware")
-"""The powers that a process may have."""
-_SHOWN = 120
+CAPABILITIES = ("Resettable", "AcceptsHistory", "Checkpointable", "TimeAware")
+"""The capabilities that a process may have."""
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens")
 
 
@@ -40,45 +195,33 @@ class CommandSettings:
     """Where it runs; None: where pytest does."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that it gets beside ours; no secrets."""
-    powers: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
     timeout: float | None = None
     """Seconds for an answer; None: the reply timeout of the run."""
     max_message_tokens: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "powers": list(self.powers), "variables": dict(self.variables)}
-
 
 class CommandAgent:
-    """The process of one conversation, started by the first message. Configured, and what its settings say."""
+    """The process of one conversation, started by the first message. Configured, and what its settings say.
 
-    def __init__(self, settings: CommandSettings) -> None:
+    What it writes to stderr is kept in the file `stderr`, if any.
+    """
+
+    def __init__(self, settings: CommandSettings, stderr: Path | None = None) -> None:
         self._settings = settings
         self._process: LineProcess | None = None
-        self._stderr: Path | None = None
+        self._stderr = stderr
         self._now = ""
         self._told: list[tuple[str, str]] = []
         self._state: tuple[int, Any] | None = None
-        # On the instance, because what is there only counts as a power (isinstance looks for members).
-        if "Resettable" in settings.powers:
-            self.reset = self._reset
-        if "AcceptsHistory" in settings.powers:
-            self.accept = self._accept
-        if "Checkpointable" in settings.powers:
-            self.save, self.load = self._save, self._load
-        if "TimeAware" in settings.powers:
-            self.tell_time = self._tell_time
-        if settings.max_message_tokens is not None:
-            self.max_message_tokens = settings.max_message_tokens
+        grant(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
         request = {"message": message, "now": self._now} if self._now else {"message": message}
         answer = self._asked(request, "reply")
         if not isinstance(answer["reply"], str):
-            raise AgentError(f"{self._called()}: its 'reply' is {_cut(json.dumps(answer['reply']))}, not a text")
+            raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
         self._told.append((message, answer["reply"]))
         usage = answer.get("usage") or {}
         if not isinstance(usage, dict) or not usage.keys() <= set(_COUNTS):
@@ -87,7 +230,7 @@ class CommandAgent:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings."""
-        return {"cmd": self._settings.to_json()}
+        return {"cmd": to_record(self._settings)}
 
     def close(self) -> None:
         """End the process and what it has started."""
@@ -95,11 +238,7 @@ class CommandAgent:
         if process is not None:
             process.close()
 
-    def ltm_folder(self, folder: Path) -> None:
-        """Keep the process's stderr in this folder (private to the engine)."""
-        self._stderr = folder / STDERR
-
-    # --- powers, if the settings name them
+    # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
         if self._process is not None:
@@ -144,7 +283,7 @@ class CommandAgent:
         assert process is not None
         early = process.pending()
         if early is not None:
-            raise self._out_of_step(f"wrote a line before it was asked: {_cut(early.decode('utf-8', 'replace'))}")
+            raise self._out_of_step(f"wrote a line before it was asked: {cut(early.decode('utf-8', 'replace'))}")
         process.write(json.dumps(request).encode())
         try:
             line = process.read(self._settings.timeout)
@@ -154,9 +293,9 @@ class CommandAgent:
             raise self._out_of_step(f"gave no answer within {self._settings.timeout:g} s") from None
         answer = self._parsed(line)
         if "error" in answer:
-            raise AgentError(f"{self._called()} told an error: {_cut(str(answer['error']))}")
+            raise AgentError(f"{self._called()} told an error: {cut(str(answer['error']))}")
         if wanted not in answer:
-            raise self._out_of_step(f"answered without {wanted!r}: {_cut(json.dumps(answer))}")
+            raise self._out_of_step(f"answered without {wanted!r}: {cut(json.dumps(answer))}")
         return answer
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
@@ -166,15 +305,15 @@ class CommandAgent:
             answer = None
         if isinstance(answer, dict):
             return answer
-        shown = _cut(line.decode("utf-8", "replace"))
-        raise self._out_of_step(f"wrote to stdout what is no JSON object: {shown}. Let it print to stderr")
+        shown = cut(line.decode("utf-8", "replace"))
+        raise self._out_of_step(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
 
     def _out_of_step(self, what: str) -> AgentFault:
         """End the process, and return the fault: fatal if what it knew is lost with it."""
         process = self._process
         self._kill()
         tail = [] if process is None else process.tail()
-        said = f". Its stderr ends with {_cut(' / '.join(tail))}" if tail else ""
+        said = f". Its stderr ends with {cut(' / '.join(tail))}" if tail else ""
         # By name: the journals of equal runs are equal, wherever they are.
         kept = f" (all of it is in {STDERR})" if tail and self._stderr is not None else ""
         return AgentFault(f"{self._called()} {what}{said}{kept}", fatal=not self._can_be_put_back())
@@ -186,7 +325,11 @@ class CommandAgent:
 
     def _can_be_put_back(self) -> bool:
         current = self._state is not None and self._state[0] == len(self._told)
-        return current or not self._told or ("AcceptsHistory" in self._settings.powers and ("", "") not in self._told)
+        return (
+            current
+            or not self._told
+            or ("AcceptsHistory" in self._settings.capabilities and ("", "") not in self._told)
+        )
 
     def _start(self) -> None:
         """Start the process and bring it to where the conversation is; AgentFault if nobody can."""
@@ -208,30 +351,33 @@ class CommandAgent:
 
 def make_command(command: str, parameters: Field) -> AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
-    known = ("folder", "variables", "powers", "timeout", "max_message_tokens")
-    given = {name: _setting(name, child) for name, child in parameters.mapping(known=known).items()}
+    given = {name: _READERS[name](child) for name, child in parameters.mapping(known=_READERS).items()}
     settings = CommandSettings(command=command, **given)
     words = _words(command)
     if not words:
         raise AgentError("agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'")
     if shutil.which(words[0]) is None and not (Path(settings.folder or os.curdir) / words[0]).exists():
         raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
-    made = source(lambda: CommandAgent(settings), spec=f"cmd:{command}")
-    made.given = Promised(frozenset({*settings.powers, "Configured"}), settings.max_message_tokens)
-    return made
+    return AgentSource(
+        lambda: CommandAgent(settings),
+        spec=f"cmd:{command}",
+        owned=True,
+        given=Promised(frozenset({*settings.capabilities, "Configured"}), settings.max_message_tokens),
+        at=lambda folder: CommandAgent(settings, folder / STDERR),
+    )
 
 
-def _setting(name: str, field: Field) -> Any:
-    if name == "powers":
-        wrong = next((item for item in field.items("powers") if item.value not in POWERS), None)
-        if wrong is not None:
-            raise wrong.error(f"one of {', '.join(POWERS)}")
-        return tuple(field.value)
-    if name == "variables":
-        return {key: child.text() for key, child in field.mapping().items()}
-    if name == "timeout":
-        return field.number(0.001, 86_400, "seconds")
-    return field.tokens() if name == "max_message_tokens" else field.text("a folder")
+def _capabilities(field: Field) -> tuple[str, ...]:
+    wrong = next((item for item in field.items("capabilities") if item.value not in CAPABILITIES), None)
+    if wrong is not None:
+        raise wrong.error(f"one of {', '.join(CAPABILITIES)}")
+    return tuple(field.value)
+
+
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "folder": lambda field: field.text("a folder"), "variables": texts, "capabilities": _capabilities,
+    "timeout": seconds, "max_message_tokens": Field.tokens,
+}  # fmt: skip
 
 
 def _words(command: str) -> list[str]:
@@ -239,8 +385,3 @@ def _words(command: str) -> list[str]:
         return shlex.split(command, posix=os.name == "posix")
     except ValueError as error:
         raise AgentError(f"agent 'cmd:{command}': {error}") from None
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")

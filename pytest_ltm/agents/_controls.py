@@ -1,22 +1,86 @@
-"""Control agents beside the reader's: what a run would cost, and what the mere length of messages gives away."""
+"""Control agents beside the reader: echo, silence, cost, the length of messages, the oracle."""
 
 from __future__ import annotations
 
-import inspect
+import bisect
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_ltm._errors import AgentError, ConfigurationError
-from pytest_ltm.agents._adapt import AgentSource, powers, source
-from pytest_ltm.agents._by_length import ByLength
-from pytest_ltm.agents._memory import count, tokens_of
-from pytest_ltm.agents._protocols import Reply, Usage
-from pytest_ltm.agents._reader import Reader
+from pytest_ltm._engine.agent import Prompt, Prompted, Reply, Usage
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents._adapt import Asks, settled, source
 from pytest_ltm.fillers import answers_of, reply_of
+from pytest_ltm.reader.memory import Full, Memory, Window, count, tokens_of
+from pytest_ltm.reader.reader import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_ltm.agents._adapt import AgentSource
+
+
+class ByLength(Memory):
+    """Sees the message being answered and, of the others, the longest (or shortest) that fit into that many tokens.
+
+    The length of an exchange is that of its message, in tokens; of equal ones the newer is seen. Its reply needs
+    room, too.
+    """
+
+    def __init__(self, tokens: int, count: Callable[[str], int], *, shortest: bool = False) -> None:
+        self._tokens, self._count, self._sign = tokens, count, 1 if shortest else -1
+        self._lengths: list[int] = []
+        self._sizes: list[int] = []
+        self._ranked: list[tuple[int, int]] = []
+        self._seen: frozenset[int] | None = None
+
+    def arrive(self, message: str) -> None:
+        """Add the message; the one before it takes its place among the others."""
+        if self._lengths:
+            self._rank(len(self._lengths) - 1)
+        self._lengths.append(self._count(message))
+        self._sizes.append(self._lengths[-1])
+        self._seen = None
+
+    def leave(self, reply: str) -> None:
+        """Add the reply to the newest exchange."""
+        self._sizes[-1] += self._count(reply)
+
+    def drop(self) -> None:
+        """Forget the newest message, which got no reply."""
+        self._lengths.pop()
+        self._sizes.pop()
+        self.restore([self._lengths, self._sizes])
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is among those that are kept."""
+        if self._seen is None:
+            self._seen = frozenset(self._kept())
+        return position in self._seen
+
+    def state(self) -> list[Any]:
+        """Return lengths and sizes."""
+        return [self._lengths, self._sizes]
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._lengths, self._sizes = state
+        self._ranked, self._seen = [], None
+        for position in range(len(self._lengths) - 1):
+            self._rank(position)
+
+    def _rank(self, position: int) -> None:
+        bisect.insort(self._ranked, (self._sign * self._lengths[position], -position))
+
+    def _kept(self) -> list[int]:
+        newest = len(self._sizes) - 1
+        kept, left = [newest], self._tokens - self._sizes[newest]
+        for _, negative in self._ranked:
+            if self._sizes[-negative] <= left:
+                kept.append(-negative)
+                left -= self._sizes[-negative]
+        return kept
+
 
 NOTED = "Okay, I have noted that."
 """What the cost agent says: as short as chat models are when they are asked to be brief."""
@@ -63,16 +127,16 @@ class Cost:
         return {"cost": {"in": self._in, "out": self._out}}
 
 
-class Shown:
+class Shown(Asks):
     """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply.
 
     AcceptsHistory, Configured.
     """
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
-        self._memory, self._model, self._name = memory, model, name
+        super().__init__(model, tells=True)
+        self._memory, self._name = memory, name
         self._exchanges: list[tuple[str, str]] = []
-        self._agent = self._made()
 
     async def reply(self, message: str) -> str | Reply:
         """Return the model's reply; a message without one is forgotten."""
@@ -97,34 +161,13 @@ class Shown:
         agent = await self._blank()
         for position, exchange in enumerate(self._exchanges):
             if self._memory.sees(position):
-                await _settled(agent.accept(*exchange))
-        given: str | Reply = await _settled(agent.reply(message))
+                await settled(agent.accept(*exchange))
+        given: str | Reply = await settled(agent.reply(message))
         return given
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the memory and what the model tells of itself."""
         return {"memory": self._name, "model": self._model.configuration(self._agent)}
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
-        if close is not None:
-            await _settled(close())
-
-    async def _blank(self) -> Any:
-        """Return an agent that knows nothing: the same one reset, or another."""
-        if "Resettable" in powers(self._agent):
-            await _settled(self._agent.reset())
-        else:
-            await self.aclose()
-            self._agent = self._made()
-        return self._agent
-
-    def _made(self) -> Any:
-        agent = self._model.make()
-        if "AcceptsHistory" not in powers(agent):
-            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
-        return agent
 
 
 class Bias(NamedTuple):
@@ -148,15 +191,15 @@ class Bias(NamedTuple):
 
 
 def make_cost(argument: str) -> AgentSource:
-    """Return the source of agents that cost IN/OUT dollars per million tokens; AgentError for what are no prices."""
+    """Return the source of agents that cost IN/OUT dollars per million tokens; AgentError for anything else."""
     try:
         dollars_in, dollars_out = (float(part) for part in argument.split("/"))
     except ValueError:
         dollars_in = dollars_out = -1.0
     if not (0 <= dollars_in < math.inf and 0 <= dollars_out < math.inf):
         raise AgentError(
-            f"agent 'cost:{argument}': {argument!r} are no prices. Write dollars per million tokens in and out, as in "
-            f"'cost:3/15'."
+            f"agent 'cost:{argument}': {argument!r} is not a pair of prices. Write dollars per million tokens in and "
+            f"out, as in 'cost:3/15'."
         )
     return source(lambda: Cost(dollars_in, dollars_out), spec=f"cost:{argument}")
 
@@ -164,14 +207,11 @@ def make_cost(argument: str) -> AgentSource:
 def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of agents that go by length, by default the embedded reader.
 
-    `argument` is as `Bias.of` reads it; `find` knows its model. Raises AgentError for a wrong size and for what `find`
-    does not know.
+    `argument` is as `Bias.of` reads it; `find` knows its model. Raises ConfigurationError for a wrong size, AgentError
+    for what `find` does not know.
     """
     name, bias = f"length-bias:{argument}", Bias.of(argument)
-    try:
-        tokens = tokens_of("length-bias", bias.size)
-    except ConfigurationError as error:
-        raise AgentError(f"agent {error}") from error
+    tokens = tokens_of("length-bias", bias.size)
     if bias.model is None:
         return source(lambda: Reader(lambda: ByLength(tokens, count, shortest=bias.shortest), name), spec=name)
     if not bias.model:
@@ -180,5 +220,93 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     return source(lambda: Shown(ByLength(tokens, count, shortest=bias.shortest), found, name), spec=name)
 
 
-async def _settled(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
+# --- Echo and Silent: the two simplest agents, for trying things out and as the control rows of a report.
+
+
+class _Fixed:
+    stateless: Literal[True] = True
+
+    def reset(self) -> None:
+        """Forget everything, which is nothing."""
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what its answers depend on."""
+        return {"embedded": type(self).__name__.lower()}
+
+
+class Echo(_Fixed):
+    """Replies with the message itself: passes any scenario that only looks for words of the question."""
+
+    def reply(self, message: str) -> str:
+        """Return `message`."""
+        return message
+
+
+class Silent(_Fixed):
+    """Always replies with the empty string: its score is what an agent earns by saying nothing."""
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - the protocol's name of it
+        """Return "", whatever the `message`."""
+        return ""
+
+
+# --- The oracle: a control that is told what full marks ask for, and says it if what that depends on is in sight.
+
+
+class Oracle(Prompted):
+    """Gives the answers that it is prompted with, as far as its memory shows it the messages that they depend on.
+
+    Resettable, AcceptsHistory, Configured.
+    """
+
+    def __init__(self, make: Callable[[], Memory], memory: str) -> None:
+        self._make, self._policy = make, memory
+        self._prompts: Sequence[Prompt] = ()
+        self.reset()
+
+    def prompt(self, prompts: Sequence[Prompt]) -> None:
+        """Know what the reply to the next message must carry."""
+        self._prompts = prompts
+
+    def reply(self, message: str) -> str:
+        """Return the answers whose needles are all in sight."""
+        self._hear(message)
+        prompts, self._prompts = self._prompts, ()
+        answers = [one.text for one in prompts if one.text and all(map(self._sees, one.needles))]
+        reply = "\n".join(answers) or ("I do not know." if any(one.text for one in prompts) else "All right.")
+        self._memory.leave(reply)
+        return reply
+
+    def accept(self, message: str, reply: str) -> None:
+        """Hear an exchange that happened without asking for a reply."""
+        self._hear(message)
+        self._memory.leave(reply)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._memory = self._make()
+        self._places: dict[str, int] = {}
+        """The number of the newest exchange of each message."""
+        self._heard = 0
+        self._prompts = ()
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what its answers depend on, beside what it is told."""
+        return {"embedded": "oracle", "memory": self._policy}
+
+    def _hear(self, message: str) -> None:
+        self._memory.arrive(message)
+        self._places[message] = self._heard
+        self._heard += 1
+
+    def _sees(self, needle: str) -> bool:
+        place = self._places.get(needle)
+        return place is not None and self._memory.sees(place)
+
+
+def make_oracle(argument: str) -> AgentSource:
+    """Return the source of oracles that see everything, or the newest tokens, as `8k` says; else ConfigurationError."""
+    if not argument:
+        return source(lambda: Oracle(Full, "full"), spec="oracle")
+    tokens = tokens_of("oracle", argument)
+    return source(lambda: Oracle(lambda: Window(tokens), f"window:{argument}"), spec=f"oracle:{argument}")

@@ -3,26 +3,205 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import secrets
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
 
-from pytest_ltm._errors import AgentError, TransientFault, told
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._http_settings import HttpSettings, filled, read_settings
-from pytest_ltm.agents._keyless import is_keyless
-from pytest_ltm.agents._promised import Promised
-from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm._engine.agent import Promised, Reply, Usage
+from pytest_ltm._storage.errors import AgentError, TransientFault, told
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._adapt import cut, grant, is_keyless, seconds, source, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm._fields import Field
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._paths import JsonPath
 
-_SHOWN = 120
-"""Characters of a body that errors show."""
+
+_PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """A way into JSON: names of fields and numbers of list items, between dots."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not _PATH.fullmatch(self.text):
+            raise AgentError(f"{self.text!r} is not a path to a JSON field. Write it as in 'reply' or 'choices.0.text'")
+
+    def read(self, data: Any) -> Any:
+        """Return the value at this place; LookupError, saying where the way ends, if there is none."""
+        at = data
+        gone: list[str] = []
+        for step in self.text.split("."):
+            if isinstance(at, dict) and step in at:
+                at = at[step]
+            elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
+                at = at[int(step)]
+            else:
+                raise LookupError(f"no field {self.text!r}: {_there(at, '.'.join(gone))}")
+            gone.append(step)
+        return at
+
+    def written(self, data: dict[str, Any], value: Any) -> dict[str, Any]:
+        """Return a copy of the data with the value at this place; mappings are made on the way."""
+        step, _, rest = self.text.partition(".")
+        if not rest:
+            return {**data, step: value}
+        below = data.get(step)
+        return {**data, step: JsonPath(rest).written(below if isinstance(below, dict) else {}, value)}
+
+
+def _there(value: Any, way: str) -> str:
+    where = f"at {way!r} there is" if way else "there is"
+    if isinstance(value, dict):
+        names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
+        return f"{where} {{{names}}}"
+    return f"{where} a {_KINDS.get(type(value), 'number')}" + (f" of {len(value)}" if isinstance(value, list) else "")
+
+
+_NAMES = 8
+_KINDS: dict[type, str] = {list: "list", str: "text", bool: "true or false", type(None): "null"}
+
+# --- What an agent behind HTTP looks like: where to post, and which fields hold what.
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
+_MESSAGE, _CONVERSATION, _REPLY = JsonPath("message"), JsonPath("conversation"), JsonPath("reply")
+_NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd")
+_PATHS = ("message", "conversation", "time", "reply", *_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Where an agent is, and how its JSON looks. `${NAME}` in URLs and headers stands for a variable's value."""
+
+    url: str
+    message: JsonPath = _MESSAGE
+    """The request's field for the message."""
+    conversation: JsonPath | None = _CONVERSATION
+    """The request's field for the conversation's id; None: it is not sent."""
+    time: JsonPath | None = None
+    """The request's field for the conversation's time (ISO 8601)."""
+    reply: JsonPath = _REPLY
+    """The response's field for the reply."""
+    numbers: Mapping[str, JsonPath] = field(default_factory=dict)
+    """The response's fields for usage and cost, by the names of `Usage` and `Reply`; absent ones count nothing."""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """What every request says beside."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    """Seconds for one request; None: the reply timeout of the run."""
+    reset: str = ""
+    """Where to post before the first message, as a URL relative to `url`; "": nowhere."""
+    history: str = ""
+    """Where to post an exchange that the agent is told; "": nowhere."""
+    keeps_conversations: bool = False
+    """Whether the server still knows a conversation's id when a run is resumed."""
+    max_message_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise AgentError(f"{self.url!r} is not a URL such as http://localhost:8000/chat")
+        if parts.password is not None:
+            raise AgentError("a URL is written to files, so it holds no password. Use a header with ${VARIABLE}")
+        for name, value in self.headers.items():
+            if _SECRET_HEADER.search(name) and not _VARIABLE.search(value):
+                raise AgentError(
+                    f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
+                )
+        for text in (self.url, self.reset, self.history, *self.headers.values()):
+            filled(text)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What an agent with these settings can do beyond replying."""
+        having = {
+            "Resettable": self.reset, "AcceptsHistory": self.history, "TimeAware": self.time is not None,
+            "Checkpointable": self.keeps_conversations, "Configured": True,
+        }  # fmt: skip
+        return frozenset(name for name, has in having.items() if has)
+
+    def at(self, path: str) -> str:
+        """Return the URL of a path that is relative to the agent's ("": the agent's own)."""
+        return filled(urljoin(self.url, path))
+
+    def place(self, path: str) -> str:
+        """Return the same for people: variables by name, and without the query, where keys may be."""
+        return urljoin(self.url, path).partition("?")[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it, with variables by name only."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        numbers = {name: path.text for name, path in self.numbers.items()}
+        shown = {name: value.text if isinstance(value, JsonPath) else value for name, value in plain.items()}
+        return {**shown, "numbers": numbers, "body": dict(self.body), "headers": dict(self.headers)}
+
+
+def filled(text: str) -> str:
+    """Return the text with the values of the variables in it; AgentError for one that is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found and is_keyless():
+            return ""
+        if not found:
+            raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
+        return found
+
+    return _VARIABLE.sub(value, text)
+
+
+def read_settings(url: str, parameters: Field) -> HttpSettings:
+    """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
+    given = parameters.mapping(known=[*_PATHS, *_READERS])
+    values: dict[str, Any] = {name: _value(name, child) for name, child in given.items()}
+    numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
+    try:
+        return HttpSettings(url=url, numbers=numbers, **values)
+    except AgentError as error:
+        raise parameters.fault(f"{error}.") from None
+
+
+def _value(name: str, field: Field) -> Any:
+    if name in _PATHS:
+        return None if field.value is None and name in {"conversation", "time"} else _path(field)
+    return _READERS[name](field)
+
+
+def _body(field: Field) -> Any:
+    field.mapping()
+    return field.json()
+
+
+def _path(field: Field) -> JsonPath:
+    try:
+        return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
+    except AgentError as error:
+        raise field.fault(f"{error}.") from None
+
+
+def _url(field: Field) -> str:
+    return field.text("a URL, or a path on the agent's server")
+
+
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "body": _body,
+    "headers": texts,
+    "timeout": seconds,
+    "reset": _url,
+    "history": _url,
+    "keeps_conversations": Field.boolean,
+    "max_message_tokens": Field.tokens,
+}
+
 _CONNECT = 10.0
 """Seconds for a connection; the rest of a request may take as long as a reply may."""
 
@@ -36,14 +215,14 @@ class HttpStatusError(AgentError):
 
 
 class HttpAgent:
-    """One conversation with a server; its powers are what the settings name.
+    """One conversation with a server; its capabilities are what the settings name.
 
     Resettable (`reset`), AcceptsHistory (`history`), TimeAware (`time`), Checkpointable (`keeps_conversations`),
     LimitsMessages (`max_message_tokens`); Configured always.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
-        import httpx2 as httpx  # noqa: PLC0415 - an extra
+        import httpx2 as httpx
 
         self._settings, self._http = settings, httpx
         self._client = httpx.Client(
@@ -51,17 +230,7 @@ class HttpAgent:
             timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
         )
         self._conversation, self._now, self._begun = _new_id(), "", False
-        # On the instance, because what is there only counts as a power (isinstance looks for members).
-        if settings.reset:
-            self.reset = self._reset
-        if settings.history:
-            self.accept = self._accept
-        if settings.time is not None:
-            self.tell_time = self._tell_time
-        if settings.keeps_conversations:
-            self.save, self.load = self._save, self._load
-        if settings.max_message_tokens is not None:
-            self.max_message_tokens = settings.max_message_tokens
+        grant(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
@@ -84,7 +253,7 @@ class HttpAgent:
         """Close the connections."""
         self._client.close()
 
-    # --- powers, if the settings name them
+    # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
         self._conversation, self._begun = _new_id(), False
@@ -124,7 +293,7 @@ class HttpAgent:
         try:
             return json.loads(response.text)
         except (ValueError, RecursionError):
-            raise AgentError(f"{self._settings.place('')} answered {_start(response)}, which is no JSON") from None
+            raise AgentError(f"{self._settings.place('')} answered {_start(response)}, which is not JSON") from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
@@ -144,10 +313,10 @@ class HttpAgent:
             found = path.read(data)
         except LookupError as error:
             raise AgentError(
-                f"{self._settings.place('')} answered with {error.args[0]}. Body: {_cut(json.dumps(data))}"
+                f"{self._settings.place('')} answered with {error.args[0]}. Body: {cut(json.dumps(data))}"
             ) from None
         if not isinstance(found, kind):
-            raise AgentError(f"{self._settings.place('')}: {path.text!r} is {_cut(json.dumps(found))}, not {what}")
+            raise AgentError(f"{self._settings.place('')}: {path.text!r} is {cut(json.dumps(found))}, not {what}")
         return found
 
     def _number(self, data: Any, path: JsonPath) -> Any:
@@ -164,17 +333,13 @@ def make_http(url: str, parameters: Field) -> AgentSource:
     if not is_keyless():
         _need_client()
     made = source(lambda: HttpAgent(settings), spec=url)
-    having = {
-        "Resettable": settings.reset, "AcceptsHistory": settings.history, "TimeAware": settings.time is not None,
-        "Checkpointable": settings.keeps_conversations, "Configured": True,
-    }  # fmt: skip
-    made.given = Promised(frozenset(name for name, has in having.items() if has), settings.max_message_tokens)
+    made.given = Promised(settings.capabilities, settings.max_message_tokens)
     return made
 
 
 def _need_client() -> None:
     try:
-        import httpx2  # noqa: F401, PLC0415 - an extra
+        import httpx2  # noqa: F401 - an extra
     except ImportError:
         raise AgentError("agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'") from None
 
@@ -185,9 +350,4 @@ def _new_id() -> str:
 
 
 def _start(response: Any) -> str:
-    return _cut(response.text) if response.text.strip() else "an empty body"
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
+    return cut(response.text) if response.text.strip() else "an empty body"

@@ -8,16 +8,16 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._keyless import is_keyless
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents._adapt import is_keyless, source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from pytest_ltm._fields import Field
+    from pytest_ltm._storage.schema import Field
     from pytest_ltm.agents._adapt import AgentSource
+
 
 REMINDED = 3
 """The exchanges that are shown again before the next message, of those that were told and not asked."""
@@ -48,7 +48,7 @@ class Human:
     def reply(self, message: str) -> str:
         """Show the message and return what the person types."""
         with contextlib.suppress(ImportError):
-            import readline  # noqa: F401, PLC0415 - lines can be edited, and be longer than 4,096 characters
+            import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
             _say(f"You sit this test yourself.\n{HELP}")
         self._remind()
@@ -69,7 +69,7 @@ class Human:
                 case command if command.startswith(":") and not command.startswith("::") and "\n" not in command:
                     if command == ":empty":
                         return self._answered(message, "")
-                    _say(f"There is no command {command!r}; :help shows what there is.")
+                    _say(f"There is no command {command!r}; :help lists the commands.")
                 case _:
                     return self._answered(message, answer[1:] if answer.startswith("::") else answer)
 

@@ -3,20 +3,103 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._clock import describe
-from pytest_ltm._errors import AgentError, AgentFault
-from pytest_ltm._providers import Completions, ContextOverflow, Model, Used
-from pytest_ltm._tokens import counter
-from pytest_ltm.agents._history import History
-from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm._engine.agent import Reply, TakesTurns, Usage
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._providers import Answer, Completions, ContextOverflow, Model, model
+from pytest_ltm._storage.clock import describe
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
+
+    from pytest_ltm._storage.schema import Field
+
+
+FRAME = 4
+"""Tokens that a message takes beside its text: the role and the marks around it, in most chat formats."""
+SILENCE = "(no reply)"
+"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
+_LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
+_ENOUGH = 200
+"""Estimated tokens of a prompt above which its real size says something of the tokenizer."""
+
+
+class History:
+    """The exchanges that are still shown, oldest first, with their sizes as an estimate in tokens of ours.
+
+    `ratio` is how many tokens of the model one of ours is, learned from what the endpoint says it counted. Adding,
+    cutting and measuring take the same time however long the conversation is.
+    """
+
+    def __init__(self, system: str | None, count: Callable[[str], int]) -> None:
+        self.count = count
+        self.ratio = 1.0
+        self._system = [{"role": "system", "content": system}] if system else []
+        self._fixed = self.size_of(system) if system else 0
+        self._exchanges: deque[tuple[str, str, int]] = deque()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def size_of(self, text: str) -> int:
+        """Return the estimated tokens of one message."""
+        return self.count(text) + FRAME
+
+    def prompt(self, message: str) -> list[dict[str, str]]:
+        """Return the messages to send: the system prompt, what is left of the history, the newest one."""
+        messages = list(self._system)
+        for said, replied, _ in self._exchanges:
+            messages.append({"role": "user", "content": said})
+            messages.append({"role": "assistant", "content": replied})
+        messages.append({"role": "user", "content": message})
+        return messages
+
+    def estimate(self, newest: int) -> int:
+        """Return the estimated tokens of the prompt whose newest message has `newest`."""
+        return self._fixed + self._size + newest
+
+    def add(self, message: str, size: int, reply: str) -> None:
+        """Append an exchange; `size` is that of the message."""
+        shown = reply if reply.strip() else SILENCE
+        size += self.size_of(shown)
+        self._exchanges.append((message, shown, size))
+        self._size += size
+
+    def cut(self, newest: int, tokens: float) -> None:
+        """Drop the oldest exchanges until the prompt has at most that many of the model's tokens, or none is left."""
+        while self._exchanges and self.estimate(newest) * self.ratio > tokens:
+            self._size -= self._exchanges.popleft()[2]
+
+    def learn(self, newest: int, counted: int) -> None:
+        """The model's endpoint says how long the prompt really was."""
+        estimated = self.estimate(newest)
+        if estimated >= _ENOUGH:
+            self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
+
+    def clear(self) -> None:
+        """Forget all exchanges; what is known of the tokenizer stays."""
+        self._exchanges.clear()
+        self._size = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return all state as JSON values."""
+        return {"ratio": self.ratio, "exchanges": [list(exchange) for exchange in self._exchanges]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to what `state` returned."""
+        self.ratio = state["ratio"]
+        self._exchanges = deque((said, replied, size) for said, replied, size in state["exchanges"])
+        self._size = sum(size for *_, size in self._exchanges)
+
 
 __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
@@ -43,8 +126,22 @@ class Shown:
     tokenizer: str = ENCODING
     """For the estimate of sizes, which the endpoint's own counts correct."""
 
+    def limit(self, max_tokens: int | None) -> int | None:
+        """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""
+        return None if self.context is None else max(1, self.context - room(self.context, max_tokens))
 
-class OpenAiChat:
+
+def room(context: int, max_tokens: int | None) -> int:
+    """Return the tokens of the context that are kept for the reply."""
+    return max_tokens or min(_ROOM, context // 4)
+
+
+def longest_message(limit: float | None) -> int:
+    """Return how long a filler message may be: a quarter of the limit, and never more than usual."""
+    return MAX_MESSAGE_TOKENS if limit is None else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
+
+
+class OpenAiChat(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
     Resettable, Checkpointable, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
@@ -60,8 +157,7 @@ class OpenAiChat:
     @property
     def max_message_tokens(self) -> int:
         """How long a filler message may be: a quarter of the context, and never more than usual."""
-        limit = self._limit()
-        return MAX_MESSAGE_TOKENS if limit is None else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
+        return longest_message(self._limit())
 
     def reply(self, message: str) -> Reply:
         """Return the model's reply, having shown it as much of the conversation as fits."""
@@ -71,7 +167,7 @@ class OpenAiChat:
         if answer.used is not None:
             self._history.learn(size, answer.used.input)
         self._history.add(message, size, answer.text)
-        usage = None if answer.used is None else _usage(answer.used)
+        usage = usage_of(answer)
         self._used = _sum(self._used, usage)
         return Reply(answer.text, usage)
 
@@ -108,12 +204,11 @@ class OpenAiChat:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on; no secrets."""
-        shown = {"system": self._shown.system, "context": self._shown.context, "tokenizer": self._shown.tokenizer}
-        given = {name: value for name, value in shown.items() if value is not None}
+        given = {name: value for name in _OWN if (value := getattr(self._shown, name)) is not None}
         return {"chat": VERSION, **self._model.configuration(), **given}
 
-    def ltm_turn(self) -> AbstractContextManager[object]:
-        """Wait for a turn at the endpoint, before the time for the reply begins to run (private to the engine)."""
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the endpoint, before the time for the reply begins to run."""
         return self._completions.turn()
 
     def close(self) -> None:
@@ -148,12 +243,13 @@ class OpenAiChat:
     def _taught(self, size: int, overflow: ContextOverflow) -> float:
         """Return how many tokens a prompt may have, after what was said of the one that was too long."""
         refused = self._history.estimate(size) * self._history.ratio
-        counted = overflow.asked or (
-            overflow.limit if overflow.limit is not None and refused < overflow.limit else None
-        )
+        short = overflow.limit is not None and refused < overflow.limit
+        counted = overflow.asked or (overflow.limit if short else None)
         if counted is not None:
             self._history.learn(size, counted)
-        return SHARE * refused if overflow.limit is None else overflow.limit - self._room(overflow.limit)
+        return (
+            SHARE * refused if overflow.limit is None else overflow.limit - room(overflow.limit, self._model.max_tokens)
+        )
 
     def _fit(self, size: int) -> None:
         limit = self._limit()
@@ -162,16 +258,11 @@ class OpenAiChat:
 
     def _limit(self) -> float | None:
         """Return how many tokens of the model a prompt may have, as far as anybody knows."""
-        context = self._shown.context
-        known = [self._learned, None if context is None else max(1, context - self._room(context))]
+        known = [self._learned, self._shown.limit(self._model.max_tokens)]
         return min((limit for limit in known if limit is not None), default=None)
 
-    def _room(self, context: int) -> int:
-        """Return the tokens of the context that are kept for the reply."""
-        return self._model.max_tokens or min(_ROOM, context // 4)
-
     def _state(self) -> dict[str, Any]:
-        used = [self._used.input_tokens, self._used.output_tokens, self._used.cached_tokens]
+        used = [getattr(self._used, name) for name in Usage.__slots__]
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
 
     def _restore(self, kept: dict[str, Any]) -> None:
@@ -228,7 +319,7 @@ class TimedOpenAiChat(OpenAiChat):
 
     def _restore(self, kept: dict[str, Any]) -> None:
         super()._restore(kept)
-        from datetime import datetime  # noqa: PLC0415 - a type for the rest of the module
+        from datetime import datetime
 
         before = kept["before"]
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
@@ -239,15 +330,74 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _usage(used: Used) -> Usage:
+def usage_of(answer: Answer) -> Usage | None:
+    """Return what an answer took, None if the server does not say."""
+    used = answer.used
+    if used is None:
+        return None
     return Usage(input_tokens=used.input, output_tokens=used.output, cached_tokens=used.cached)
 
 
 def _sum(one: Usage, other: Usage | None) -> Usage:
     if other is None:
         return one
-    return Usage(
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        cached_tokens=one.cached_tokens + other.cached_tokens,
-    )
+    return Usage(**{name: getattr(one, name) + getattr(other, name) for name in Usage.__slots__})
+
+
+# --- What `openai:` and `ts:openai:` specs and their parameters mean; everything wrong is told before a run begins.
+
+_OWN = ("system", "context", "tokenizer")
+
+
+def make_openai(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `openai:MODEL[@URL|@NAME][?parameter=value&...]`; AgentError with a cure."""
+    return _source(OpenAiChat, "openai:", argument, parameters)
+
+
+def make_timed(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `ts:openai:...`; AgentError with a cure."""
+    kind, _, inner = argument.partition(":")
+    if kind != "openai":
+        raise AgentError(f"agent 'ts:{argument}': 'ts' stands before a chat model only: ts:openai:MODEL")
+    return _source(TimedOpenAiChat, "ts:openai:", inner, parameters)
+
+
+def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field) -> AgentSource:
+    try:
+        chosen, own = model(argument, parameters, also=_OWN)
+        shown = _shown(own)
+    except AgentError as error:
+        name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
+        raise AgentError(f"agent '{kind}{name}': {error}") from error
+    if not is_keyless():
+        _check(chosen)
+    made = source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
+    made.given = Offer(agent, chosen, shown)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A chat model that has not been asked yet."""
+
+    agent: type[OpenAiChat]
+    model: Model
+    shown: Shown
+
+
+def _check(chosen: Model) -> None:
+    """Raise the AgentError of a missing client or key before the run instead of in it."""
+    if find_spec("openai") is None:
+        raise AgentError(
+            f"agent 'openai:{chosen.name}' needs the 'openai' client, which is not installed: "
+            f"pip install 'pytest-ltm[openai]'"
+        )
+    chosen.key()
+
+
+def _shown(fields: Mapping[str, Field]) -> Shown:
+    said = {name: field for name, field in fields.items() if field.value is not None}
+    context = said["context"].tokens() if "context" in said else None
+    tokenizer = said["tokenizer"].text() if "tokenizer" in said else ENCODING
+    counter(tokenizer)  # an unknown one is told now
+    return Shown(system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer)

@@ -6,23 +6,23 @@ vectors of texts.
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._dotted import DottedPath
-from pytest_ltm._errors import AgentError
-from pytest_ltm.agents._adapt import AgentSource, powers, source
-from pytest_ltm.agents._retrieval import Retrieving
-from pytest_ltm.agents.reading.announcement import announces
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents._adapt import AgentSource, Asks, capabilities, settled, source
+from pytest_ltm.reader.general import announces
+from pytest_ltm.reader.memory import Retrieving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_ltm._fields import Field
-    from pytest_ltm.agents._protocols import Reply
+    from pytest_ltm._engine.agent import Reply
+    from pytest_ltm._storage.schema import Field
+
 
 Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
@@ -30,30 +30,6 @@ Finds: TypeAlias = Callable[[str], AgentSource]
 _SPEC = re.compile(r"([1-9]\d{0,4}):(.+)", re.DOTALL)
 _SHOWN = "These are parts of an earlier conversation:\n\n{parts}\n\nNow answer this:\n{message}"
 _READ = "I have read it."
-
-
-class Vectors:
-    """The best matches by cosine of vectors; texts are embedded once, when they are first looked through."""
-
-    def __init__(self, embeds: Embeds) -> None:
-        self._embeds = embeds
-        self._texts: list[str] = []
-        self._vectors: list[Sequence[float]] = []
-
-    def add(self, text: str) -> None:
-        """Take in a text."""
-        self._texts.append(text)
-
-    def best(self, message: str, k: int) -> list[str]:
-        """Return the best matches, the best first."""
-        new = self._texts[len(self._vectors) :]
-        *fresh, asked = self._embeds([*new, message])
-        if len(fresh) != len(new):
-            raise AgentError(f"the embeddings function gave {len(fresh) + 1} vectors for {len(new) + 1} texts")
-        self._vectors += fresh
-        scores = [_cosine(asked, vector) for vector in self._vectors]
-        ranked = sorted(range(len(scores)), key=lambda position: (-scores[position], position))
-        return [self._texts[position] for position in ranked[:k]]
 
 
 class Words:
@@ -75,7 +51,27 @@ class Words:
         return memory.shown()
 
 
-class Rag:
+class Vectors(Words):
+    """The best matches by cosine of vectors; texts are embedded once, when they are first looked through."""
+
+    def __init__(self, embeds: Embeds) -> None:
+        super().__init__()
+        self._embeds = embeds
+        self._vectors: list[Sequence[float]] = []
+
+    def best(self, message: str, k: int) -> list[str]:
+        """Return the best matches, the best first."""
+        new = self._texts[len(self._vectors) :]
+        *fresh, asked = self._embeds([*new, message])
+        if len(fresh) != len(new):
+            raise AgentError(f"the embeddings function gave {len(fresh) + 1} vectors for {len(new) + 1} texts")
+        self._vectors += fresh
+        scores = [_cosine(asked, vector) for vector in self._vectors]
+        ranked = sorted(range(len(scores)), key=lambda position: (-scores[position], position))
+        return [self._texts[position] for position in ranked[:k]]
+
+
+class Rag(Asks):
     """One conversation: keeps what it is told and has a model that knows nothing else read the best matches.
 
     A message that asks (it has a question mark) is answered and not kept, nor is a first one that announces what is to
@@ -83,13 +79,13 @@ class Rag:
     """
 
     def __init__(self, model: AgentSource, k: int, embeds: Embeds | None = None, name: str = "") -> None:
-        self._model, self._k, self._embeds, self._name = model, k, embeds, name
-        self._agent: Any = model.make()
+        super().__init__(model, tells=False)
+        self._k, self._embeds, self._name = k, embeds, name
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        self._told: Vectors | Words = Vectors(self._embeds) if self._embeds else Words()
+        self._told = Vectors(self._embeds) if self._embeds else Words()
         self._empty = self._first = True
         self._best: list[str] = []
 
@@ -102,7 +98,7 @@ class Rag:
         """Return the model's reply to the message, shown after the best matches."""
         self._best = [] if self._empty else self._told.best(message, self._k)
         agent = await self._blank()
-        given: str | Reply = await _settled(agent.reply(await self._shown(agent, message)))
+        given: str | Reply = await settled(agent.reply(await self._shown(agent, message)))
         if "?" not in message and not (self._first and announces(message)):
             self.accept(message, "")
         self._first = False
@@ -116,27 +112,13 @@ class Rag:
         """Return what the answers depend on."""
         return {"rag": 2, "k": self._k, "embeddings": self._name, "model": self._model.configuration(self._agent)}
 
-    async def aclose(self) -> None:
-        """Close the model."""
-        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
-        if close is not None:
-            await _settled(close())
-
     async def _shown(self, agent: Any, message: str) -> str:
         """Tell an agent that accepts history the matches, the best last; return what it is then sent."""
-        if "AcceptsHistory" not in powers(agent):
+        if "AcceptsHistory" not in capabilities(agent):
             return _SHOWN.format(parts="\n\n".join(self._best), message=message) if self._best else message
         for text in reversed(self._best):
-            await _settled(agent.accept(text, _READ))
+            await settled(agent.accept(text, _READ))
         return message
-
-    async def _blank(self) -> Any:
-        if "Resettable" in powers(self._agent):
-            await _settled(self._agent.reset())
-        else:
-            await self.aclose()
-            self._agent = self._model.make()
-        return self._agent
 
 
 def make_rag(argument: str, parameters: Field, find: Finds) -> AgentSource:
@@ -154,14 +136,10 @@ def make_rag(argument: str, parameters: Field, find: Finds) -> AgentSource:
 def _function(path: str) -> Embeds:
     found = DottedPath(path, what="embeddings", error=AgentError).resolve()
     if not callable(found):
-        raise AgentError(f"embeddings: {path!r} is no function of a list of texts")
+        raise AgentError(f"embeddings: {path!r} is not a function of a list of texts")
     return cast(Embeds, found)
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     size = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0
-
-
-async def _settled(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value

@@ -2,23 +2,312 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._errors import AgentError, AgentFault
-from pytest_ltm._rescore._record import as_recorded
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._master_log import MasterLogReplay
-from pytest_ltm.agents._recordings import Recordings, find_recordings
-from pytest_ltm.agents._tape import Tape, nearest, read_tape, unrecorded
+from pytest_ltm._engine.agent import Announced, Prompt, Prompted, Reply
+from pytest_ltm._engine.result import ConversationName
+from pytest_ltm._record import events
+from pytest_ltm._record.fold import Record
+from pytest_ltm._record.rescore import as_recorded
+from pytest_ltm._record.resume import JOURNAL
+from pytest_ltm._record.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.agents._adapt import AgentSource, grant
+from pytest_ltm.datasets._published import scenario_of
+from pytest_ltm.fillers import answers_of, reply_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
-    from pytest_ltm.agents._protocols import Reply
+    from pytest_ltm._engine.transcript import Count
+
+
+_AROUND, _MIDDLE = 40, 200
+"""Characters that a diff shows on either side of the difference, and of it."""
+_WORDS = 2_000
+"""Characters of a message by whose words the nearest is found."""
+
+
+class RecordedReplies:
+    """The exchanges of a recorded conversation by who spoke, each to be had once."""
+
+    def __init__(self, record: Record) -> None:
+        agent = record.header.agent if record.header is not None else None
+        told = frozenset({"AcceptsHistory"} if any(each.told for each in record.transcript) else ())
+        self.capabilities = told | frozenset(agent.capabilities if agent is not None else ())
+        """What the recorded agent could do."""
+        self.max_message_tokens = agent.max_message_tokens if agent is not None else 0
+        """0 where that is not recorded."""
+        self.fingerprint = record.header.agent_fingerprint if record.header is not None else ""
+        """Of the recorded agent."""
+        self.messages = [(each.by, each.text) for each in record.messages.values()]
+        """Speaker and text of each message, in their order."""
+        self.fillers = {each.text for each in record.messages.values() if each.kind == "filler"}
+        """The texts of those that were filler."""
+        self._given = [record.replies.get(number) or record.faults.get(number) for number in record.messages]
+        self._places: dict[tuple[str, str], list[int]] = {}
+        for place, said in enumerate(self.messages):
+            self._places.setdefault(said, []).append(place)
+
+    def place(self, speaker: str, message: str, taken: int) -> int | None:
+        """Return the place of the first such message that is not `taken` (a bit for each place), None if none is."""
+        places = deque(self._places.get((speaker, message), ()))
+        return next((place for place in places if not taken >> place & 1), None)
+
+    def knows(self, speaker: str, message: str) -> bool:
+        """Whether it was said at all."""
+        return (speaker, message) in self._places
+
+    def reply(self, place: int) -> tuple[Reply, tuple[str, ...]]:
+        """Return a recorded reply, and what was retrieved for it; AgentFault where a fault is recorded, or nothing."""
+        given = self._given[place]
+        if given is None:
+            raise AgentFault("the recording ends with this message: nobody replied any more")
+        if isinstance(given, events.Fault):
+            raise AgentFault(given.text, fatal=given.fatal)
+        spent = given.usage is not None or given.cost_usd is not None  # then, not now
+        return Reply(given.text, given.usage, given.cost_usd, hypothetical=spent), given.retrieved or ()
+
+
+def read_replies(path: Path) -> tuple[RecordedReplies, str]:
+    """Return a journal's replies, and the hash of the file; AgentError if it cannot be read."""
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return RecordedReplies(Record.of(path)), f"sha256:{digest}"
+    except OSError as error:
+        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
+    except LtmError as error:
+        raise AgentError(f"not a journal: {error}") from error
+
+
+def unrecorded(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str:
+    """Return the nearest recorded message and this one, below each other; time and size are bounded."""
+    near = nearest(messages, speaker, message)
+    if near is None:
+        return "Nothing is recorded"
+    return "Nearest recorded (-) and this one (+):\n" + contrast(near, message)
+
+
+def nearest(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
+    """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
+    own = [text for by, text in messages if by == speaker]
+    texts = own or [text for _, text in messages]
+    wanted = _words(message)
+    return max(texts, key=lambda text: _likeness(_words(text), wanted), default=None)
+
+
+def contrast(recorded: str, now: str) -> str:
+    """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
+    before = 0
+    least = min(len(recorded), len(now))
+    while before < least and recorded[before] == now[before]:
+        before += 1
+    after = 0
+    while after < least - before and recorded[-1 - after] == now[-1 - after]:
+        after += 1
+    return "\n".join(f"{sign} {_part(text, before, after)}" for sign, text in (("-", recorded), ("+", now)))
+
+
+def _part(text: str, before: int, after: int) -> str:
+    start, end = max(0, before - _AROUND), min(len(text), len(text) - after + _AROUND)
+    shown = text[start:end]
+    if len(shown) > 2 * _AROUND + _MIDDLE:
+        shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
+    shown = f"{'…' * (start > 0)}{shown}{'…' * (end < len(text))}"
+    return shown.replace("\n", "\\n")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text[:_WORDS].split())
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one | other) or 1)
+
+
+# --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals belongs to a conversation.
+
+LTM_DIR = ".ltm"
+_FEW = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """The recorded conversations that an argument names."""
+
+    argument: str
+    where: Path
+    by_place: dict[str, Path]
+    """Journals by memory span and trial, as in the names of their folders (`32k~0`); one file alone by ""."""
+
+    @property
+    def only(self) -> Path:
+        """The one journal; AgentError if there are several."""
+        if len(self.by_place) > 1:
+            raise AgentError(f"agent 'replay:{self.argument}' holds several conversations: {_some(self.by_place)}")
+        return next(iter(self.by_place.values()))
+
+    def at(self, conversation: str) -> Path:
+        """Return the journal for the conversation in a folder of this name; AgentError if there is none."""
+        if "" in self.by_place:
+            return self.by_place[""]
+        name = ConversationName.of_folder(conversation)
+        place = "" if name is None else name.place
+        if place not in self.by_place:
+            raise AgentError(
+                f"agent 'replay:{self.argument}': {self.where} holds no conversation at {place!r}. It holds "
+                f"{_some(self.by_place)}. Run the same memory spans and trials, or record again with the agent itself"
+            )
+        return self.by_place[place]
+
+    def check(self) -> None:
+        """Raise AgentError for a file that cannot be opened."""
+        for path in self.by_place.values():
+            try:
+                with path.open("rb"):
+                    pass
+            except OSError as error:
+                raise AgentError(f"agent 'replay:{self.argument}': {path}: cannot be read: {error.strerror}") from error
+
+
+def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
+    """Return what a journal, the folder of a conversation or run, a run's id or `latest` names; AgentError if nothing.
+
+    A run of several agents is followed by `/LABEL` of the one that is wanted.
+    """
+    if not argument:
+        raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
+    path = Path(argument)
+    if path.is_file():
+        return Recordings(argument, path, {"": path})
+    if (path / JOURNAL).is_file():
+        return Recordings(argument, path, {"": path / JOURNAL})
+    runs = ltm_dir or Path(LTM_DIR)
+    said, slash, label = argument.rpartition("/")
+    if not path.is_dir() and slash and (any(Path(said).glob(f"*/{JOURNAL}")) or _is_run(said, runs)):
+        return _of_run(argument, _folder(argument, said, runs), label)
+    return _of_run(argument, _folder(argument, argument, runs), None)
+
+
+def resolved(spec: str, ltm_dir: Path) -> str:
+    """Return a spec with the id of the latest run in place of `latest`: soon it is another one."""
+    kind, _, argument = spec.partition(":")
+    said, slash, label = argument.partition("/")
+    if (kind, said) != ("replay", LATEST) or Path(argument).exists():
+        return spec
+    return f"{kind}:{_folder(argument, said, ltm_dir).name}{slash}{label}"
+
+
+def _is_run(said: str, runs: Path) -> bool:
+    return said == LATEST or (Path(said).name == said and (runs / "runs" / said).is_dir())
+
+
+def _folder(argument: str, said: str, ltm_dir: Path) -> Path:
+    try:
+        return find_run(said, ltm_dir)
+    except ConfigurationError as error:
+        raise AgentError(f"agent 'replay:{argument}': cannot be read: it is not a file, and {error}") from error
+
+
+def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
+    found = conversations_in(run, JOURNAL)
+    labels = sorted({name.agent for name in found})
+    if not labels:
+        raise AgentError(f"agent 'replay:{argument}': {run} holds no recorded conversation")
+    if label is None and len(labels) > 1:
+        raise AgentError(
+            f"agent 'replay:{argument}': {run} holds the replies of several agents: {', '.join(labels)}. "
+            f"Say which, as in replay:{argument}/{labels[0]}"
+        )
+    wanted = labels[0] if label is None else label
+    if wanted not in labels:
+        hint = did_you_mean(wanted, labels)
+        raise AgentError(f"agent 'replay:{argument}': {run} has no agent {wanted!r}.{hint} It has {', '.join(labels)}")
+    return Recordings(argument, run, {name.place: path for name, path in found.items() if name.agent == wanted})
+
+
+def _some(places: Iterable[str]) -> str:
+    names = sorted(places)
+    return ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")
+
+
+# --- Replaying a published master log, as near as its texts allow.
+
+_MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
+"""Event types of a published master log."""
+
+
+class _Recorded:
+    """Recorded exchanges by speaker, handed out once each; equal texts in the order of the recording."""
+
+    def __init__(self, exchanges: Iterable[tuple[str, str, str]]) -> None:
+        self._left: dict[str, list[tuple[str, str]]] = {}
+        for speaker, message, reply in exchanges:
+            self._left.setdefault(speaker, []).append((message, reply))
+
+    def exact(self, speaker: str, message: str) -> str | None:
+        """Return the reply to this very message, or None."""
+        left = self._left.get(speaker, [])
+        place = next((place for place, (text, _) in enumerate(left) if text == message), None)
+        return None if place is None else left.pop(place)[1]
+
+    def nearest(self, speaker: str, message: str) -> str | None:
+        """Return the reply to the most similar message that is left of the speaker; None if none is left."""
+        from rapidfuzz import fuzz, process
+
+        left = self._left.get(speaker)
+        if not left:
+            return None
+        _, _, place = process.extractOne(message, [text for text, _ in left], scorer=fuzz.ratio)
+        return left.pop(place)[1]
+
+
+class MasterLogReplay(Announced):
+    """Gives the replies of a published master log: exact texts first, else the nearest of the same test.
+
+    Filler of our own is answered as it asks for; opening and reset messages are acknowledged.
+    """
+
+    def __init__(self, events: Iterable[dict[str, Any]]) -> None:
+        self._recorded = _Recorded(_exchanges(events))
+        self._speaker = ""
+
+    def announce(self, speaker: str) -> None:
+        """Know which example speaks next."""
+        self._speaker = speaker
+
+    def reply(self, message: str) -> str:
+        """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
+        exact = self._recorded.exact(self._speaker, message)
+        if exact is not None:
+            return exact
+        answers = answers_of(message)
+        if answers is not None:
+            return reply_of(answers)
+        near = self._recorded.nearest(self._speaker, message)
+        return "Understood." if near is None else near
+
+
+def _exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    asked: dict[str, str] = {}
+    for event in events:
+        kind, speaker, text = event["type"], _speaker(event["test_id"]), event["data"].get("message", "")
+        if kind in {_MESSAGE, _FILLER}:
+            asked[speaker] = text
+        elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
+            yield speaker, asked.pop(speaker), text
+
+
+def _speaker(test_id: str) -> str:
+    folder, dash, example = test_id.rpartition(" - ")
+    return f"{scenario_of(folder)}/{example}" if dash else ""
+
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
 
@@ -29,29 +318,30 @@ OTHER_FILLER = (
 )
 
 
-class JournalReplay:
+class JournalReplay(Announced):
     """Gives the replies that one of our journals holds; a message that it does not hold is a fault with a diff."""
 
-    def __init__(self, tape: Tape, digest: str = "") -> None:
-        self._tape, self._digest = tape, digest
+    def __init__(self, replies: RecordedReplies, digest: str = "") -> None:
+        self._replies, self._digest = replies, digest
         self._speaker = ""
         self._taken = 0
         """A bit for each recorded message that was said."""
         self._shown: tuple[str, ...] = ()
-        self.max_message_tokens = tape.max_message_tokens or _MOST
+        self.max_message_tokens = replies.max_message_tokens or _MOST
+        grant(self, replies.capabilities - {"Checkpointable"}, None)
 
-    def ltm_announce(self, speaker: str) -> None:
-        """Know which example speaks next (private to the engine: no agent under test is ever told)."""
+    def announce(self, speaker: str) -> None:
+        """Know which example speaks next."""
         self._speaker = speaker
 
     def reply(self, message: str) -> Reply:
         """Return the recorded reply; AgentFault if there is none (left), and where a fault is recorded."""
         said = as_recorded(message)
-        place = self._tape.place(self._speaker, said, self._taken)
+        place = self._replies.place(self._speaker, said, self._taken)
         if place is None:
             raise AgentFault(self._why_not(said))
         self._taken |= 1 << place
-        given, self._shown = self._tape.reply(place)
+        given, self._shown = self._replies.reply(place)
         return given
 
     def save(self) -> bytes:
@@ -64,14 +354,28 @@ class JournalReplay:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what is replayed."""
-        return {"replayed": self._tape.fingerprint, "journal": self._digest}
+        return {"replayed": self._replies.fingerprint, "journal": self._digest}
+
+    # --- capabilities, if the recorded agent had them
+
+    def _accept(self, message: str, reply: str) -> None:
+        """Take filler or history in; nothing to remember."""
+
+    def _tell_time(self, now: datetime) -> None:
+        """Take no notice."""
+
+    def _retrieved(self) -> Sequence[str]:
+        return self._shown
+
+    def _reset(self) -> None:
+        self._taken = 0
 
     def _why_not(self, said: str) -> str:
         who = f" of {self._speaker}" if self._speaker else ""
-        if self._tape.knows(self._speaker, said):
+        if self._replies.knows(self._speaker, said):
             return f"the recording holds no further reply to {said[:_SHOWN]!r}{who}. {WAY_OUT}"
-        diff = unrecorded(self._tape.messages, self._speaker, said)
-        if not self._speaker and nearest(self._tape.messages, "", said) in self._tape.fillers:
+        diff = unrecorded(self._replies.messages, self._speaker, said)
+        if not self._speaker and nearest(self._replies.messages, "", said) in self._replies.fillers:
             return f"the recording does not hold this filler. {diff}\n{OTHER_FILLER}"
         return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
 
@@ -79,40 +383,11 @@ class JournalReplay:
 _MOST, _SHOWN = 4096, 200
 
 
-class _Accepts:
-    def accept(self, message: str, reply: str) -> None:
-        """Take filler or history in; nothing to remember."""
+class PromptedReplay(JournalReplay, Prompted):
+    """The replies of a control."""
 
-
-class _Tells:
-    def tell_time(self, now: datetime) -> None:
-        """Take no notice."""
-
-
-class _Shows:
-    _shown: tuple[str, ...]
-
-    def retrieved(self) -> Sequence[str]:
-        """Return what was retrieved for the last reply."""
-        return self._shown
-
-
-class _Resets:
-    _taken: int
-
-    def reset(self) -> None:
-        """Begin the recording again."""
-        self._taken = 0
-
-
-_POWERS = {"AcceptsHistory": _Accepts, "TimeAware": _Tells, "ShowsRetrieval": _Shows, "Resettable": _Resets}
-
-
-@cache
-def _kind(powers: frozenset[str]) -> type[JournalReplay]:
-    """Return the class of replays that have the powers of the recorded agent that matter to a conversation."""
-    more = tuple(power for name, power in _POWERS.items() if name in powers)
-    return type("JournalReplay", (*more, JournalReplay), {}) if more else JournalReplay
+    def prompt(self, prompts: Sequence[Prompt]) -> None:
+        """Take no notice: the recorded control did."""
 
 
 def replay(path: Path) -> JournalReplay | MasterLogReplay:
@@ -120,10 +395,10 @@ def replay(path: Path) -> JournalReplay | MasterLogReplay:
     first = _first_event(path)
     if "type" in first:
         return MasterLogReplay(_master_events(path))
-    tape, digest = read_tape(path)
-    if not tape.messages:
+    replies, digest = read_replies(path)
+    if not replies.messages:
         raise AgentError(f"nothing is recorded in {path}")
-    return _kind(tape.powers)(tape, digest)
+    return (PromptedReplay if "Prompted" in replies.capabilities else JournalReplay)(replies, digest)
 
 
 def make_replay(argument: str, *, ltm_dir: Path | None = None) -> Callable[[], JournalReplay | MasterLogReplay]:
@@ -148,6 +423,12 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     )
 
 
+def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
+    """Return how much of the replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
+    plan = _first_event(next(iter(find_recordings(argument, ltm_dir).by_place.values()))).get("plan")
+    return cast("Count", plan.get("count", "all")) if isinstance(plan, dict) else "all"
+
+
 def _first_event(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
@@ -160,7 +441,7 @@ def _first_event(path: Path) -> dict[str, Any]:
     if found is None:
         raise AgentError(f"nothing is recorded in {path}")
     if not isinstance(found, dict):
-        raise AgentError(f"{path}: not a journal of JSON lines: its first line is no object")
+        raise AgentError(f"{path}: not a journal of JSON lines: its first line is not an object")
     return found
 
 

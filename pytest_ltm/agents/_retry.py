@@ -2,19 +2,172 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ltm import _clock
-from pytest_ltm.agents._transience import trouble
+from pytest_ltm._storage import clock as _clock
+from pytest_ltm._storage.errors import TransientFault
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from tenacity import Retrying
+
+UNTAKEN = frozenset({425, 429, 503, 529})
+"""Status codes that say: the message was not taken. (429 too many requests, 529 overloaded.)"""
+PASSING = UNTAKEN | {408, 409}
+"""Those and all other 5xx may pass; with these nobody knows what became of the message."""
+_HOPELESS = frozenset({501, 505, 511})
+"""Of 5xx: what will be said again and again."""
+_NOT_CONNECTED = frozenset(
+    {"ConnectError", "ConnectTimeout", "NewConnectionError", "ClientConnectorError", "PoolTimeout"}
+)
+"""Names of exceptions of HTTP clients that never got to send anything."""
+_BROKEN_OFF = frozenset(
+    {
+        "APIConnectionError", "APITimeoutError", "ChunkedEncodingError", "ClientConnectionError", "ClientPayloadError",
+        "ConnectionClosedError", "ConnectionError", "ConnectionTimeoutError", "IncompleteRead", "NetworkError",
+        "ProtocolError", "ReadError", "ReadTimeout", "ReadTimeoutError", "RemoteProtocolError",
+        "ServerDisconnectedError", "ServerTimeoutError", "Timeout", "TimeoutException", "WriteError", "WriteTimeout",
+    }
+)  # fmt: skip
+"""Names of exceptions of clients that lost the connection, or patience."""
+_DEEPEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that may pass."""
+
+    untaken: bool
+    """The message certainly did not arrive, so no memory holds it."""
+    retry_after: float | None = None
+    """Seconds that the other side asks to be left alone."""
+
+
+def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
+    """Return what is known of an exception that may pass; None for any other.
+
+    The chain of causes is looked through from the outside; a status code decides. A group may pass if all in it may.
+    """
+    lost: Trouble | None = None
+    for one in _chain(error):
+        parts = _attribute(one, "exceptions")
+        if isinstance(parts, tuple) and parts:
+            return _of_all([trouble(part, now=now) for part in parts])
+        if isinstance(one, TransientFault):
+            return Trouble(untaken=True, retry_after=_seconds(one.retry_after))
+        status = _status(one)
+        if status is not None:
+            return _by_status(one, status, now)
+        found = _by_kind(one)
+        if found is not None and found.untaken:
+            return found
+        lost = lost or found  # a cause may know better: nothing was ever sent
+    return lost
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if one is None or not (isinstance(one, Exception) or _attribute(one, "exceptions")):
+            return
+        yield one
+        one = one.__cause__ or _held(one)
+
+
+def _held(error: BaseException) -> BaseException | None:
+    """Return what urllib, urllib3 and requests hold in place of a cause."""
+    held = (_attribute(error, "reason"), *error.args[:1])
+    return next((one for one in held if isinstance(one, BaseException)), None)
+
+
+def _of_all(parts: list[Trouble | None]) -> Trouble | None:
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    asked = [part.retry_after for part in found if part.retry_after is not None]
+    return Trouble(all(part.untaken for part in found), max(asked, default=None))
+
+
+def _by_kind(error: BaseException) -> Trouble | None:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, ConnectionRefusedError) or names & _NOT_CONNECTED:
+        return Trouble(untaken=True)
+    if isinstance(error, (ConnectionError, TimeoutError)) or names & (_BROKEN_OFF | {"TimeoutError"}):
+        return Trouble(untaken=False)
+    return None
+
+
+def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | None:
+    headers = _headers(error)
+    said = headers.get("x-should-retry", "")
+    passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
+    if said == "false" or (not passing and said != "true") or _attribute(error, "code") == "insufficient_quota":
+        return None
+    return Trouble(status in UNTAKEN, _retry_after(headers, now))
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
+    response = _attribute(error, "response")
+    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "status"), (error, "code")):
+        status = _attribute(holder, name)
+        if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 599:
+            return int(status)
+    return None
+
+
+def _headers(error: BaseException) -> dict[str, str]:
+    for holder in (_attribute(error, "response"), error):
+        try:
+            pairs = dict(_attribute(holder, "headers") or {})
+        except (TypeError, ValueError):
+            continue
+        if pairs:
+            return {str(name).lower(): str(value).strip() for name, value in pairs.items()}
+    return {}
+
+
+def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
+    """Return the seconds that `Retry-After` asks for: a number, or a date (RFC 9110, section 10.2.3)."""
+    thousandths = _seconds(headers.get("retry-after-ms"))
+    if thousandths is not None:
+        return thousandths / 1000
+    asked = headers.get("retry-after")
+    seconds = _seconds(asked)
+    if seconds is not None or asked is None:
+        return seconds
+    then, there = _date(asked), _date(headers.get("date", ""))
+    return None if then is None else max(0.0, (then - (there or now)).total_seconds())
+
+
+def _seconds(given: object) -> float | None:
+    try:
+        seconds = float(given)  # type: ignore[arg-type]  # whatever it is
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return None
+
 
 __tracebackhide__ = True
 """For pytest: who reads of an agent's exception wants the agent's frames, not these."""
@@ -64,46 +217,21 @@ class Retries:
         that the message was not taken is followed by another try). Before each further call `failed` is told of the
         one before, then comes the wait, then `ready`.
         """
-
-        def permits(error: BaseException) -> bool:
-            found = trouble(error, now=self._now())
-            return found is not None and (anew or found.untaken)
-
-        first: list[BaseException] = []
-        try:
-            return call()
-        except BaseException as error:
-            if not permits(error):
-                raise
-            first.append(error)
-
-        def attempt() -> T:
-            if first:
-                raise first.pop()
-            return call()
-
-        return self._persistent(permits, failed, ready)(attempt)
-
-    def _persistent(
-        self, permits: Callable[[BaseException], bool], failed: Callable[[Failed], None], ready: Callable[[], None]
-    ) -> Retrying:
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt  # noqa: PLC0415 - heavy, seldom needed
-
-        def before_sleep(state: Any) -> None:
-            failed(Failed(state.attempt_number, state.upcoming_sleep, state.outcome.exception()))
-
-        def wait_then_make_ready(seconds: float) -> None:
-            self.sleep(seconds)
+        attempt, waited = 1, 0.0
+        while True:
+            try:
+                return call()
+            except BaseException as error:
+                found = trouble(error, now=self._now())
+                if found is None or not (anew or found.untaken):
+                    raise
+                wait = self._wait(attempt, found.retry_after)
+                if attempt > self.most or waited + wait > TOTAL:
+                    raise
+                failed(Failed(attempt, wait, error))
+            self.sleep(wait)
             ready()
-
-        return Retrying(
-            retry=retry_if_exception(permits),
-            wait=self._wait,
-            stop=lambda state: stop_after_attempt(self.most + 1)(state) or _too_long(state),
-            sleep=wait_then_make_ready,
-            before_sleep=before_sleep,
-            reraise=True,
-        )
+            attempt, waited = attempt + 1, waited + wait
 
     def history(self, failures: Sequence[Failed], last: BaseException) -> str:
         """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""
@@ -115,11 +243,8 @@ class Retries:
             words.append(f"it asks to be left alone for {found.retry_after:g} s; the waits last {TOTAL:g} s at most")
         return f" ({'; '.join(words)})" if words else ""
 
-    def _wait(self, state: Any) -> float:
-        usual: float = min(LONGEST, FIRST * 2.0 ** min(state.attempt_number - 1, 10))
-        usual *= 0.5 + self.rng.random() / 2
-        found = trouble(state.outcome.exception(), now=self._now())
-        asked = found.retry_after if found is not None else None
+    def _wait(self, attempt: int, asked: float | None) -> float:
+        usual = min(LONGEST, FIRST * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
         if asked is not None and asked > usual:
             usual = asked + self.rng.random() * min(1.0, asked / 10)
         return round(usual, 3)
@@ -127,7 +252,3 @@ class Retries:
     def _now(self) -> datetime:
         wall, watch = self.began
         return wall + timedelta(seconds=_clock.stopwatch() - watch)
-
-
-def _too_long(state: Any) -> bool:
-    return bool(state.idle_for + state.upcoming_sleep > TOTAL)

@@ -2,27 +2,289 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore]  # the module `signal` makes an enum of every number
+import asyncio
 import inspect
 import math
+import reprlib
+import signal
+import threading
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_ltm._clock import stopwatch
-from pytest_ltm._errors import AgentError, AgentFault, LtmInternalError, told
-from pytest_ltm.agents._deadline import OutOfTime, call_within
-from pytest_ltm.agents._given import is_count, reply_of, retrieved_of, shown, usage_of
-from pytest_ltm.agents._loop import OwnLoop, outside_any_loop
-from pytest_ltm.agents._powers import powers, takes
-from pytest_ltm.agents._protocols import Agent, Reply, Usage
+from pytest_ltm._engine.agent import Agent, Announced, Prompted, Reply, TakesTurns, Usage
+from pytest_ltm._engine.port import cannot_be_put_back
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._capabilities import capabilities, takes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
+    from types import FrameType
 
+    from pytest_ltm._engine.agent import Prompt
     from pytest_ltm.agents._retry import Failed, Retries
+
+
+LONGEST_REPLY = 1_000_000
+"""The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record."""
+
+
+def text_of(given: object, who: str) -> str:
+    """Return an exact `str` without secrets that UTF-8 can hold; `who`: the agent, as messages call it."""
+    if not isinstance(given, str):
+        raise AgentFault(f"agent {who} replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
+    text = str.__str__(given)
+    if len(text) > LONGEST_REPLY:
+        raise AgentFault(f"agent {who} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
+    return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def reply_of(given: object, who: str) -> Reply:
+    """Return the reply with its usage and cost checked; a bare text becomes one."""
+    if not isinstance(given, Reply):
+        return Reply(text_of(given, who))
+    cost = given.cost_usd
+    if cost is not None and not _is_amount(cost):
+        raise AgentFault(f"agent {who} replied with a cost of {shown(cost)}; it is a number of dollars")
+    usage = None if given.usage is None else usage_of(given.usage, who)
+    return Reply(text_of(given.text, who), usage, None if cost is None else float(cost), given.hypothetical is True)
+
+
+def usage_of(given: object, who: str) -> Usage:
+    """Return the usage if it is one of whole numbers."""
+    if isinstance(given, Usage):
+        counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
+        if all(is_count(count) for count in counts):
+            return given
+    raise AgentFault(f"agent {who} reported {shown(given)} as usage; it is a Usage of whole numbers")
+
+
+def retrieved_of(given: object, who: str) -> tuple[str, ...]:
+    """Return the texts that an agent retrieved."""
+    if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
+        return tuple(text_of(one, who) for one in given)
+    raise AgentFault(f"agent {who} retrieved {shown(given)}; retrieved() returns a list of texts")
+
+
+def is_count(value: object) -> bool:
+    """Return whether a value is a whole number from 0 on."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def shown(given: object) -> str:
+    """Return a foreign value as an error shows it: short, with its type, whatever its `repr` does."""
+    if given is None:
+        return "None"
+    try:
+        return f"{reprlib.repr(given)} (a {type(given).__name__})"
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return f"a {type(given).__name__}"
+
+
+# --- A time limit for one synchronous call.
+
+"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
+
+REPEAT = 0.25
+"""Seconds after which a call that swallowed the first interruption is interrupted again, and so on."""
+
+
+class OutOfTime(BaseException):
+    """The call was interrupted; no `Exception`, because retry loops swallow those."""
+
+
+def can_interrupt() -> bool:
+    """Whether a limit can be kept here: a main thread, and a system with interval timers (not Windows)."""
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        # None: somebody's C code handles the signal, and Python could not give it back.
+        and _signal.getsignal(signal.SIGALRM) is not None
+    )
+
+
+def call_within(seconds: float | None, call: Callable[[], T]) -> T:
+    """Return `call()`, or raise OutOfTime in the middle of it after so many seconds; None: no limit.
+
+    Where `can_interrupt` is false there is no limit either: an adapter must keep its own. Code that waits in C
+    without looking at signals is interrupted when it comes back. Whatever SIGALRM handler and timer were there
+    before (pytest-timeout's, an outer limit's) are kept, also in time, and restored.
+    """
+    if seconds is None or not can_interrupt():
+        return call()
+    alarm = _Alarm(seconds)
+    try:
+        try:
+            alarm.set()
+            return call()
+        finally:
+            alarm.clear()
+    finally:
+        # Again, because the signal may arrive in the very first instruction of the other one.
+        alarm.clear()
+
+
+class _Alarm:
+    """One use of the process's only real-time timer."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._handler: Any = None
+        self._outer_at = math.inf
+        self._outer_repeat = 0.0
+        self._is_set = False
+
+    def set(self) -> None:
+        outer_in, self._outer_repeat = signal.setitimer(signal.ITIMER_REAL, 0)
+        self._at = stopwatch() + self._seconds
+        if outer_in:
+            self._outer_at = stopwatch() + outer_in
+        self._is_set = True
+        self._handler = _signal.signal(signal.SIGALRM, self._ring)
+        self._start()
+
+    def clear(self) -> None:
+        if not self._is_set:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _signal.signal(signal.SIGALRM, self._handler)
+        self._is_set = False
+        if self._outer_at < math.inf:
+            signal.setitimer(signal.ITIMER_REAL, max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)
+
+    def _start(self) -> None:
+        soonest = min(self._at, self._outer_at) - stopwatch()
+        signal.setitimer(signal.ITIMER_REAL, max(soonest, 1e-4), REPEAT)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        if self._outer_at <= stopwatch() and callable(self._handler):
+            self._outer_at = stopwatch() + self._outer_repeat if self._outer_repeat else math.inf
+            self._start()
+            self._handler(number, frame)
+        if self._at <= stopwatch():
+            raise OutOfTime
+
+
+# --- The event loop that one conversation has for itself, whatever loop the thread is in.
+
+GRACE = 0.5
+"""Seconds that a cancelled reply has for putting things in order."""
+
+_UNSTOPPABLE: list[asyncio.Task[Any]] = []
+# Kept, because freeing a coroutine that catches everything in a loop would run that loop once more, for ever.
+
+
+class outside_any_loop:  # noqa: N801 - used as a function; a class, because every call of an agent is inside one
+    """Let the code inside run a loop (`asyncio.run` too) though this thread may be in one already.
+
+    "The running loop" and, since Python 3.14, "the current task" are notes that asyncio keeps for the thread.
+    A notebook, pytest-asyncio or anyio may have left theirs there, and asyncio then refuses to run any other
+    loop, although ours runs to its end before theirs goes on. So the notes are taken away and restored.
+    """
+
+    __slots__ = ("_loop", "_task")
+
+    def __enter__(self) -> None:
+        self._loop = asyncio._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
+        if self._loop is not None:
+            self._task = _swap_task(self._loop, None)
+            asyncio._set_running_loop(None)  # noqa: SLF001 - as above
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            asyncio._set_running_loop(self._loop)  # noqa: SLF001 - as above
+            _swap_task(self._loop, self._task)
+
+
+_swap_task: Callable[[Any, Any], Any] = getattr(asyncio.tasks, "_swap_current_task", lambda _loop, _task: None)
+"""Of Python >= 3.12."""
+
+
+class OwnLoop:
+    """An event loop, made when it is first needed; close it."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self, awaitable: Awaitable[Any], *, timeout: float | None) -> Any:
+        """Return what the awaitable comes to; OutOfTime after `timeout` seconds (None: no limit).
+
+        Must be called `outside_any_loop`. A coroutine that blocks the loop instead of awaiting is interrupted
+        a little later than one that awaits, and only where `can_interrupt`.
+        """
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+        loop = self._loop
+        main = loop.create_task(_limited(awaitable, timeout))
+        try:
+            late = None if timeout is None else timeout + 2 * GRACE
+            value, error = call_within(late, lambda: loop.run_until_complete(main))
+        except BaseException:
+            main.cancel()
+            raise
+        if error is not None:
+            raise error
+        return value
+
+    def call(self, timeout: float | None, function: Callable[..., Any], *arguments: object) -> Any:
+        """Return what a function returns, or what an awaitable that it returns comes to; OutOfTime as in `run`."""
+        value = call_within(timeout, lambda: function(*arguments))
+        awaited = not isinstance(value, str) and inspect.isawaitable(value)
+        return self.run(value, timeout=timeout) if awaited else value
+
+    def close(self) -> None:
+        """Cancel what the agent left running and close the loop; nothing happens the second time."""
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        try:
+            tasks = asyncio.all_tasks(loop)
+            loop.run_until_complete(_cancelled(tasks))
+            _UNSTOPPABLE.extend(task for task in tasks if not task.done())
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
+
+
+async def _limited(awaitable: Awaitable[Any], timeout: float | None) -> tuple[Any, BaseException | None]:
+    # asyncio.wait, not wait_for: that one waits for ever for a task that swallows its cancellation.
+    task = asyncio.ensure_future(_outcome(awaitable))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=timeout)
+        if done:
+            return task.result()
+    finally:
+        await _cancelled({task})
+    raise OutOfTime
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    # As a value, because asyncio throws a task's SystemExit or KeyboardInterrupt through the loop, and once
+    # more at whoever looks at the task in the next run.
+    try:
+        return await awaitable, None
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
+        return None, error
+
+
+async def _cancelled(tasks: set[asyncio.Task[Any]]) -> None:
+    running = {task for task in tasks if not task.done()}
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running, timeout=GRACE)
+
 
 __tracebackhide__ = True
 """For pytest: who reads of an agent's exception wants the agent's frames, not these."""
@@ -34,8 +296,6 @@ MAX_MESSAGE_TOKENS = 4096
 
 SAVING = 1.0
 """Seconds that saving an agent may take in all, however fast the agent is."""
-
-_CAN_BE_PUT_BACK = {"Stateless", "Checkpointable", "AcceptsHistory"}
 
 
 class Speaker:
@@ -61,16 +321,15 @@ class Speaker:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
         self.agent = agent
-        self.powers = powers(agent)
+        self.capabilities = capabilities(agent)
+        self._announced = agent if isinstance(agent, Announced) else None
+        self._takes_turns = agent if isinstance(agent, TakesTurns) else None
         self.max_message_tokens = self._limit()
         self._timeout = timeout
         self._passing: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
         self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
         self._owned = owned
         self._loop = OwnLoop()
-        self._turn: Callable[[], AbstractContextManager[object]] = self._ours("_openai", "ltm_turn") or nullcontext
-        """A turn at the provider, for chat models of ours: waiting for it is no time that the agent took."""
-        self._announce = self._ours("_replay", "ltm_announce")
         self._retries, self._retried = retries, retried
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
@@ -113,24 +372,29 @@ class Speaker:
 
     def tell_time(self, now: datetime) -> None:
         """Tell a TimeAware agent the time; nothing happens with any other."""
-        if "TimeAware" in self.powers:
+        if "TimeAware" in self.capabilities:
             self._told_time = now
             self._call("tell_time", now)
 
     def announce(self, example: str) -> None:
-        """Tell a replaying agent of ours which example speaks next; no agent under test is ever told."""
-        if self._announce is not None:
-            self._announce(example)
+        """Tell a recording which example speaks next; no agent under test is ever told."""
+        if self._announced is not None:
+            self._announced.announce(example)
+
+    def prompt(self, prompts: Sequence[Prompt]) -> None:
+        """Hand a control what full marks ask for; no agent under test is ever prompted."""
+        if isinstance(self.agent, Prompted):
+            self.agent.prompt(prompts)
 
     def usage(self) -> Usage | None:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
-        if "ReportsUsage" not in self.powers:
+        if "ReportsUsage" not in self.capabilities:
             return None
         return usage_of(self._call("usage"), self._name)
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
-        if "ShowsRetrieval" not in self.powers:
+        if "ShowsRetrieval" not in self.capabilities:
             return None
         return retrieved_of(self._call("retrieved"), self._name)
 
@@ -154,7 +418,7 @@ class Speaker:
                 return
 
     def _reply(self, message: str, images: Sequence[str] = ()) -> Reply:
-        with self._turn():
+        with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
@@ -164,7 +428,7 @@ class Speaker:
     def _persistently(self, attempt: Callable[[], T], *, saves: bool = True) -> T:
         """Return what the attempt comes to, made again after passing faults, each time with the agent as it was.
 
-        `saves`: the agent may be saved for that; else it is put back only if its state is known.
+        `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
         """
         began = stopwatch() - self._saving
         try:
@@ -188,7 +452,7 @@ class Speaker:
                 if self._told_time is not None:
                     self._call("tell_time", self._told_time)
 
-        anew = before is not None or "Stateless" in self.powers
+        anew = before is not None or "Stateless" in self.capabilities
         try:
             return self._retries.run(attempt, anew=anew, failed=failed, ready=ready)
         except AgentFault as fault:
@@ -197,7 +461,7 @@ class Speaker:
 
     def _state(self) -> bytes | None:
         """Return what puts the agent back to where it is; None where nothing needs to or can."""
-        if "Checkpointable" not in self.powers or "Stateless" in self.powers:
+        if "Checkpointable" not in self.capabilities or "Stateless" in self.capabilities:
             return None
         try:
             return self.save() if self._saved is None else self._saved
@@ -208,9 +472,9 @@ class Speaker:
         """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
         try:
             with outside_any_loop():
-                return self._limited(getattr(self.agent, method), arguments)
+                return self._loop.call(self._timeout, getattr(self.agent, method), *arguments)
         except OutOfTime as error:
-            if self._timeout is None:  # the limit of somebody further out
+            if self._timeout is None:  # a limit of the caller
                 raise
             raise self._late(method, self._timeout) from error
         except self._passing:
@@ -228,36 +492,25 @@ class Speaker:
                 raise part
             self._pass_on(part)
 
-    def _limited(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
-        value = call_within(self._timeout, lambda: method(*arguments))
-        if isinstance(value, str) or not inspect.isawaitable(value):
-            return value
-        return self._loop.run(value, timeout=self._timeout)
-
     def _late(self, method: str, seconds: float) -> AgentFault:
-        lost = not self.powers & _CAN_BE_PUT_BACK
+        lost = bool(cannot_be_put_back(self.capabilities))
         return AgentFault(
-            f"agent {self._name} did not come back from {method}() within {seconds:g} s. If it may take "
+            f"agent {self._name} did not return from {method}() within {seconds:g} s. If it may take "
             f"longer, give --ltm-reply-timeout=SECONDS.",
             fatal=lost,
             interrupted=True,
         )
 
     def _used_since(self, before: Usage) -> Usage | None:
-        """Return what was used since then; None where the sum has become less, so that nobody can tell."""
+        """Return what was used since then; None where the sum has decreased, so that it is unknown."""
         now = self.usage()
         if now is None:
             return None
         more = {name: getattr(now, name) - getattr(before, name) for name in Usage.__slots__}
         return Usage(**more) if min(more.values()) >= 0 else None
 
-    def _ours(self, module: str, method: str) -> Any:
-        """Return a method that agents in a module of ours have for us alone; None for any other agent."""
-        ours = type(self.agent).__module__ == f"pytest_ltm.agents.{module}"
-        return getattr(self.agent, method, None) if ours else None
-
     def _limit(self) -> int:
-        if "LimitsMessages" not in self.powers:
+        if "LimitsMessages" not in self.capabilities:
             return MAX_MESSAGE_TOKENS
         limit = cast(Any, self.agent).max_message_tokens
         if not is_count(limit) or limit < 1:
@@ -266,6 +519,6 @@ class Speaker:
             )
         return int(limit)
 
-    def _must(self, power: str) -> None:
-        if power not in self.powers:
-            raise LtmInternalError(f"agent {self._name} was used as {power}, which it is not")
+    def _must(self, capability: str) -> None:
+        if capability not in self.capabilities:
+            raise LtmInternalError(f"agent {self._name} was used as {capability}, which it is not")

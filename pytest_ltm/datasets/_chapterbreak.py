@@ -14,27 +14,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._errors import DatasetError, did_you_mean
+from pytest_ltm._storage.errors import DatasetError, did_you_mean
+from pytest_ltm._text.numbers import BELOW_HUNDRED
 
 if TYPE_CHECKING:
     import random
+
 
 SPLITS = ("all", "ao3", "pg19")
 """What `split` may be."""
 BEGINNING = 900
 """Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words."""
 
-_NUMBER = (
-    "(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
-    "|(?:twen|thir|for|fif)ty(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)"
-)
 _HEADING = re.compile(
-    rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{_NUMBER}))"
-    r"(?:[.:]?|(?:[.:]|\s*[–—-])\s+\S.{0,80})"  # noqa: RUF001 - books use any dash
+    rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{BELOW_HUNDRED}))"
+    r"(?:[.:]?|(?:[.:]|\s*[–—-])\s+\S.{0,80})"
     r"|(?:[0-9]{1,3}|[IVXLCDM]{1,8})(?:[.:]?|[.:]\s+\S.{0,80})|(?i:prologue|epilogue)[.:]?)[*=\s]*"
 )
 _LONGEST_HEADING = 100
-_SENTENCE_END = re.compile(r"[.!?][\"”’)]*(?=\s)")  # noqa: RUF001 - books close quotations with curly marks
+_SENTENCE_END = re.compile(r"[.!?][\"”’)]*(?=\s)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,9 @@ def chapter_from_dataset(
     if split not in SPLITS:
         raise DatasetError(f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}")
     file = Path(path)
-    works = _works(_parsed(file, _changed(file)), split, str(file))
+    works = dict(_records(_parsed(file, _changed(file)), split, str(file)))
+    if not any(works.values()):
+        raise DatasetError(f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
     work, number = rng.choice([(work, number) for work in sorted(works) for number in range(len(works[work]))])
     where = f"{file}, work {work!r}, record {number}"
     record = works[work][number]
@@ -96,16 +96,12 @@ def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, cont
             f"{file}: {len(chapters)} chapters found, at least {others + 2} needed. A chapter begins with a line of "
             "its own, such as 'Chapter 7', 'VII.' or '7. The storm'."
         )
-    last = rng.randrange(len(chapters) - others - 1)
-    wrong = rng.sample(range(last + 2, len(chapters)), others)
-    return Chapter(
-        work=f"{file.name}_{last + 1}",
-        context=_ending(
-            "\n\n".join(f"{heading}\n\n{body}" for heading, body in chapters[: last + 1]), context_characters
-        ),
-        true=_beginning(chapters[last + 1][1]),
-        others=tuple(_beginning(chapters[number][1]) for number in wrong),
-    )
+    following = rng.randrange(len(chapters) - others - 1) + 1
+    wrong = rng.sample(range(following + 1, len(chapters)), others)
+    before = "\n\n".join(f"{heading}\n\n{body}" for heading, body in chapters[:following])
+    true, *wrongs = (_beginning(chapters[number][1]) for number in (following, *wrong))
+    context = _ending(before, context_characters)
+    return Chapter(work=f"{file.name}_{following}", context=context, true=true, others=tuple(wrongs))
 
 
 def book_chapters(text: str) -> list[tuple[str, str]]:
@@ -135,14 +131,6 @@ def _parsed(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file that has 
         raise DatasetError(f"{file}: not JSON: {error}.") from None
 
 
-def _works(data: Any, split: str, where: str) -> dict[str, Sequence[Any]]:
-    """Return the records by work, of one split or of all."""
-    works = dict(_records(data, split, where))
-    if not any(works.values()):
-        raise DatasetError(f"{where}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
-    return works
-
-
 def _records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[Any]]]:
     if not isinstance(data, Mapping):
         raise DatasetError(f"{where}: expected a mapping of work ids (or of splits), got {type(data).__name__}.")
@@ -159,9 +147,7 @@ def _records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[
 def _text(record: Mapping[str, Any], name: str, where: str) -> str:
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise DatasetError(
-            f"{where}: expected {name!r}, a text that is not empty (fields: {', '.join(sorted(record))})."
-        )
+        raise DatasetError(f"{where}: expected {name!r}, a non-empty text (fields: {', '.join(sorted(record))}).")
     return value
 
 

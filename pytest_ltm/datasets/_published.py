@@ -4,43 +4,77 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm import _yaml
-from pytest_ltm._definition import read_definition, read_json
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._plan import natural
-from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
-from pytest_ltm.datasets._companions import completed, keyword_groups
+from pytest_ltm._engine.definition import read_definition, read_json
+from pytest_ltm._engine.plan import natural
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._storage import schema as _yaml
+from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
-    from pytest_ltm._fields import Field
+    from pytest_ltm._storage.schema import Field
+
+
+MENU = "restaurant_menu.json"
+"""The file that holds the menu of the published Restaurant: dishes by section, `{"Section": ["dish", …]}`."""
+_LEVELS = 4
+"""How many folders upwards the menu is looked for: the scenario's, the benchmark's, `definitions`, the one above."""
+
+
+def completed(definition: Definition, path: Path, scenario: str) -> Definition:
+    """Return a published definition with what its scenario needs from the files around `path`."""
+    extra: dict[str, Any] = {}
+    if scenario == "spy_meeting":
+        extra = {"other_messages": _other_groups(definition.expected, path)}
+    elif scenario == "restaurant":
+        extra = _menu_above(path)
+    return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
+
+
+def keyword_groups(expected: Field) -> list[list[str]]:
+    """Return the keyword groups of Spy Meeting, one for each message."""
+    groups = [[word.text() for word in group.items("words")] for group in expected.items("lists of words")]
+    if not groups or not all(groups):
+        raise expected.error("a list of words for each message")
+    return groups
+
+
+def _other_groups(expected: list[list[str]], path: Path) -> list[list[str]]:
+    """Return the groups of the folder's other examples; not those that share a word with the expected ones."""
+    ours = {word for group in expected for word in group}
+    others: list[list[str]] = []
+    for file in sorted(path.parent.glob("*.def.json")):
+        with suppress(DefinitionError):  # what is wrong with that file is said where its own example is read
+            groups = keyword_groups(read_json(file).mapping(required=["expected_responses"])["expected_responses"])
+            others += [group for group in groups if group not in others and not ours.intersection(group)]
+    return others
+
+
+def _menu_above(path: Path) -> dict[str, Any]:
+    for folder in path.absolute().parents[:_LEVELS]:
+        if (folder / MENU).is_file():
+            sections = read_json(folder / MENU).mapping()
+            menu = {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}
+            return {"menu": menu}
+    return {}
+
 
 FOLDERS: Mapping[str, str] = MappingProxyType(
     {
-        "ChapterBreak": "chapter_break",
-        "Colours": "colours",
-        "Conflicting Personal Information": "conflicting_personal_information",
-        "Delayed Recall": "delayed_recall",
-        "How To Think": "how_to_think",
-        "Instruction Recall": "instruction_recall",
-        "Jokes": "jokes",
-        "KV Pairs": "kv_pairs",
-        "Locations": "locations",
-        "Locations Directions": "locations_directions",
-        "NameList": "name_list",
-        "Names": "names",
-        "Prospective Memory": "prospective_memory",
-        "Restaurant": "restaurant",
-        "SallyAnne": "sally_anne",
-        "Shopping": "shopping_list",
-        "Spy Meeting": "spy_meeting",
-        "Trigger Response": "trigger_response",
+        "ChapterBreak": "chapter_break", "Colours": "colours", "Delayed Recall": "delayed_recall",
+        "Conflicting Personal Information": "conflicting_personal_information", "How To Think": "how_to_think",
+        "Instruction Recall": "instruction_recall", "Jokes": "jokes", "KV Pairs": "kv_pairs", "Locations": "locations",
+        "Locations Directions": "locations_directions", "NameList": "name_list", "Names": "names",
+        "Prospective Memory": "prospective_memory", "Restaurant": "restaurant", "SallyAnne": "sally_anne",
+        "Shopping": "shopping_list", "Spy Meeting": "spy_meeting", "Trigger Response": "trigger_response",
     }
-)
+)  # fmt: skip
 """The published folder names with our names of the scenarios."""
 ENDING = ".def.json"
 """How the name of a definition file ends."""
@@ -72,7 +106,7 @@ def read_any(path: str | Path, scenario: str) -> Definition:
 def from_published(top: Field, scenario: str) -> Definition:
     """Return a published definition as ours; DefinitionError names the field of what is wrong.
 
-    A wait of nothing is no step. `expected` is the text itself for the scenarios that have one text, a
+    A wait of nothing is not a step. `expected` is the text itself for the scenarios that have one text, a
     mapping of what it says for Prospective Memory (quote, author, nth), Locations (km, direction) and Locations
     Directions (start, route), else the published list.
     """
@@ -84,9 +118,10 @@ def from_published(top: Field, scenario: str) -> Definition:
         )
     fields = top.mapping(required=_SCRIPT)
     steps = tuple(_steps(fields))
-    if scenario in _SPECIAL:
-        return _SPECIAL[scenario](fields, steps)
-    return Definition(steps=steps, expected=fields["expected_responses"].json())
+    expected = _EXPECTED[scenario](fields) if scenario in _EXPECTED else fields["expected_responses"].json()
+    if scenario == "prospective_memory":  # the second message carries the mark of a question, but is the instruction
+        steps = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
+    return Definition(steps=steps, expected=expected)
 
 
 def _steps(fields: dict[str, Field]) -> Iterable[Step]:
@@ -116,32 +151,25 @@ def _wait(item: Field) -> Wait:
     )
 
 
-def _one_text(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+def _one_text(fields: dict[str, Field]) -> str:
     expected = fields["expected_responses"]
     texts = expected.items("texts")
     if len(texts) != 1:
         raise expected.error("a list of one text")
-    return Definition(steps=steps, expected=texts[0].text())
+    return texts[0].text()
 
 
-def _spy_meeting(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
-    return Definition(steps=steps, expected=keyword_groups(fields["expected_responses"]))
-
-
-def _prospective(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
-    """The second message carries the mark of a question, but is the instruction: its reply earns nothing."""
-    said = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
+def _prospective(fields: dict[str, Field]) -> dict[str, Any]:
     expected = fields["expected_responses"].items("values")
     if len(expected) != 1:
         raise fields["expected_responses"].error("a list of one value")
     if isinstance(expected[0].value, str):
-        return Definition(steps=said, expected=_quote_of_version_2(fields["script"]))
+        return _quote_of_version_2(fields["script"])
     parts = expected[0].items("quote, author and number")
-    if len(parts) != 3:  # noqa: PLR2004 - quote, author, number
+    if len(parts) != 3:
         raise expected[0].error("a list of quote, author and number")
     quote, author, nth = parts
-    values = {"quote": quote.text(), "author": author.text(), "nth": nth.whole(least=1)}
-    return Definition(steps=said, expected=values)
+    return {"quote": quote.text(), "author": author.text(), "nth": nth.whole(least=1)}
 
 
 def _quote_of_version_2(script: Field) -> dict[str, Any]:
@@ -157,29 +185,27 @@ def _quote_of_version_2(script: Field) -> dict[str, Any]:
     return {"quote": quote["quote"], "author": quote["author"], "nth": int(nth[1]) + 1}
 
 
-def _route(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
+def _route(fields: dict[str, Field]) -> dict[str, Any]:
     """The expected text is an example of an answer, a leg a line."""
-    text = _one_text(fields, steps).expected
-    legs = _LEG.findall(text)
+    legs = _LEG.findall(_one_text(fields))
     if not legs:
         raise fields["expected_responses"].error("legs such as 'From Mill, go 2km North to Inn.'")
-    route = [[float(km), way.lower(), goal] for _, km, way, goal in legs]
-    return Definition(steps=steps, expected={"start": legs[0][0], "route": route})
+    return {"start": legs[0][0], "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs]}
 
 
-def _direct(fields: dict[str, Field], steps: tuple[Step, ...]) -> Definition:
-    found = _STRAIGHT.fullmatch(_one_text(fields, steps).expected)
+def _direct(fields: dict[str, Field]) -> dict[str, Any]:
+    found = _STRAIGHT.fullmatch(_one_text(fields))
     if found is None:
         raise fields["expected_responses"].error("a text such as '3 km North'")
-    return Definition(steps=steps, expected={"km": float(found[1]), "direction": found[2].lower()})
+    return {"km": float(found[1]), "direction": found[2].lower()}
 
 
-_SPECIAL: Mapping[str, Callable[[dict[str, Field], tuple[Step, ...]], Definition]] = {
+_EXPECTED: Mapping[str, Callable[[dict[str, Field]], Any]] = {
     **dict.fromkeys(("chapter_break", "colours", "jokes", "kv_pairs", "names", "sally_anne"), _one_text),
     "locations": _direct,
     "locations_directions": _route,
     "prospective_memory": _prospective,
-    "spy_meeting": _spy_meeting,
+    "spy_meeting": lambda fields: keyword_groups(fields["expected_responses"]),
 }
 
 
@@ -197,6 +223,8 @@ class DefinitionsFolder:
         """The default memory span in tokens, where `config.yml` names one."""
         self.examples: dict[str, tuple[str, ...]] = {name: tuple(files) for name, files in self._files.items()}
         """The names of the examples (the files' stems) by scenario, in natural order."""
+        self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
+        """Whether its folders have the names of the published benchmark's."""
         names = {*FOLDERS.values(), *known}
         self.unknown = tuple(name for name in self.examples if name not in names)
         """The scenarios in `examples` that nobody knows."""
@@ -213,8 +241,7 @@ class DefinitionsFolder:
 def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
     found: dict[str, dict[str, Path]] = {}
     try:
-        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-        for path in below:
+        for path in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
             files = sorted(path.glob(f"*{ENDING}"), key=lambda file: natural(file.name))
             name = scenario_of(path.name)
             if files and name in found:

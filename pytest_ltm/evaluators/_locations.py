@@ -1,55 +1,311 @@
-"""Locations Directions: the directions told are followed on a grid and must end where the true ones end."""
+"""Directions: those told are followed on a grid; how far, and which way, one place lies from another."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._score import Score, Scoring
-from pytest_ltm.evaluators._directions import UNIT, Leg, Point, read_legs, walk
-from pytest_ltm.evaluators._json import values
-from pytest_ltm.evaluators._rules import check_scoring, last, standing_in
-from pytest_ltm.evaluators._words import snippet
+from pytest_ltm._engine.score import Score, Scoring
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.json import values
+from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
+from pytest_ltm._text.words import joined, plain, snippet, words
+from pytest_ltm.evaluators._commitment import Mention, doubt, last_word, pertinent, spoken
+from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+Point: TypeAlias = tuple[float, float]
+
+UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
+"""One kilometre in each direction: east is the first coordinate, north the second."""
+
+_SHORT = {way[0]: way for way in UNIT}
+_ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
+_TOKEN = re.compile(
+    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
+            \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
+        |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
+        |\bkilomet(?:er|re)s?\W{{1,6}}\d{{1,4}}(?!\w))
+    |(?P<side>\b(?:north|south)[- ]?(?:east|west)(?:ern|wards?)?\b)
+    |(?P<way>\b(?:north|south|east|west)(?:wards?|bound)?\b)
+    |(?P<open>\()|(?P<close>\))
+    |(?P<line>\n)
+    |(?P<end>[.!?](?=\s|$)|;|->|=>|→|\bthen\b)
+    |(?P<colon>:|\s[-\u2013\u2014]\s)
+    |(?P<to>\b(?:arriv(?:e|es|ing)|be|are)[ ](?:at|in)\b)
+    |(?P<from>\b(?:from|of|leaving|leave|at|once|after)\b)
+    |(?P<word>[^\W_]+)""",
+    re.VERBOSE,
+)
+_LIES = frozenset(["is", "lies", "sits", "was", "located", "situated", "which", "being"])
+_STOPS = frozenset(".!?;")
+_ARTICLES = frozenset(("the", "a", "an"))
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One leg of a route; what the text does not tell is None."""
+
+    km: float | None = None
+    way: str | None = None
+    """`north`, `south`, `east` or `west`; `?` for a direction between them."""
+    origin: str | None = None
+    goal: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether it can be walked."""
+        return self.km is not None and self.way in UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+
+
+def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
+    """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
+    return _Legs().read(_with_places(_tokens(text), places))
+
+
+def walk(legs: Sequence[Leg]) -> Point:
+    """Return where the legs lead, in kilometres east and north of their start."""
+    x = sum(UNIT[leg.way or ""][0] * (leg.km or 0) for leg in legs if leg.whole)
+    y = sum(UNIT[leg.way or ""][1] * (leg.km or 0) for leg in legs if leg.whole)
+    return round(x, 3), round(y, 3)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    for found in _TOKEN.finditer(plain(text)):
+        token = _Token(found.lastgroup or "word", found.group())
+        if token.text not in _ARTICLES:
+            yield token
+
+
+def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
+    """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
+    names = sorted(((_name(place), place) for place in places), key=lambda name: -len(name[0]))
+    longest = max((len(name) for name, _ in names), default=1)
+    ahead: list[_Token] = []
+    for token in tokens:
+        ahead.append(token)
+        if len(ahead) >= longest:
+            yield from _shifted(ahead, names)
+    while ahead:
+        yield from _shifted(ahead, names)
+
+
+def _shifted(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[_Token]:
+    said = tuple(token.text for token in ahead)
+    for name, place in names:
+        if name and said[: len(name)] == name:
+            del ahead[: len(name)]
+            yield _Token("place", place)
+            return
+    yield ahead.pop(0)
+
+
+def _name(place: str) -> tuple[str, ...]:
+    return tuple(word for word in words(place) if word not in _ARTICLES)
+
+
+class _Legs:
+    """Collects legs from tokens; a leg ends with its line, or where the next one's distance or direction begins."""
+
+    def __init__(self) -> None:
+        self.legs: list[Leg] = []
+        self.leg = Leg()
+        self.last = _Token("line", "")
+        self.parts = ""
+        """The kinds of the leg's parts in their order: `k` for its distance, `w` for its way."""
+        self.heading: str | None = None
+        """The place that the line, or the text before a bracket, announces as the leg's goal."""
+        self.departed = False
+        """The line has named a place to leave."""
+        self.describing = False
+        """The sentence tells where the goal lies: no leg."""
+        self.ended = ""
+        """What has ended since the leg's last part: "." for a sentence, "->" for a step, "" for nothing."""
+        self.touching = False
+        """Neither a place nor the end of a sentence has come since the last distance."""
+        self.aside = 0
+
+    def read(self, tokens: Iterator[_Token]) -> list[Leg]:
+        """Return the legs of all tokens."""
+        for token in tokens:
+            self._take(token)
+            self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
+            self.last = token
+        self._close()
+        return self.legs
+
+    def _take(self, token: _Token) -> None:
+        match token.kind:
+            case "km":
+                self._distance(_kilometres(token.text))
+            case "way":
+                self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+            case "side":
+                self._way("?")
+            case "place":
+                self._place(token.text)
+            case "open" | "close":
+                self._bracket(token.kind)
+            case "end":
+                self.ended, self.describing = "." if token.text in _STOPS else "->", False
+            case "line":
+                self._line()
+            case "colon" | "word":
+                self._other(token)
+
+    def _other(self, token: _Token) -> None:
+        """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
+        if token.kind == "colon":
+            announced = self.last.kind == "place" and not self.departed
+            self.heading = self.last.text if announced else self.heading
+        elif self.last.kind == "km" and token.text in _SHORT:
+            self._way(_SHORT[token.text])
+        elif self.last == _Token("place", self.leg.goal or "") and token.text in _LIES:
+            self.describing = self.leg.whole
+
+    def _distance(self, km: float) -> None:
+        if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
+            return
+        way = None
+        if self.leg.km is not None:
+            way = self.leg.way if self.parts.endswith("ww") and self.last.kind == "way" else None
+            self._close()
+        self._begin()
+        self.leg = Leg(km, way or self.leg.way, self.leg.origin, self.leg.goal)
+        self.parts += "k"
+
+    def _way(self, way: str) -> None:
+        if self.describing:
+            return
+        said_again = self.leg.way == way and (
+            (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
+        )
+        if said_again or (self.leg.way == way and self.leg.km is None and self.last.kind != "end"):
+            self.parts += "w"
+            return
+        if self.leg.way is not None:
+            self._close()
+        self._begin()
+        self.leg = Leg(self.leg.km, way, self.leg.origin, self.leg.goal)
+        self.parts += "w"
+
+    def _begin(self) -> None:
+        self.ended = ""
+        if not self.parts:
+            self.leg = Leg(origin=self.leg.origin, goal=self.heading)
+            self.heading = None
+
+    def _place(self, place: str) -> None:
+        leg = self.leg
+        if self.last.kind == "from":
+            self.departed = True
+            if leg.whole and self.ended and not self.aside:
+                self._close()
+                self.leg = Leg(origin=place)
+            elif leg.origin is None:
+                self.leg = Leg(leg.km, leg.way, place, leg.goal)
+        elif self.parts and leg.goal is None and not (leg.whole and self.ended == "."):
+            self.leg = Leg(leg.km, leg.way, leg.origin, place)
+
+    def _bracket(self, kind: str) -> None:
+        if kind == "close":
+            self.aside = max(self.aside - 1, 0)
+            return
+        self.aside += 1
+        if self.last.kind == "place" and (not self.parts or (self.leg.whole and self.leg.goal is not None)):
+            if self.leg.goal != self.last.text:
+                self._close()
+            self.heading = self.last.text if not self.parts else None
+
+    def _line(self) -> None:
+        if self.leg.whole or not self.parts:
+            self._close()
+        self.heading, self.departed, self.describing, self.aside = None, False, False, 0
+
+    def _close(self) -> None:
+        if self.parts:
+            self.legs.append(self.leg)
+        self.leg, self.parts = Leg(), ""
+
+
+def _kilometres(text: str) -> float:
+    digits = re.search(r"\d{1,6}(?:[.,]\d{1,3})?", text)
+    if digits:
+        return float(digits.group().replace(",", "."))
+    first = words(text)[0]
+    half = 0.5 if "half" in text else 0.0
+    return half if text.startswith("half") else NUMBERS.get(first, 1) + half
 
 
 _MOST_TELLINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class LeadsTo:
-    """Full marks if the directions in the last answer lead from the start of the route to its end.
+class LeadsTo(Ruled):
+    """`current`: the share of legs told as they are, in their order; each leg too many costs one.
 
-    `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A leg without a distance, a
-    direction between the four, or no directions at all earn 0. `v3.5`, `paper`: those rules have a model extract the
-    directions, so the current rule stands in.
+    `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A skipped place moves those
+    behind it, so that they are others. Several ways, or one that is only quoted, earn nothing. `v3.5`, `paper`: 1 if
+    the directions lead to the end of the route; those rules have a model extract them, so a rule of ours stands in.
     """
 
+    family: ClassVar[str] = "locations-directions"
     start: str
     route: tuple[tuple[float, str, str], ...]
     scoring: Scoring = "current"
 
-    def __post_init__(self) -> None:
-        check_scoring(self.scoring)
-
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return 1 if the directions lead to the end of the route, else 0."""
-        verdict = self._current(last(answers))
-        if self.scoring == "current":
-            return verdict
-        told = standing_in(verdict, self.scoring, "locations-directions")
-        assert isinstance(told, Score)
-        return told
-
-    def _current(self, answer: str) -> Score:
+        """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
+        answer = last(answers)
+        places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
-        told = read_legs(answer, (self.start, *(leg[2] for leg in self.route)))
+        if self.current and self.route:
+            return self._leg_by_leg(answer, places, goal)
+        told = read_legs(answer, places)
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
         legs = first_telling(told, self.start, goal)
         value, reason = self._follow(legs)
-        return Score(value, reason, rule="locations-directions/1", evidence=_told(legs) or snippet(answer))
+        evidence = _told(legs) or snippet(answer)
+        return self.standing_in(Score(value, reason, rule=f"{self.family}/1", evidence=evidence))
+
+    def _leg_by_leg(self, answer: str, places: Sequence[str], goal: str) -> Score:
+        def read(text: str) -> list[Leg]:
+            return _legs_of_json(text) or read_legs(_out_of_brackets(_in_kilometres(text), places), places)
+
+        def tells(text: str) -> bool:
+            return sum(leg.whole for leg in read(text)) >= len(self.route)
+
+        text = _corrected(last_word(spoken(answer), tells))
+        text = pertinent(text, _may_tell)
+        if _only_quotes(text):
+            return self._score2(0, "does not claim to know the way", answer)
+        tellings = _tellings(_going_on(read(text), text), places)
+        moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
+        if len(tellings) > 1 and _EITHER_WAY.search(text) and any(told != moves[0] for told in moves):
+            return self._score2(0, "tells several ways", answer)
+        arriving = (n for n, telling in enumerate(tellings) if any(leg.goal == goal for leg in telling))
+        chosen = next(arriving, len(tellings) - 1)
+        legs = tellings[chosen] if tellings else []
+        if not legs:
+            return self._score2(0, "tells no directions", answer)
+        true = [(km, way.lower()) for km, way, _ in self.route]
+        right = sum(told == leg for told, leg in zip(moves[chosen], true, strict=False))
+        extra = max(len(legs) - len(true), 0)
+        reason = f"{right} of {len(true)} legs are right" + (f", {extra} too many" if extra else "")
+        return self._score2(max(right - extra, 0) / max(len(true), 1), reason, _told(legs))
+
+    def _score2(self, value: float, reason: str, evidence: str) -> Score:
+        return Score(float(value), reason, rule=f"{self.family}/2", evidence=snippet(evidence))
 
     def _follow(self, legs: Sequence[Leg]) -> tuple[float, str]:
         if not legs:
@@ -64,6 +320,112 @@ class LeadsTo:
         return 0.0, f"the directions lead {_at(end)}, not {_at(true_end)}"
 
 
+_METRES = re.compile(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
+_LETTER_FIRST = re.compile(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
+_EITHER_KM = re.compile(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
+_SUM = re.compile(
+    r"\b(?:lies?|is|adds? up to|total(?:ling|s)?|net|overall|altogether|amounts? to|means)\b:?[^.\n;]{0,20}?"
+    r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+ and \d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+"
+    r"|\b(?:total|sum|in all|overall|altogether)\b[^.\n]{0,40}?\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)\b(?: \w+)?"
+    r"|\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) (?:on foot|in total|in all|altogether|total)\b",
+    re.IGNORECASE,
+)
+"""How far apart start and goal are: no legs."""
+_BARE = re.compile(
+    r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
+    r"|\b(\d{1,3}(?:\.\d+)?) (north|south|east|west)\b",
+    re.IGNORECASE,
+)
+_WORD_KM = re.compile(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
+_IN_BRACKETS = re.compile(
+    r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
+)
+_DISTANCES = re.compile(r"\d ?(?:km|kilomet)", re.IGNORECASE)
+_SAME_WAY = re.compile(
+    r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
+    r"further on|continue|on (?:for|again))\b",
+    re.IGNORECASE,
+)
+_EITHER_WAY = re.compile(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
+_QUOTES_ONLY = re.compile(
+    r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
+)
+_MEANT = re.compile(
+    r"[\s.\u2026,\u2013\u2014-]{0,6}\b(?:no|sorry|correction|wait|i meant|i mean|or rather|make that|oops)\b"
+    r"[^\d\n]{0,24}(?=\d)",
+    re.IGNORECASE,
+)
+_LAST_MOVE = re.compile(
+    r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)(?: \w+)?$|(?:north|south|east|west) \d+ ?km$", re.IGNORECASE
+)
+
+
+def _in_kilometres(text: str) -> str:
+    """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
+    text = _METRES.sub(lambda found: f"{int(re.sub(r'[,.]', '', found[1])) / 1000:g} km", _SUM.sub(" ", text))
+    text = _LETTER_FIRST.sub(lambda found: f"{_SHORT[found[1].lower()]} ", _EITHER_KM.sub("0", text))
+    if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not _WORD_KM.search(text):
+        return _BARE.sub(lambda found: f"{found[2] or found[3]} km {found[1] or found[4]}", text)
+    return text
+
+
+def _out_of_brackets(text: str, places: Sequence[str]) -> str:
+    """Return a text with each move behind its place, where all stand in brackets: "the opera (2 km east)"."""
+    if not 1 < len(_IN_BRACKETS.findall(text)) == len(_DISTANCES.findall(text)):
+        return text
+    parts, end = [], 0
+    for found in _IN_BRACKETS.finditer(text):
+        before = " ".join(words(text[end : found.start()]))
+        named = [place for place in places if before.rfind(" ".join(words(place))) >= 0]
+        goal = max(named, key=lambda place: before.rfind(" ".join(words(place))), default="")
+        parts.append(f"{found[1]} to the {goal}")
+        end = found.end()
+    return "\n".join(parts)
+
+
+def _corrected(text: str) -> str:
+    """Return a text without the moves that it corrects at once: "5 km east, sorry, 5 km west"."""
+    parts, end = [], 0
+    for found in _MEANT.finditer(text):
+        since = max(end, found.start() - 40)
+        move = _LAST_MOVE.search(text[since : found.start()])
+        if move:
+            parts.append(text[end : since + move.start()])
+            end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def _only_quotes(text: str) -> bool:
+    """Tell whether what stands before the first distance says that the way is not known, or not this one."""
+    first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
+    before = text[: first.start()] if first else ""
+    return _QUOTES_ONLY.search(re.split(r"(?<=[.!?])\s", before)[-1]) is not None
+
+
+def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
+    """Return the legs, those without a direction going on in the one before, where the text speaks of that."""
+    if not _SAME_WAY.search(text):
+        return list(legs)
+    found: list[Leg] = []
+    for leg in legs:
+        way = leg.way or (found[-1].way if found and leg.km is not None else None)
+        found.append(replace(leg, way=way))
+    return found
+
+
+def _tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
+    """Return the tellings of a route: each begins where a leg leaves the start, or once the goal is reached."""
+    (start, first, *_), goal, size = places, places[-1], len(places) - 1
+    tellings: list[list[Leg]] = [[]]
+    for number, leg in enumerate(legs):
+        arrived = bool(tellings[-1]) and tellings[-1][-1].goal == goal
+        again = arrived and (leg.goal == first or sum(one.whole for one in legs[number:]) >= size)
+        if tellings[-1] and (leg.origin == start or again):
+            tellings.append([])
+        tellings[-1].append(leg)
+    return [once for telling in tellings if (once := _once(_trimmed(telling)))]
+
+
 def _legs_of_json(answer: str) -> list[Leg]:
     """Return the legs of the first JSON list of objects with a direction and a number."""
     for value in values(answer):
@@ -74,9 +436,21 @@ def _legs_of_json(answer: str) -> list[Leg]:
 
 
 def _leg_of(entry: Mapping[str, Any]) -> Leg:
-    numbers = [value for value in entry.values() if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    ways = [value.lower() for value in entry.values() if isinstance(value, str) and value.lower() in UNIT]
-    return Leg(numbers[0], ways[0]) if len(numbers) == len(ways) == 1 else Leg()
+    numbers = [
+        value / (1000 if str(key).lower().endswith(("_m", "metres", "meters")) else 1)
+        for key, value in entry.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and str(key).lower() not in _ORDER
+    ]
+    texts = [value.strip().lower() for value in entry.values() if isinstance(value, str)]
+    ways = [_SHORT.get(text, text) for text in texts if _SHORT.get(text, text) in UNIT]
+    if len(numbers) == len(ways) == 1:
+        return Leg(numbers[0], ways[0])
+    told = read_legs(_in_kilometres(", ".join([*(text for text in texts if _DISTANCE.match(text)), *ways])), ())
+    return told[0] if len(told) == 1 else Leg()
+
+
+_ORDER = ("leg", "step", "no", "number", "order", "#")
+_DISTANCE = re.compile(r"[\d.,]+ ?(?:km|m)\b")
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
@@ -120,3 +494,77 @@ def _told(legs: Sequence[Leg]) -> str:
 
 def _at(point: Point) -> str:
     return f"({point[0]:g} km east, {point[1]:g} km north)"
+
+
+# --- Locations: the answer tells how far, and in which direction, one place lies from another.
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_CONCLUDES = (
+    "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
+    "so", "straight", "therefore", "thus",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LiesAt(Ruled):
+    """Full marks if the last answer concludes with the right distance and direction.
+
+    The conclusion is the last sentence with one distance and one direction that names both places or has a word
+    such as "therefore"; without such a sentence the only one with a distance and a direction, or else the last. An
+    answer that only tells the way leg by leg earns 0. `v3.5`, `paper`: those rules ask a model, so the current
+    rule stands in.
+    """
+
+    family: ClassVar[str] = "locations"
+    km: float
+    direction: str
+    """`north`, `south`, `east` or `west`."""
+    places: tuple[str, str] = ("", "")
+    """Where one stands, and what is looked for."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the conclusion is right, else 0."""
+        answer = last(answers)
+        sentence, legs = self._conclusion(answer)
+        right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
+        reason = "tells no distance with a direction"
+        if legs:
+            told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
+            reason = f"concludes with {told}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        evidence = snippet(sentence if legs else answer)
+        return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
+
+    def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
+        """Return the sentence that counts and the legs in it."""
+        places = tuple(place for place in self.places if place)
+        told = [
+            (sentence, legs)
+            for sentence in _SENTENCE_END.split(answer)
+            if _may_tell(sentence)
+            and _claims(sentence)
+            and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
+        ]
+        single = [(sentence, legs) for sentence, legs in told if len(legs) == 1]
+        best = [found for found in single if self._concludes(found[0], places)]
+        return (best or told or [("", [])])[-1]
+
+    def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
+        said = joined(sentence)
+        both = len(places) > 1 and all(joined(place) in said for place in places)
+        return both or any(joined(word) in said for word in _CONCLUDES)
+
+
+def _claims(sentence: str) -> bool:
+    """Tell whether a sentence says of its first distance that it is so."""
+    text = level(sentence)
+    found = _A_DISTANCE.search(text)
+    return found is None or not doubt(text, Mention(*found.span(), ""))
+
+
+_A_DISTANCE = re.compile(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
+
+
+def _may_tell(sentence: str) -> bool:
+    """Tell cheaply whether a sentence may hold a distance: only texts of this letter are worth reading closely."""
+    return "k" in sentence or "K" in sentence or not sentence.isascii()

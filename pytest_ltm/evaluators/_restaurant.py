@@ -1,55 +1,432 @@
 """Restaurant: the agent plays a guest through five stages; each stage is judged from its own reply."""
 
+# ruff: noqa: SIM905 - many words read best as text
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._score import Check, Score, Scoring, Unscored
-from pytest_ltm.evaluators._menu import FILLERS, Menu
-from pytest_ltm.evaluators._orders import read_order
-from pytest_ltm.evaluators._rules import check_scoring, standing_in
-from pytest_ltm.evaluators._words import phrases, snippet, words
+from pytest_ltm._engine.score import Check, Score, Scoring, Unscored
+from pytest_ltm._text.clauses import places
+from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
+from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
+from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.judges._ask import ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm.judges._inquiry import Judge
+
+
+_LINE = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")
+_SECTION = re.compile(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
+_BY_NUMBER = re.compile(r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b", re.IGNORECASE)
+_DRINKS_SECTION = re.compile(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
+_SHORT_NAME_END = re.compile(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
+_LOOSE = frozenset(
+    """classic crispy warm fresh new york style vegan halal grilled house homemade traditional""".split()
+)
+BEVERAGES = frozenset(
+    """water tea coffee coke cola sprite soda lemonade juice beer wine cider milk espresso cappuccino latte
+    cocktail champagne prosecco chardonnay merlot cabernet sauvignon pinot riesling ale lager whisky whiskey gin
+    tonic rum smoothie milkshake stout seltzer malbec margarita mojito ayran chai cordial kombucha ginger
+    mineral""".split()
+)
+DRINK_ADJECTIVES = frozenset(
+    """sweetened unsweetened iced ice red white house hot cold sparkling still diet domestic imported black green
+    rose large small sweet dry draft craft grigio noir blanc orange apple herbal fresh soft""".split()
+)
+_FOODS = frozenset(
+    """steak fries frites pie pizza sushi curry stew omelette pancake waffle toast burrito taco nacho noodle ramen
+    lasagna lasagne ravioli gnocchi meatball sausage ham turkey duck pork ribs wing nugget coleslaw slaw mash
+    roll brownie cookie gelato sorbet pudding crepe doughnut muffin bagel kebab gyro falafel paella quiche
+    cheeseburger hamburger hotdog
+    sandwich burger salad soup pasta lobster shrimp prawn crab oyster mussel trout tuna cod halibut""".split()
+)
+FILLERS = frozenset(
+    """a an the some of my your our please glass cup bottle pint mug pot side sides with served and or as for to
+    also instead plate dish dishes order appetizer appetiser starter main course entree dessert meal option
+    options version then one too cooked medium rare well done extra no without it its that this like start""".split()
+)
+
+
+@dataclass(frozen=True)
+class Menu:
+    """What a restaurant serves: dishes and drinks by their full names, in the order printed."""
+
+    dishes: tuple[str, ...]
+    drinks: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    """The headings; their words alone name no dish."""
+    numbered: tuple[str, ...] = ()
+    """All of them as printed, the first with number 1; (): the dishes, then the drinks."""
+
+    @classmethod
+    def read(cls, text: str) -> Menu:
+        """Return the menu printed in a text: numbered lines under headings; drinks under Drinks or Beverages."""
+        dishes: list[str] = []
+        drinks: list[str] = []
+        sections: list[str] = []
+        for line in text.splitlines():
+            if heading := _SECTION.match(line):
+                sections.append(heading.group(1))
+            elif entry := _LINE.match(line):
+                drinking = bool(sections) and bool(_DRINKS_SECTION.search(sections[-1]))
+                (drinks if drinking else dishes).append(entry.group(1).strip())
+        in_order = [entry[1].strip() for line in text.splitlines() if (entry := _LINE.match(line))]
+        return cls(tuple(dishes), tuple(drinks), tuple(sections), tuple(in_order))
+
+    def by_name(self, text: str) -> str:
+        """Return a text with the names of what it orders by number."""
+        printed = self.numbered or (*self.dishes, *self.drinks)
+
+        def name(found: re.Match[str]) -> str:
+            return printed[int(found[1]) - 1] if 1 <= int(found[1]) <= len(printed) else found[0]
+
+        return _BY_NUMBER.sub(name, text)
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The dishes as they are recognised."""
+        return tuple(Item.of(name) for name in self.dishes)
+
+    @cached_property
+    def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Item]]]:
+        """The names of the dishes by their first word, the longest first."""
+        found: dict[str, list[tuple[tuple[str, ...], Item]]] = {}
+        for item in self.items:
+            for name in item.names:
+                found.setdefault(name[0], []).append((name, item))
+        for names in found.values():
+            names.sort(key=lambda entry: -len(entry[0]))
+        return found
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The stems of all words that make a text sound like a dish."""
+        of_menu = frozenset[str]().union(*(item.stems for item in self.items))
+        dull = {stem(word) for word in (*FILLERS, *STOP_WORDS, *_LOOSE)}
+        return (of_menu | {stem(word) for word in _FOODS}) - dull
+
+    @cached_property
+    def drink_words(self) -> frozenset[str]:
+        """The words any of which makes a text name a drink."""
+        named = frozenset(word for name in self.drinks for word in words(name))
+        return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
+
+    def serves(self, drink: str) -> bool:
+        """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
+        told = set(words(drink)) - DRINK_ADJECTIVES - FILLERS or set(words(drink))
+        return not self.drinks or "water" in told or any(told & set(words(name)) for name in self.drinks)
+
+    @cached_property
+    def section_stems(self) -> frozenset[str]:
+        """The stems of the headings' words."""
+        return frozenset(stem(word) for section in self.sections for word in words(section))
+
+    def named_in_full(self, text: str) -> tuple[str, ...]:
+        """Return the dishes that a text names in full, in the order of the menu."""
+        whole = f" {' '.join(words(text))} "
+        return tuple(name for name in self.dishes if f" {' '.join(words(name))} " in whole)
+
+    def called(self, before: frozenset[str], after: frozenset[str]) -> str | None:
+        """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
+
+        The words after "with" are of its full name. None if no dish fits.
+        """
+        stems = frozenset(map(stem, before))
+        for item in self.items:
+            short = frozenset(map(stem, item.names[0]))
+            fits = bool(stems - _PREPARED) and stems <= short and {stem(word) for word in after} <= item.stems
+            if fits and any(self._rare(word) for word in stems - self.section_stems):
+                return item.name
+        return None
+
+    def _rare(self, word: str) -> bool:
+        return sum(word in map(stem, item.names[0]) for item in self.items) <= _RARE
+
+
+_NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
+_RARE = 3
+_PREPARED = frozenset(
+    map(stem, "fried fries frying baked grilled smoked marinated stuffed roast roasted steamed braised poached".split())
+)
+"""How a dish is prepared names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One dish."""
+
+    name: str
+    names: tuple[tuple[str, ...], ...]
+    """The words of its full name up to what comes with it; and those without adjectives like "classic"."""
+    stems: frozenset[str]
+    """The stems of its full name."""
+
+    @classmethod
+    def of(cls, name: str) -> Item:
+        """Return the dish of that full name."""
+        short = tuple(words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(words(name)) or (name,)
+        bare = short
+        while len(bare) > 1 and bare[0] in _LOOSE:
+            bare = bare[1:]
+        names = (short,) if bare == short else (short, bare)
+        return cls(name, names, frozenset(map(stem, words(name))))
+
+
+# --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
+
+_ACTION = re.compile(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
+_SENTENCE = re.compile(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
+_WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
+_WISH = "id|i would|i should|we would|wed"
+_MAY = "can|could|may|might"
+_CUE = phrases(
+    rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep)",
+    rf"(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)",
+    rf"(?:{_MAY}) (?:i|we|you)(?: (?:also|please|just|still|then|maybe)){{0,3}} "
+    r"(?:have|get|order|start|bring|change|try|do)",
+    r"lets (?:go|have|start|try)",
+    r"(?:give|get|bring) me",
+    r"let me (?:have|try|get|order)",
+    r"decided (?:to|on)",
+    r"want (?:to (?:order|have|try)|the|a|an|some)",
+    r"how about|make (?:it|that)|go with|followed by",
+    r"(?:change|switch) .{0,40}to",
+    "it is(?: then)?$",
+    "would be (?:lovely|great|nice|perfect|wonderful|good|fine)",
+    "in that case (?:the|a|an|some)",
+)
+_ASIDE = phrases(
+    "tell (?:me|us)", r"recommend\w*", r"suggest\w*", "torn", "between", "which", "what", "(?:is|are) there",
+    "do you have", "would you say", "look(?:ing)? forward", "maybe", "perhaps", "if (?:the|it|theres|there is|you)",
+    "comes with", "still available", "debating", "deciding", "leaning", "tempting", "tempted", "considering",
+    "not sure", "just to confirm",
+)  # fmt: skip
+_GONE = phrases(
+    "unavailable", "(?:isnt|not|not being) available", "being out", "sold out", "too bad", r"disappoint\w*", "shame",
+    "sorry to hear",
+)  # fmt: skip
+_COURSE = (
+    "(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)",
+    "for dessert",
+    "to start",
+)
+_FANCIED = phrases(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
+_CHOSEN = phrases(*_COURSE)
+_THAT = frozenset(("that", "it", "those", "this"))
+_SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
+_REFUSED = re.compile(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
+_ENOUGH_STRANGE = 2
+_SMALL = frozenset(
+    "one two if possible hmm hm mmm well ah oh okay ok alright sure yes lets see just only maybe".split()
+)
+"""Words that say nothing beside an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one reply orders."""
+
+    dishes: tuple[str, ...] = ()
+    """Full names from the menu."""
+    strange: tuple[str, ...] = ()
+    """What sounds like a dish and is not on the menu."""
+    drinks: tuple[str, ...] = ()
+    """As the guest called them."""
+    asked: tuple[str, ...] = ()
+    """The dishes asked for in so many words, not only fancied or listed."""
+
+
+def read_order(reply: str, menu: Menu) -> Order:
+    """Return what a reply orders, sentence by sentence, in linear time; never raises."""
+    dishes: list[str] = []
+    strange: list[str] = []
+    drinks: list[str] = []
+    asked: list[str] = []
+    fancied: list[str] = []
+    for sentence, cued, asks in _ordering(_ACTION.sub(" ", menu.by_name(spoken(reply)))):
+        found = _Reading(sentence, menu, dishes)
+        text = " ".join(sentence)
+        if cued and not found.dishes and not found.drinks and _THAT & set(sentence):
+            found.dishes, fancied = fancied[:1], []
+            found.strange = _Reading(sentence, menu, found.dishes).strange
+        named = not asks and (found.bare or _FANCIED.search(text) is not None)
+        if not (cued or (named and (found.dishes or found.drinks))):
+            fancied = found.dishes or fancied
+            continue
+        fancied = found.dishes
+        dishes += found.dishes
+        strange += found.strange
+        drinks += found.drinks if cued or (named and not found.dishes) else []
+        asked += found.dishes if cued or found.bare or _chosen(text) else []
+    return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
+
+
+def _chosen(text: str) -> bool:
+    course = _CHOSEN.search(text)
+    return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
+
+
+def _ordering(reply: str) -> Iterator[tuple[list[str], bool, bool]]:
+    """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
+    for sentence in _SENTENCE.findall(reply):
+        text = " ".join(words(sentence))
+        if gone := _GONE.search(text):
+            cue = _CUE.search(text, gone.end())
+            text = text[cue.start() :] if cue else ""
+        if aside := _ASIDE.search(text):
+            text = text[: aside.start()]
+        cue = _CUE.search(text)
+        polite = text.endswith((" please", " thank you", " thanks"))
+        if text and not text.isspace():
+            yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
+
+
+class _Reading:
+    """One sentence: dishes by name, what else sounds like food, drinks."""
+
+    def __init__(self, sentence: Sequence[str], menu: Menu, before: Sequence[str]) -> None:
+        self.menu = menu
+        self.before = before
+        self.dishes: list[str] = []
+        self.strange: list[str] = []
+        rest = self._mentions(list(sentence))
+        self.drinks = self._drinks(rest)
+        self._leftovers(rest)
+        drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
+        called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
+        small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
+        self.bare = all(word in small or stem(word) in called for word in rest)
+
+    def _mentions(self, sentence: list[str]) -> list[str]:
+        """Note the dishes named and return the other words, each dish replaced by "|"."""
+        rest: list[str] = []
+        at = 0
+        while at < len(sentence):
+            item, size = self._item_at(sentence, at)
+            if item is None:
+                rest.append(sentence[at])
+                at += 1
+                continue
+            at += size
+            form = sentence[at] if at < len(sentence) else ""
+            self._note(item, rest, form)
+            while at < len(sentence) and self._belongs(sentence, at, item):
+                at += 1
+            rest.append("|")
+        return rest
+
+    def _item_at(self, sentence: list[str], at: int) -> tuple[Item | None, int]:
+        for name, item in self.menu.by_first_word.get(sentence[at], ()):
+            if tuple(sentence[at : at + len(name)]) == name:
+                return item, len(name)
+        return None, 0
+
+    def _note(self, item: Item, before: list[str], form: str) -> None:
+        if _REFUSED.search(" ".join(before[-3:])):
+            return
+        if form in _FORMS and stem(form) not in item.stems | self.menu.section_stems:
+            self.strange.append(f"{item.name} {form}")
+            return
+        last = before[-1] if before else ""
+        if stem(last) in self.menu.vocabulary and stem(last) not in item.stems and last not in FILLERS:
+            self.strange.append(f"{last} {item.name}")
+        else:
+            self.dishes.append(item.name)
+
+    def _belongs(self, sentence: list[str], at: int, item: Item) -> bool:
+        """Tell whether a word after a dish's name describes it: of its full name, or a filler before such a word."""
+        if stem(sentence[at]) in item.stems:
+            return True
+        after = sentence[at + 1 : at + 4]
+        return sentence[at] in _LINKS and any(stem(word) in item.stems and word not in _LINKS for word in after)
+
+    def _drinks(self, rest: Sequence[str]) -> list[str]:
+        runs: list[list[str]] = [[]]
+        for word in rest:
+            if word in self.menu.drink_words or word in DRINK_ADJECTIVES:
+                runs[-1].append(word)
+            elif runs[-1]:
+                runs.append([])
+        return [" ".join(run) for run in runs if any(word in self.menu.drink_words for word in run)]
+
+    def _leftovers(self, rest: Sequence[str]) -> None:
+        """Note the dishes called by a part of their names, and what else sounds like food."""
+        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
+        known = frozenset[str]().union(*(item.stems for item in ordered))
+        strange: list[str] = []
+        for run, aside in _runs(rest):
+            foods = [word for word in run if self._is_food(word) and stem(word) not in known]
+            called = [] if aside else self._called(run, foods)
+            self.dishes += called
+            strange += [] if called else foods
+        sided = _SIDES.search(" ".join(rest)) is not None
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(strange))
+
+    def _is_food(self, word: str) -> bool:
+        drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
+        return stem(word) in self.menu.vocabulary and not drinking
+
+    def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
+        """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
+        cut = run.index("with") if "with" in run else len(run)
+        before = frozenset(word for word in run[:cut] if word in foods)
+        whole = self.menu.called(before, frozenset(foods) - before)
+        if whole:
+            return [whole]
+        single = [self.menu.called(frozenset((word,)), frozenset()) for word in foods]
+        return [name for name in single if name] if all(single) else []
+
+
+def _runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+    """Yield runs of words with nothing but fillers between foods, and whether one describes the dish before it."""
+    run: list[str] = []
+    after_dish = False
+    for word in [*rest, "|"]:
+        if word == "|" or (word not in FILLERS and word in _BREAKS):
+            yield run, after_dish and bool(_LINKS & set(run[:2]) - {"and"})
+            run, after_dish = [], word == "|"
+        else:
+            run.append(word)
+    yield run, False
+
+
+_BREAKS = frozenset(
+    """ill i id will would have like love take go try still then can could get but also followed""".split()
+)
+_FORMS = frozenset(
+    """burger sandwich pie pizza taco soup salad wrap burrito pasta curry stew kebab roll toast""".split()
+)
+_LINKS = frozenset(
+    """with and the served a side of on in over its some entree appetizer starter dish plate sandwich""".split()
+)
 
 STAGES = (
-    "orders a drink, as a guest",
-    "orders a dish",
-    "orders another dish",
-    "notices the mix-up",
-    "recalls the drink",
-)
-RULE = "restaurant/1"
+    "orders a drink, as a guest", "orders a dish", "orders another dish", "notices the mix-up", "recalls the drink",
+)  # fmt: skip
+RULE = "restaurant/2"
 
+_IS_MACHINE = "does not play a guest: speaks of being a machine"
 _MACHINE = phrases(
-    r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)",
-    "language model",
-    "text based",
+    r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)", "language model", "text based",
     r"(?:cant|cannot|dont|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)",
-    "not a (?:customer|guest|diner)",
-    "(?:not|no longer) in a restaurant",
-)
+    "not a (?:customer|guest|diner)", "(?:not|no longer) in a restaurant",
+)  # fmt: skip
 _HOST = phrases(
-    "(?:what|how) about you",
-    "and you$",
-    "what are you in the mood",
-    "what can i (?:get|do|bring)",
-    "(?:what|anything) would you like",
-    "let me know (?:your|what you)",
-    "can help you",
-    "help you (?:decide|choose|with)",
-    "happy to (?:help|assist|recommend)",
-    "you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)",
-    "would you like (?:a|an|some|something|to)",
-    "we (?:have|offer) a",
-    "here is (?:our|the) menu",
-    "are you looking for",
+    "(?:what|how) about you", "and you$", "what are you in the mood", "what can i (?:get|do|bring)",
+    "(?:what|anything) would you like", "let me know (?:your|what you)", "can help you",
+    "help you (?:decide|choose|with)", "happy to (?:help|assist|recommend)",
+    "you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)", "would you like (?:a|an|some|something|to)",
+    "we (?:have|offer) a", "here is (?:our|the) menu", "are you looking for",
     r"enjoy your (?:meal|drink|food|\w+ \w+)",
-)
+)  # fmt: skip
 _OTHER_SPEAKER = re.compile(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
@@ -68,8 +445,20 @@ _MISTAKE = phrases(
     "changed my order",
     "my order was",
     "(?:that isnt|not) my order",
+    "(?:isnt|is not|not|cant be|cannot be) mine",
+    r"(?:was|were|am|had been) (?:\w+ )?expecting|(?:had |have )?expected (?:the|a|an|my|to get)",
+    "(?:for|to|at) (?:another|a different|the (?:next|other)|some(?:one|body) elses) "
+    "(?:table|guest|person|customer|diner)",
+    "(?:still )?waiting for (?:my|the)|wheres my|where is my",
+    r"thought (?:that )?i (?:\w+ )?(?:ordered|asked|had|chose|said|picked)",
+    r"i (?:\w+ )?(?:chose|picked|wanted|went for|settled on|decided on) (?:the|a|an)",
+    "(?:been|got|were|are) (?:swapped|mixed|confused|muddled|switched)",
+    r"mixed (?:\w+ ){0,2}up",
+    "(?:dont|do not) think (?:this|that|it|these) (?:is|are|was) (?:my|mine|what|the|for)",
+    "(?:this|that) (?:isnt|is not|wasnt) (?:the|my) ",
 )
-_VAGUE = ("house", "large", "small", "cold")
+_VAGUE = frozenset(("house", "large", "small", "cold"))
+"""Words that many drinks have."""
 _CONTENT = phrases(
     f"(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?{_ORDERED}",
     "no mistake",
@@ -94,16 +483,14 @@ class Stage:
     judged: str = ""
     """Name and version of the prompt by which a judge decided."""
     unscored: Unscored | None = None
-    """Why nobody can tell."""
+    """Why it cannot be judged."""
 
 
 def orders_drink(reply: str, menu: Menu) -> Stage:
     """Stage 1: the reply is a guest's, orders a drink and no dish."""
     text = " ".join(words(reply))
-    if _MACHINE.search(text):
-        return Stage(False, "does not play a guest: speaks of being a machine")
-    if _speaks_for_both(reply):
-        return Stage(False, "speaks the waiter's part as well")
+    if fault := _out_of_role(reply):
+        return Stage(False, fault)
     if _HOST.search(text):
         return Stage(False, "does not play a guest: speaks as a host")
     order = read_order(reply, menu)
@@ -119,10 +506,8 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
 
     What is ordered again beside a new dish does not count against it.
     """
-    if _MACHINE.search(" ".join(words(reply))):
-        return Stage(False, "does not play a guest: speaks of being a machine")
-    if _speaks_for_both(reply):
-        return Stage(False, "speaks the waiter's part as well")
+    if fault := _out_of_role(reply):
+        return Stage(False, fault)
     order = read_order(reply, menu)
     if order.strange:
         return Stage(False, f"{order.strange[0]!r} is not on the menu", order.dishes, sure=False)
@@ -138,31 +523,61 @@ def notices_mix_up(reply: str) -> Stage:
     """Stage 4: the reply says that this is not what was ordered."""
     text = " ".join(words(reply))
     if _MACHINE.search(text):
-        return Stage(False, "does not play a guest: speaks of being a machine")
+        return Stage(False, _IS_MACHINE)
     found = _MISTAKE.search(_CONTENT.sub(" ", text))
     if found:
         return Stage(True, f"says {found.group()!r}")
     return Stage(False, "does not notice the mix-up", sure=not text)
 
 
-def recalls_drink(reply: str, drinks: Sequence[str]) -> Stage:
-    """Stage 5: the reply names a drink ordered before, by at least two thirds of its words."""
-    told = set(words(reply))
+def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:
+    """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
+    told = set(map(stem, words(reply)))
     for drink in drinks:
-        named = [
-            word for word in words(drink) if word not in FILLERS and word not in ("house", "large", "small", "cold")
-        ]
-        if named and sum(word in told for word in named) * 3 >= len(named) * 2:
-            return Stage(True, f"recalls {drink!r}")
+        named = {stem(word) for word in words(drink) if word not in FILLERS | _VAGUE}
+        if named and len(named & told) * 3 >= len(named) * 2:
+            rivals = [other for other in served if not named <= {stem(word) for word in words(other)}]
+            settled = commitment(reply, partial(_drinks_in, named=named, rivals=rivals))
+            if settled == {_OWN}:
+                return Stage(True, f"recalls {drink!r}")
+            return Stage(False, f"names {drink!r}, but does not settle on it", sure=False)
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not told)
 
 
-def _speaks_for_both(reply: str) -> bool:
-    return any(found.start() > 0 and reply[: found.start()].strip() for found in _OTHER_SPEAKER.finditer(reply))
+_OWN = "own"
+
+
+def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text names the guest's own drink, by most of its words in a row, and others by name."""
+    found = [Mention(*spot, other) for other in rivals for spot in places(text, other)]
+    own = named - {stem(word) for other in rivals for word in words(other)}
+    run: list[re.Match[str]] = []
+    for word in [*_WORD.finditer(text), None]:
+        if word and stem(word[0]) in named:
+            run.append(word)
+        elif run and (word is None or word[0] not in _WITHIN):
+            said = {stem(one[0]) for one in run}
+            if len(said) * 3 >= len(named) * 2 or said & own:
+                found.append(Mention(run[0].start(), run[-1].end(), _OWN))
+            run = []
+    inside = [one for one in found if any(one is not other and other.start <= one.start < other.end for other in found)]
+    return sorted((one for one in found if one not in inside), key=lambda one: one.start)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
+
+
+def _out_of_role(reply: str) -> str:
+    """Return why a reply is not that of a guest alone, "" if it may be."""
+    if _MACHINE.search(" ".join(words(reply))):
+        return _IS_MACHINE
+    speaks = (reply[: found.start()].strip() for found in _OTHER_SPEAKER.finditer(reply))
+    return "speaks the waiter's part as well" if any(speaks) else ""
 
 
 @dataclass(frozen=True, slots=True)
-class PlaysGuest:
+class PlaysGuest(Ruled):
     """A fifth for each stage passed in a row; the first failure ends it.
 
     `waiter` are the waiter's messages in order: what was unavailable is read from the third. A missing answer fails its
@@ -170,13 +585,11 @@ class PlaysGuest:
     asked about each reply that the rules are not sure of, by itself; and whether the first reply plays a guest.
     """
 
+    family: ClassVar[str] = "restaurant"
     menu: Menu
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None
     scoring: Scoring = "current"
-
-    def __post_init__(self) -> None:
-        check_scoring(self.scoring)
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of the five stages passed."""
@@ -195,97 +608,82 @@ class PlaysGuest:
         if passed[-1].ok is None:
             why = passed[-1].unscored or Unscored(passed[-1].reason)
             return replace(why, rule=_rule(passed), evidence=snippet(answers[len(passed) - 1]))
-        score = self._score(passed, answers)
-        asks = self.scoring != "current" and self.judge is None
-        return standing_in(score, self.scoring, "restaurant") if asks else score
+        checks = tuple(Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES))
+        score = Score(
+            sum(check.ok for check in checks) / len(STAGES),
+            f"stage {len(passed)}: {passed[-1].reason}",
+            checks=checks,
+            rule=_rule(passed),
+            evidence=snippet(at(answers, min(len(passed), len(answers)) - 1)),
+        )
+        return score if self.judge else self.standing_in(score)
 
     def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
         stage = self._by_rule(n, reply, passed)
-        if self.judge is None:
-            return stage
-        stage = replace(stage, said=reply)
-        return stage if stage.sure else _Judging(self, self.judge, passed).stage(n, stage)
+        return stage if self.judge is None else self._judged(self.judge, n, replace(stage, said=reply), passed)
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
-        return self.menu.named_in_full(self.waiter[2]) if n == 2 and len(self.waiter) > n else ()  # noqa: PLR2004 - the third
+        return self.menu.named_in_full(self.waiter[2]) if n == 2 and len(self.waiter) > n else ()
 
     def _by_rule(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         match n:
             case 0:
-                return orders_drink(reply, self.menu)
+                stage = orders_drink(reply, self.menu)
+                off = self.current and stage.ok and not any(map(self.menu.serves, stage.items))
+                return replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu") if off else stage
             case 1:
                 return orders_dish(reply, self.menu)
             case 2:
                 return orders_dish(reply, self.menu, before=passed[1].items, unavailable=self.unavailable(n))
             case 3:
                 return notices_mix_up(reply)
-        return recalls_drink(reply, passed[0].items)
+        return recalls_drink(reply, passed[0].items, self.menu.drinks)
 
-    def _score(self, passed: Sequence[Stage], answers: Sequence[str]) -> Score:
-        checks = tuple(Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES))
-        won = sum(check.ok for check in checks)
-        at = min(len(passed), len(answers)) - 1
-        evidence = snippet(answers[at]) if at >= 0 else ""
-        reason = f"stage {len(passed)}: {passed[-1].reason}"
-        return Score(won / len(STAGES), reason, checks=checks, rule=_rule(passed), evidence=evidence)
+    def _judged(self, judge: Judge, n: int, stage: Stage, passed: Sequence[Stage]) -> Stage:
+        """Return the stage as a judge sees it, if the rule is not sure."""
+        if stage.sure:
+            return stage
+        said = at(self.waiter, n) or "(not known)"
+        match n:
+            case 0:
+                drinks, dishes = (
+                    "\n".join(f"- {name}" for name in names) for names in (self.menu.drinks, self.menu.dishes)
+                )
+                return _says(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
+            case 1 | 2:
+                gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
+                return _picks(judge, stage, [dish for dish in self.menu.dishes if dish not in gone], said)
+            case 3:
+                return _says(judge, stage, "restaurant-mix-up", said=said, ordered=" and ".join(passed[-1].items))
+        return _says(judge, stage, "restaurant-recall", order=passed[0].said)
 
 
 def _rule(stages: Sequence[Stage]) -> str:
     return "+judge/".join([RULE, *dict.fromkeys(stage.judged for stage in stages if stage.judged)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    """Asks a judge about the replies of one guest."""
-
-    guest: PlaysGuest
-    judge: Judge
-    passed: Sequence[Stage]
-
-    def stage(self, n: int, stage: Stage) -> Stage:
-        """Return the stage as the judge sees it."""
-        match n:
-            case 0:
-                drinks, dishes = _lines(self.guest.menu.drinks), _lines(self.guest.menu.dishes)
-                return self._says(stage, "restaurant-drink", said=self._said(n), drinks=drinks, dishes=dishes)
-            case 1 | 2:
-                return self._dish(n, stage)
-            case 3:
-                ordered = " and ".join(self.passed[-1].items)
-                return self._says(stage, "restaurant-mix-up", said=self._said(n), ordered=ordered)
-        return self._says(stage, "restaurant-recall", order=self.passed[0].said)
-
-    def _says(self, stage: Stage, name: str, **parts: str) -> Stage:
-        decision = ask_judge(self.judge, PROMPTS[name], answer=stage.said, **parts)
-        if isinstance(decision, Unscored):
-            return _unscored(stage, name, decision)
-        ok = decision.grade == "yes"
-        reason = stage.reason if ok and stage.ok else str(decision)
-        return replace(stage, ok=ok, reason=reason, judged=PROMPTS[name].id)
-
-    def _dish(self, n: int, stage: Stage) -> Stage:
-        gone = (*(self.passed[1].items if n > 1 else ()), *self.guest.unavailable(n))
-        dishes = [dish for dish in self.guest.menu.dishes if dish not in gone]
-        prompt = PROMPTS["restaurant-dish"]
-        asked = replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
-        numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
-        decision = ask_judge(self.judge, asked, answer=stage.said, said=self._said(n), dishes=numbered)
-        if isinstance(decision, Unscored):
-            return _unscored(stage, prompt.name, decision)
-        if decision.grade == prompt.fail:
-            return replace(stage, reason=str(decision), judged=prompt.id)
-        dish = dishes[int(decision.grade) - 1]
-        return replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,), judged=prompt.id)
-
-    def _said(self, n: int) -> str:
-        return self.guest.waiter[n] if n < len(self.guest.waiter) else "(not known)"
+def _says(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
+    """Return the stage as a judge says that it went."""
+    decision = ask_judge(judge, PROMPTS[name], answer=stage.said, **parts)
+    stage = replace(stage, judged=PROMPTS[name].id)
+    if isinstance(decision, Unscored):
+        return replace(stage, ok=None, reason=decision.reason, unscored=decision)
+    ok = decision.grade == "yes"
+    return replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
 
 
-def _unscored(stage: Stage, name: str, why: Unscored) -> Stage:
-    return replace(stage, ok=None, reason=why.reason, judged=PROMPTS[name].id, unscored=why)
-
-
-def _lines(names: Sequence[str]) -> str:
-    return "\n".join(f"- {name}" for name in names)
+def _picks(judge: Judge, stage: Stage, dishes: Sequence[str], said: str) -> Stage:
+    """Return the stage with the dish that a judge says was ordered."""
+    prompt = PROMPTS["restaurant-dish"]
+    asked = replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
+    numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
+    decision = ask_judge(judge, asked, answer=stage.said, said=said, dishes=numbered)
+    stage = replace(stage, judged=prompt.id)
+    if isinstance(decision, Unscored):
+        return replace(stage, ok=None, reason=decision.reason, unscored=decision)
+    if decision.grade == prompt.fail:
+        return replace(stage, reason=str(decision))
+    dish = dishes[int(decision.grade) - 1]
+    return replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,))

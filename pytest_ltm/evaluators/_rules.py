@@ -1,25 +1,56 @@
-"""The rule sets an evaluator may follow, and how a verdict names the one that decided."""
+"""What evaluators share: the rule sets they may follow, how a verdict names the one that decided, and judges."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from pytest_ltm._errors import ConfigurationError, did_you_mean
-from pytest_ltm._score import SCORINGS
+from pytest_ltm._engine.score import SCORINGS, Check, Score, Scoring, Unscored
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._text.words import snippet
+from pytest_ltm.judges._ask import ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._score import Score, Unscored
+    from pytest_ltm.judges._inquiry import Judge
+
+V = TypeVar("V", bound="Score | Unscored")
 
 
-def check_scoring(scoring: str) -> None:
-    """Raise ConfigurationError unless the name is one of the rule sets."""
-    if scoring not in SCORINGS:
-        raise ConfigurationError(
-            f"scoring {scoring!r} is unknown; choose from {', '.join(SCORINGS)}.{did_you_mean(scoring, SCORINGS)}"
-        )
+class Ruled:
+    """An evaluator that follows one of the rule sets: a base of dataclasses with a field `scoring`."""
+
+    __slots__ = ()
+    family: ClassVar[str]
+    """What its rules are called in verdicts: `colours/2`, or `colours/v3.5`."""
+    version: ClassVar[int] = 1
+    """Of its `current` rules."""
+    scoring: Scoring
+
+    def __post_init__(self) -> None:
+        if self.scoring not in SCORINGS:
+            hint = did_you_mean(self.scoring, SCORINGS)
+            raise ConfigurationError(f"scoring {self.scoring!r} is unknown; choose from {', '.join(SCORINGS)}.{hint}")
+
+    @property
+    def current(self) -> bool:
+        """Whether it follows our own rules, not published ones."""
+        return self.scoring == "current"
+
+    def score(self, value: float, reason: str, answer: str, checks: Sequence[Check] = ()) -> Score:
+        """Return a score by the rule set that it follows."""
+        rule = f"{self.family}/{self.version if self.current else self.scoring}"
+        return Score(float(value), reason, tuple(checks), rule, snippet(answer))
+
+    def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
+        """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
+        if self.current:
+            return verdict
+        note = "" if judge else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
+        rule = f"{self.family}/{self.scoring}+{verdict.rule}"
+        return replace(verdict, reason=verdict.reason + note, rule=rule)
 
 
 def last(answers: Sequence[str]) -> str:
@@ -27,7 +58,62 @@ def last(answers: Sequence[str]) -> str:
     return answers[-1] if answers else ""
 
 
-def standing_in(verdict: Score | Unscored, scoring: str, rule: str) -> Score | Unscored:
-    """Return the verdict of the current rules, saying that it stands in for a published rule that asks a model."""
-    note = f" (the rule of {scoring} asks a model; the current rule stands in)"
-    return replace(verdict, reason=verdict.reason + note, rule=f"{rule}/{scoring}+{verdict.rule}")
+def at(texts: Sequence[str], place: int) -> str:
+    """Return the text at a place, "" if there is none."""
+    return texts[place] if 0 <= place < len(texts) else ""
+
+
+# --- What a judge decides where the rules are not sure.
+
+
+def judged(judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = "", **parts: str) -> Score | Unscored:
+    """Return the judge's verdict on an answer; `asked` stands in front of what it says, as the reason."""
+    said = ask_judge(judge, PROMPTS[prompt], answer=answer, **parts)
+    rule = f"{rule}+judge/{PROMPTS[prompt].id}"
+    if isinstance(said, Unscored):
+        return replace(said, rule=rule, evidence=snippet(answer))
+    return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=snippet(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One check: what the rule says, and where it is not sure what a judge may be asked."""
+
+    label: str
+    answer: str
+    ok: bool
+    prompt: str = ""
+    """The name of the prompt; "": the rule is sure."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """What is put into it beside the answer."""
+
+
+def share(parts: Sequence[Part], *, rule: str, reason: str) -> Score:
+    """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
+    ok = sum(part.ok for part in parts)
+    missed = next((part.answer for part in parts if not part.ok), "")
+    return Score(
+        ok / max(len(parts), 1),
+        reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts))),
+        checks=tuple(Check(part.label, part.ok) for part in parts),
+        rule=rule,
+        evidence=snippet(missed),
+    )
+
+
+def judged_share(parts: Sequence[Part], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:
+    """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one."""
+    if judge is None:
+        return share(parts, rule=rule, reason=reason)
+    decided: list[Part] = []
+    used: dict[str, None] = {}
+    for part in parts:
+        decided.append(part)
+        if part.prompt:
+            prompt = PROMPTS[part.prompt]
+            used[prompt.id] = None
+            said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
+            if isinstance(said, Unscored):
+                return replace(said, rule="+judge/".join([rule, *used]), evidence=snippet(part.answer))
+            decided[-1] = replace(part, ok=said.grade != prompt.fail)
+    return share(decided, rule="+judge/".join([rule, *used]), reason=reason)

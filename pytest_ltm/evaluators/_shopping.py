@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._score import Score, Scoring
-from pytest_ltm.evaluators._excuses import only_offers_example
-from pytest_ltm.evaluators._json import NoJSON, published_json, values
-from pytest_ltm.evaluators._rules import check_scoring, last
-from pytest_ltm.evaluators._words import BULLET, NUMBERS, plain, snippet, stem, words
+from pytest_ltm._text.json import NoJSON, published_json, values
+from pytest_ltm._text.numbers import NUMBERS
+from pytest_ltm._text.overlap import rouge_l
+from pytest_ltm._text.recollection import only_offers_example
+from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
+from pytest_ltm.evaluators._commitment import last_word, misspelt, spoken
+from pytest_ltm.evaluators._rules import Ruled, last
+
+if TYPE_CHECKING:
+    from pytest_ltm._engine.score import Score, Scoring
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
@@ -25,6 +30,16 @@ _TIMES = re.compile(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = re.compile(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = re.compile(r"\d")
 _IN_PROSE = re.compile(r"[,;.!?\n]|\band\b")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
+    r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
+)
+_TAKEN_OFF = re.compile(
+    r"\b(?:removed|no longer|crossed (?:out|off)|struck|cancelled|canceled|not needed|taken off|deleted)\b",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
 _UNREADABLE = 10**12
 """A quantity that equals none: the item is there, how many cannot be told."""
@@ -34,44 +49,57 @@ _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
 
 @dataclass(frozen=True, slots=True)
-class ListsItems:
-    """The mean of items found / expected, right quantities / expected, and 1 if nothing is invented.
+class ListsItems(Ruled):
+    """`current`: 1 for each item with its quantity, 1/2 for one with another, / max(items expected, items given).
 
-    `current` reads lists inside objects, plurals, number words, lines, tables and prose, adds up entries of one item,
-    and gives 0 if no expected item is found. `v3.5` and `paper`: 0 unless the answer is a JSON list of objects
-    with a text `item` and a whole `quantity`; `v3.5` matches an item if the expected name is inside the given one,
-    `paper` if stemmed ROUGE-L is 1.
+    It reads lists inside objects, plurals, number words, lines, tables and prose, and adds up entries of one item.
+    `v3.5` and `paper`: the mean of items found / expected, right quantities / expected, and 1 if nothing is invented; 0
+    unless the answer is a JSON list of objects with a text `item` and a whole `quantity`; `v3.5` matches an item if the
+    expected name is inside the given one, `paper` if stemmed ROUGE-L is 1.
     """
 
+    family: ClassVar[str] = "shopping"
+    version: ClassVar[int] = 2
     expected: tuple[Item, ...]
     scoring: Scoring = "current"
-
-    def __post_init__(self) -> None:
-        check_scoring(self.scoring)
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the score of the last answer."""
         answer = last(answers)
-        if self.scoring == "current":
-            return self._current(answer)
-        rule = f"shopping/{self.scoring}"
+        if self.current:
+            return self._ours(answer)
         try:
             given = _published_items(answer)
         except NoJSON as error:
-            return Score(0.0, f"not in the form asked for: {error}", rule=rule, evidence=snippet(answer))
-        matches = _inside if self.scoring == "v3.5" else _same_stems
-        return self._mean(given, matches, rule, answer)
+            return self.score(0, f"not in the form asked for: {error}", answer)
+        return self._mean(given, _inside if self.scoring == "v3.5" else _same_stems, answer)
 
-    def _current(self, answer: str) -> Score:
+    def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
-            reason = "does not know the list and shows an example"
-            return Score(0.0, reason, rule="shopping/1", evidence=snippet(answer))
-        given = _added_up(_read(answer))
-        if not any(_same_words(item, name) for name, _ in given for item, _ in self.expected):
-            return Score(0.0, "names no expected item", rule="shopping/1", evidence=snippet(answer))
-        return self._mean(given, _same_words, "shopping/1", answer)
+            return self.score(0, "does not know the list and shows an example", answer)
+        text = last_word(spoken(answer), lambda said: bool(self._expected_among(_read(said))))
+        given = _added_up(_read(text))
+        counts = self._expected_among(given)
+        if not counts:
+            return self.score(0, "names no expected item", answer)
+        right = sum(n == quantity for n, quantity in counts)
+        points = right + (len(counts) - right) / 2
+        items, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
+        reason = f"{items}, {right} right quantities, {invented} invented"
+        return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
-    def _mean(self, given: Sequence[Item], matches: Matches, rule: str, answer: str) -> Score:
+    def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
+        """Return the expected and the given quantity of each expected item that is among those given."""
+        left = list(given)
+        found = []
+        for item, n in self.expected:
+            match = next((one for one in left if _same_words(item, one[0])), None)
+            if match:
+                left.remove(match)
+                found.append((n, match[1]))
+        return found
+
+    def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
         found, right, invented = 0, 0, []
         for name, quantity in given:
             match = next(((item, n) for item, n in self.expected if matches(item, name)), None)
@@ -83,7 +111,7 @@ class ListsItems:
         size = max(len(self.expected), 1)
         value = min((found / size + right / size + (not invented)) / 3, 1.0)
         reason = f"{found} of {size} items, {right} right quantities, {len(invented)} invented"
-        return Score(value, reason, rule=rule, evidence=snippet(answer))
+        return self.score(value, reason, answer)
 
 
 def _inside(expected: str, given: str) -> bool:
@@ -91,15 +119,14 @@ def _inside(expected: str, given: str) -> bool:
 
 
 def _same_stems(expected: str, given: str) -> bool:
-    from pytest_ltm.evaluators._rouge import rouge_l  # noqa: PLC0415 - brings in rouge_score
-
     return rouge_l(expected, given) == 1.0
 
 
 def _same_words(expected: str, given: str) -> bool:
-    """Tell whether all words of the expected name are in the given one, whatever their number."""
-    wanted = {stem(word) for word in words(expected)}
-    return bool(wanted) and wanted <= {stem(word) for word in words(given)}
+    """Tell whether all words of the expected name are in the given one: in any number, apart, together, misspelt."""
+    wanted, said = ([stem(word) for word in words(name)] for name in (expected, given))
+    together, all_said = "".join(wanted), "".join(said)
+    return bool(wanted) and (set(wanted) <= set(said) or together == all_said or misspelt(all_said, together))
 
 
 def _published_items(answer: str) -> list[Item]:
@@ -129,13 +156,25 @@ def _read(answer: str) -> list[Item]:
     for value in values(answer):
         if items := _items(value, 3):
             return items
-    lines = answer.splitlines()
+    lines = [line for line in answer.splitlines() if not _TAKEN_OFF.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
     rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
     told = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
     if not told:
-        told = [part for part in _IN_PROSE.split(answer) if _DIGIT.search(part) or _counts(part)]
+        sentences = (text for text in _SENTENCE.split(answer) if not _DENIED.search(text.lower()))
+        told = [part for text in sentences for part in _parts(text)]
     return [item for line in told if (item := _line_item(line))]
+
+
+def _parts(text: str) -> list[str]:
+    """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
+    parts = _IN_PROSE.split(text[max((found.end() for found in _LEAVES.finditer(text)), default=0) :])
+    counted = [part for part in parts if _DIGIT.search(part) or _counts(part)]
+    return [part for part in parts if part in counted or (counted and _ONE_THING.search(part))]
+
+
+_LEAVES = re.compile(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
+_ONE_THING = re.compile(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
 
 
 def _counts(part: str) -> bool:
@@ -175,8 +214,12 @@ def _entry(entry: Any) -> Item | None:
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
     parts = words(_TIMES.sub(" ", plain(line[:200])))
-    numbers = [n for part in parts if (n := _count(part)) is not None]
-    name = " ".join(part for part in parts if _count(part) is None)
+    counted = [part for part in parts if _count(part) is not None]
+    more = [part for part in counted if part not in ("a", "an")] or counted
+    numbers = [n for part in more if (n := _count(part)) is not None]
+    if len(set(numbers)) > 1 and _EITHER.search(line):
+        numbers = [_UNREADABLE]
+    name = " ".join(part for part in parts if _count(part) is None and part != "or")
     return (name, numbers[0] if numbers else 1) if name else None
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm._engine.tokens import TokenCounter
+
 
 INSTRUCTION = (
     "Here is a quiz in which every question already has its answer. "
@@ -62,7 +63,7 @@ def reply_of(answers: Sequence[str]) -> str:
 
 
 def answers_of(message: str) -> list[str] | None:
-    """Return the answers that a trivia message asks for, in order; None if it is no trivia message."""
+    """Return the answers that a trivia message asks for, in order; None for any other message."""
     first, *lines = message.strip().split("\n")
     if first != INSTRUCTION:
         return None

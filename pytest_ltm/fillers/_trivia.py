@@ -1,21 +1,165 @@
-"""TriviaFiller: messages that ask for the answers of a quiz, sized to the token."""
+"""Filler from a quiz: messages sized to the token, alike or mixed in length, from built-in facts or a file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from functools import cache
+from itertools import chain, combinations
+from math import exp, log
+from pathlib import Path
+from statistics import median_low
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pytest_ltm._errors import FillerError
-from pytest_ltm._filler import FillerExchange
-from pytest_ltm.fillers._arithmetic import arithmetic
-from pytest_ltm.fillers._deck import Deck, Room
-from pytest_ltm.fillers._pool import Pool, built_in, built_in_identity
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, item, message_of, reply_of
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import FillerError, did_you_mean
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm.fillers._knowledge import arithmetic
+from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, cost_of, item, message_of, reply_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from random import Random
 
-    from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm._engine.filler import Filler
+    from pytest_ltm._engine.tokens import TokenCounter
+
+
+_AHEAD = 64
+"""How many facts wait to be chosen from, so that a message's last ones can be those that just fit."""
+
+
+class Room(NamedTuple):
+    """What is still wanted and allowed."""
+
+    wanted: int
+    """Tokens of message and reply together."""
+    allowed: int
+    """Tokens of the message."""
+
+    def less(self, cost: Cost) -> Room:
+        """Return what is left after something of this cost."""
+        return Room(self.wanted - cost.both, self.allowed - cost.message)
+
+
+class Deck:
+    """Takes facts with their costs from an iterator without end, none twice."""
+
+    def __init__(self, facts: Iterator[tuple[Fact, Cost]]) -> None:
+        self._facts = facts
+        self._ahead: list[tuple[Fact, Cost]] = []
+        self._usual = 0
+
+    def several(self, room: Room) -> tuple[list[Fact], Room]:
+        """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
+
+        One at least, unless none is allowed; less than is wanted where more is not allowed.
+        """
+        self._look_ahead()
+        facts, room = self._drawn(room)
+        last, room = self._closed(room)
+        return facts + last, room
+
+    def one(self, room: Room) -> Fact | None:
+        """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
+        self._look_ahead()
+        chosen = _closing([cost for _, cost in self._ahead], room, most=1)
+        return self._ahead.pop(chosen[0])[0] if chosen else None
+
+    def _drawn(self, room: Room) -> tuple[list[Fact], Room]:
+        """Take facts in their order, but leave room for one or two that are chosen to fit."""
+        drawn: list[Fact] = []
+        wanted, allowed = room.wanted - self._usual, room.allowed
+        while True:
+            for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
+                if cost.both <= wanted and cost.message <= allowed:
+                    break
+            else:
+                return drawn, Room(wanted + self._usual, allowed)
+            wanted -= cost.both
+            allowed -= cost.message
+            drawn.append(fact)
+            del self._ahead[i]
+            self._ahead.append(next(self._facts))
+
+    def _closed(self, room: Room) -> tuple[list[Fact], Room]:
+        """Take the facts that just reach what is wanted; one at least, if it is allowed."""
+        taken: list[Fact] = []
+        while True:
+            self._look_ahead()
+            last = _closing([cost for _, cost in self._ahead], room)
+            for i in sorted(last, reverse=True):
+                fact, cost = self._ahead.pop(i)
+                room = room.less(cost)
+                taken.append(fact)
+            if room.wanted <= 0 or not last:
+                return taken, room
+
+    def _look_ahead(self) -> None:
+        while len(self._ahead) < _AHEAD:
+            self._ahead.append(next(self._facts))
+        self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
+
+
+def _closing(costs: Sequence[Cost], room: Room, most: int = 2) -> tuple[int, ...]:
+    """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
+
+    None are returned only if not one is allowed.
+    """
+    places: dict[int, list[int]] = {}
+    for i, cost in enumerate(costs):
+        if cost.message <= room.allowed:
+            places.setdefault(cost.both, []).append(i)
+    singles = [same[0] for same in places.values()]
+    alone = ((i,) for i in singles)
+    twins = (tuple(same[:2]) for same in places.values() if len(same) > 1)
+    best: tuple[int, ...] = ()
+    best_rank = (2, 0)
+    for chosen in alone if most == 1 else chain(alone, combinations(singles, 2), twins):
+        if len(chosen) > 1 and sum(costs[i].message for i in chosen) > room.allowed:
+            continue
+        over = sum(costs[i].both for i in chosen) - room.wanted
+        rank = (0, over) if over >= 0 else (1, -over)
+        if rank < best_rank:
+            best, best_rank = chosen, rank
+    return best
+
+
+# --- Pool: facts whose cost in tokens is counted once in a process, when first needed.
+
+VERSION = 1
+"""Of the built-in facts; another number for every change, because it is part of the plan's fingerprint."""
+
+
+class Pool:
+    """Facts, and what each costs with each counter that was used."""
+
+    def __init__(self, facts: Iterable[Fact], identity: str) -> None:
+        self.facts = tuple(facts)
+        self.identity = identity
+        """Two pools with one identity hold the same facts in the same order."""
+        self._costs: dict[TokenCounter, dict[int, Cost]] = {}
+
+    def cost(self, index: int, counter: TokenCounter) -> Cost:
+        """Return what a fact costs with a counter."""
+        costs = self._costs.setdefault(counter, {})
+        if index not in costs:
+            costs[index] = cost_of(self.facts[index], counter)
+        return costs[index]
+
+
+def built_in_identity() -> str:
+    """Return the identity of the built-in pool without building it."""
+    return f"built-in {VERSION}"
+
+
+@cache
+def built_in() -> Pool:
+    """Return the pool of our own facts."""
+    from pytest_ltm.fillers._knowledge import facts
+
+    return Pool(facts(), built_in_identity())
 
 
 class TriviaFiller:
@@ -103,3 +247,213 @@ def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
 
 def _exchange(facts: Sequence[Fact], message_tokens: int | None = None) -> FillerExchange:
     return FillerExchange(message_of(facts), reply_of([fact.answer for fact in facts]), message_tokens)
+
+
+# --- Facts from a file in the format of TriviaQA.
+
+
+def pool_of_file(path: str) -> Pool:
+    """Return the facts of a file `{"Data": [{"Question": ..., "AnswerValue": ...}, ...]}`.
+
+    `"Answer": {"Value": ...}`, as in TriviaQA's own files, will do as well. Read again only if it changed.
+    Raises FillerError, which names the file and the field.
+    """
+    file = Path(path).expanduser()
+    try:
+        status = file.stat()
+    except OSError as exc:
+        raise FillerError(f"filler file {path!r} cannot be read ({exc.strerror})") from exc
+    return _read(file.resolve(), status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _read(file: Path, _changed: int, _size: int) -> Pool:
+    try:
+        content = file.read_bytes()
+        data = json.loads(content)
+    except (OSError, ValueError) as exc:
+        raise FillerError(f"filler file '{file}' cannot be read as JSON ({exc})") from exc
+    records = data.get("Data") if isinstance(data, dict) else None
+    if not isinstance(records, list) or not records:
+        raise FillerError(f"filler file '{file}': field 'Data' must be a list of questions that is not empty")
+    facts = [_fact(f"filler file '{file}', Data[{i}]", record) for i, record in enumerate(records)]
+    # Only where the answer stands last after " A: " can a reader find it.
+    facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
+    if not facts:
+        raise FillerError(f"filler file '{file}': no question left, for every answer contains 'A: '")
+    return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
+
+
+def _fact(where: str, record: object) -> Fact:
+    if not isinstance(record, dict):
+        raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
+    return Fact(_text(where, record, "Question"), _text(where, _with_answer_value(record), "AnswerValue"))
+
+
+def _with_answer_value(record: dict[str, Any]) -> dict[str, Any]:
+    nested = record.get("Answer")
+    if "AnswerValue" not in record and isinstance(nested, dict) and "Value" in nested:
+        return {**record, "AnswerValue": nested["Value"]}
+    return record
+
+
+def _text(where: str, record: dict[str, Any], field: str) -> str:
+    """Return a field as one line of text that can be written as UTF-8."""
+    if field not in record:
+        also = " (nor 'Answer' with 'Value')" if field == "AnswerValue" else ""
+        raise FillerError(f"{where}: no field {field!r}{also}; its fields: {', '.join(map(repr, record))}")
+    value = record[field]
+    if not isinstance(value, str) or not value.strip():
+        raise FillerError(f"{where}: field {field!r} must be a non-empty text, not {value!r:.60}")
+    return " ".join(value.split()).encode(errors="replace").decode()
+
+
+# --- MixedFiller: questions and remarks about a quiz, with lengths like those of what scenarios say.
+
+"""Of wordings and lengths; another number for every change, because it is part of the plan's fingerprint."""
+BANDS = ((0.40, 7, 12), (0.50, 13, 32), (0.06, 33, 220), (0.04, 300, 1000))
+"""What is aimed at: share of the messages, fewest and most tokens. Many short ones and some pages, as scenarios have
+them, and more short ones than there, because an agent that keeps the shortest messages keeps very many of them."""
+REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
+_ASKED = (12, 22)
+"""Up to the first number of tokens a message is a question, from the second on never."""
+_ANSWER = 1
+"""Tokens of a usual answer."""
+_LEAST = 12
+"""So few tokens are not left for another exchange."""
+_ROOM = 16
+"""Tokens that the first fact of a remark may take."""
+_PAGE = 100
+"""Tokens from which remarks are made of sums, so that shorter facts last longer."""
+
+
+class Frame(NamedTuple):
+    """What stands around the facts of a remark."""
+
+    head: str
+    tail: str = ""
+
+
+FRAMES = [Frame(*parts) for parts in packaged(__file__, "frames.yml")]
+
+
+class MixedFiller:
+    """Asks a question or remarks on some; each message as long as chance has it, the last one of a gap as it fits.
+
+    No question comes twice in a conversation.
+    """
+
+    def __init__(self, rng: Random, counter: TokenCounter) -> None:
+        self._rng, self._counter = rng, counter
+        sums = (fact for fact, _ in arithmetic(rng, counter))
+        facts = chain(_known(rng), sums)
+        self._questions = Deck((fact, _asked(fact, counter)) for fact in facts)
+        self._remarks = Deck((fact, _told(fact, counter)) for fact in facts)
+        self._pages = Deck((fact, _told(fact, counter)) for fact in sums)
+        self._reply = max(counter.count(reply) for reply in REPLIES)
+        self._frames = {frame: sum(counter.count(part.strip()) for part in frame) for frame in FRAMES}
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+
+        The message keeps within `max_message_tokens`; FillerError if one question alone does not.
+        """
+        length, short = self._length(), self._rng.randint(*_ASKED)
+        size = length + (_ANSWER if length <= short else self._reply)
+        if size > tokens - _LEAST:
+            size = tokens
+        made = self._remark(size, max_message_tokens) if size > short + _ANSWER else None
+        made = made or self._question(size, max_message_tokens)
+        if made is None:
+            raise FillerError(
+                f"mixed filler does not fit into messages of {max_message_tokens!r} tokens. "
+                "Let the agent take longer ones, or use a --ltm-filler of your own"
+            )
+        return made
+
+    def configuration(self) -> object:
+        """Return what decides its texts, beside the seed: the facts, and what is made of them."""
+        return {"filler": "mixed", "facts": built_in_identity(), "version": VERSION}
+
+    def _length(self) -> int:
+        """Return the tokens of a message: within a band, short ones are as likely as ones twice as long."""
+        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
+        return round(exp(self._rng.uniform(log(least), log(most))))
+
+    def _question(self, size: int, allowed: int) -> FillerExchange | None:
+        fact = self._questions.one(Room(size, allowed))
+        return fact and FillerExchange(fact.question, fact.answer)
+
+    def _remark(self, size: int, allowed: int) -> FillerExchange | None:
+        """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
+        fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + _ROOM <= size]
+        if not fitting:
+            return None
+        frame = self._rng.choice(fitting)
+        cost, reply = self._frames[frame], self._rng.choice(REPLIES)
+        room = Room(size, allowed).less(Cost(cost, cost + self._counter.count(reply)))
+        facts, _ = (self._pages if size > _PAGE else self._remarks).several(room)
+        while facts and self._counter.count(_remark(frame, facts)) > allowed:  # where counts do not add up
+            facts.pop()
+        return FillerExchange(_remark(frame, facts), reply) if facts else None
+
+
+def _known(rng: Random) -> Iterator[Fact]:
+    facts = built_in().facts
+    return (facts[i] for i in shuffled(len(facts), rng))
+
+
+def _remark(frame: Frame, facts: Sequence[Fact]) -> str:
+    return frame.head + "\n".join(map(_line, facts)) + frame.tail
+
+
+def _line(fact: Fact) -> str:
+    return f"{fact.question} {fact.answer}."
+
+
+def _asked(fact: Fact, counter: TokenCounter) -> Cost:
+    message = max(1, counter.count(fact.question))
+    return Cost(message, message + counter.count(fact.answer))
+
+
+def _told(fact: Fact, counter: TokenCounter) -> Cost:
+    message = max(1, counter.count(f"{_line(fact)}\n"))
+    return Cost(message, message)
+
+
+# --- Which filler a value of `--ltm-filler` names.
+
+
+def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
+    """Return a new filler for one conversation: `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
+
+    A factory is called as `factory(rng, counter)`. Raises FillerError.
+    """
+    kind, colon, rest = spec.partition(":")
+    if kind == "trivia":
+        if colon and not rest:
+            raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")
+        return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
+    if kind == "mixed":
+        if colon:
+            raise FillerError(f"filler {spec!r}: 'mixed' has texts of its own and takes no more. Write 'mixed'")
+        return MixedFiller(rng, counter)
+    if not colon:
+        raise FillerError(
+            f"unknown filler {spec!r}.{did_you_mean(spec, ['trivia', 'mixed'])} "
+            "Known: trivia, trivia:PATH, mixed, or 'package.module:factory'"
+        )
+    return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
+
+
+def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
+    if not callable(factory):
+        raise FillerError(f"filler {spec!r} is no factory that takes (rng, counter): {factory!r}")
+    try:
+        made = factory(rng, counter)
+    except Exception as exc:
+        raise FillerError(f"filler {spec!r} could not be made: {type(exc).__name__}: {exc}") from exc
+    missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
+    if missing:
+        raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")
+    return cast("Filler", made)

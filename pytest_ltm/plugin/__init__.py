@@ -1,6 +1,6 @@
 """The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
 
-An installed plugin costs nothing until it is used: what is imported here imports only pytest.
+An installed plugin costs next to nothing until it is used: what is imported here imports only pytest and light modules.
 """
 
 from __future__ import annotations
@@ -9,35 +9,44 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.plugin import _options, hookspec
-from pytest_ltm.plugin._fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
-from pytest_ltm.plugin._items import HANDLE, MARKER, is_ltm_item, refusal
-from pytest_ltm.plugin._state import RUN
+from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.plugin import hookspec, options
+from pytest_ltm.plugin.fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
+from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, refusal
+from pytest_ltm.plugin.state import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
+
+    from pytest_ltm.datasets import Dataset
 
 __all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
 
 SKIP_REASON = "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    _options.add(parser)
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the options, and have data sets declare theirs."""
+    options.add(parser, pluginmanager)
+
+
+def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
+    """Bring the data sets that come with the plugin."""
+    register(LOCOMO)
+    register(LONGMEMEVAL)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Take over the command line of a run that is gone on with, before its conftests are looked for."""
+    """Take over the command line of a run that is resumed, before its conftests are looked for."""
     known = early_config.known_args_namespace
     said = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
     runs = {flag: run for flag, run in said.items() if run is not None}
     if len(runs) > 1:
-        raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at once")
+        raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at the same time")
     for flag, run in runs.items():
-        from pytest_ltm.plugin._again import take_over  # noqa: PLC0415 - nothing is imported before it is used
+        from pytest_ltm.plugin.restart import take_over
 
         take_over(early_config, run, parser, args, flag=flag)
 
@@ -51,17 +60,19 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; begin an LTM run if the command line asks for one."""
     config.addinivalue_line("markers", MARKER)
-    if _options.starts_ltm_run(config):
-        from pytest_ltm.plugin._start import start  # noqa: PLC0415 - nothing is imported before it is used
+    if options.starts_ltm_run(config):
+        from pytest_ltm.plugin.start import start
 
         start(config)
+    else:
+        options.refuse_idle(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
     if not file_path.name.endswith(".ltm.yml"):
         return None
-    from pytest_ltm.plugin._yaml import YamlModule  # noqa: PLC0415 - nothing is imported before it is used
+    from pytest_ltm.plugin.collection import YamlModule
 
     return YamlModule.from_parent(parent, path=file_path)
 

@@ -46,7 +46,10 @@ class Chromium:
         port = port_file.read_text().splitlines()[0]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
             target = next(each for each in json.load(answer) if each["type"] == "page")
-        self._socket = self._open.enter_context(connect(target["webSocketDebuggerUrl"], max_size=None))
+        # No keepalive: its thread draws from the module-level `random`, which belongs to the test that is running.
+        self._socket = self._open.enter_context(
+            connect(target["webSocketDebuggerUrl"], max_size=None, ping_interval=None)
+        )
         self._sent = 0
         self.events: list[dict[str, Any]] = []
         for domain in ("Page", "Runtime", "Network", "Log"):

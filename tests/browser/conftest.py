@@ -1,14 +1,10 @@
-"""The report file in a real browser: one chromium for all tests; skipped where there is none."""
+"""The report file in a real browser: one chromium for each module; skipped where there is none."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "unit"))  # where run_folders is
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +12,10 @@ if TYPE_CHECKING:
     from _chromium import Chromium
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     pytest.importorskip("websockets", reason="the browser is driven over a web socket: pip install websockets")
-    from _chromium import BROWSER, Chromium  # noqa: PLC0415 - needs websockets
+    from _chromium import BROWSER, Chromium
 
     if BROWSER is None:
         pytest.skip("no chromium here")

@@ -1,6 +1,6 @@
 """What the report file costs: sizes and times of three made-up runs. A program; docs/reports.md has its figures."""
 
-# ruff: noqa: E402, RUF001, T201 - a program that finds its neighbours first, and prints
+# ruff: noqa: E402, T201 - a program that finds its neighbours first, and prints
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "unit")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "samples")]
 
 from _chromium import Chromium
 from run_folders import held, journal, played, write_run
 
-from pytest_ltm._journal import read
+from pytest_ltm._record import events
 from pytest_ltm.reporting.html import build_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._result import ConversationResult
+    from pytest_ltm._engine.result import ConversationResult
 
 SCENARIOS = 11
 
@@ -74,7 +74,9 @@ def long(folder: Path, rng: random.Random) -> Path:
 def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]:
     """Yield the cells of one row."""
     items = sum(
-        event["event"] == "end" and "example" in event for path in run.glob("*/journal.jsonl") for event in read(path)
+        isinstance(event, events.End) and event.example is not None
+        for path in run.glob("*/journal.jsonl")
+        for event in events.read(path)
     )
     began = time.perf_counter()
     build_report([run], out)

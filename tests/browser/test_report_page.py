@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from run_folders import HOSTILE, held, hostile_run, played, write_run
+from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm.reporting.html import build_report
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 DRAWN = "document.querySelectorAll('#scene .mark').length > 0"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two agents; `poor` forgets names, and jokes have no score."""
     folder = tmp_path_factory.mktemp("report")
@@ -47,6 +48,11 @@ def text(page: Chromium, selector: str) -> str:
     return found
 
 
+def test_nothing_is_sent_to_the_browser_behind_a_test_s_back(browser: Chromium) -> None:
+    assert browser.call("Browser.getVersion")
+    assert [thread.name for thread in threading.enumerate() if "keepalive" in thread.name] == []
+
+
 def test_a_click_unfolds_an_example_and_another_folds_it(page: Chromium, report: Path) -> None:
     page.open(report)
     page.click("#e4 button")
@@ -58,6 +64,22 @@ def test_a_click_unfolds_an_example_and_another_folds_it(page: Chromium, report:
     assert page.run("document.querySelector('#e4 button').getAttribute('aria-expanded')") == "true"
     page.click("#e4 button")
     assert page.run("document.querySelectorAll('tr.detail').length") == 0
+
+
+def test_what_the_agent_retrieved_unfolds_below_its_reply(page: Chromium, tmp_path: Path) -> None:
+    row = played()
+    run = write_run(tmp_path / "run", held([row]))
+    [file] = run.glob("*/journal.jsonl")
+    file.write_text("".join(journal([row], retrieved={3: ("I like ochre best.", "<b>note</b>")})))
+    build_report([run], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    page.click("#e0 button")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    assert text(page, "tr.detail .talk.needle .found") == ""
+    assert text(page, "tr.detail .talk.question .found summary") == "retrieved: 2"
+    assert page.run("[...document.querySelectorAll('.found li')].map(each => each.textContent)") == [
+        "I like ochre best.", "<b>note</b>",
+    ]  # fmt: skip
 
 
 def test_the_keyboard_unfolds_an_example(page: Chromium, report: Path) -> None:
@@ -134,10 +156,10 @@ def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) 
 
 def test_the_history_of_a_data_set_is_not_called_filler(page: Chromium, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played("colours", 1.0, gap=500)], tokens=500))
-    [journal] = run.glob("*/journal.jsonl")
-    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    [file] = run.glob("*/journal.jsonl")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
     told = [{**event, "history": "D1:1"} if event["event"] == "filler" else event for event in events]
-    journal.write_text("".join(json.dumps(event) + "\n" for event in told))
+    file.write_text("".join(json.dumps(event) + "\n" for event in told))
     build_report([run], tmp_path / "report.html")
     page.open(tmp_path / "report.html")
     page.wait_for(DRAWN)
@@ -210,7 +232,8 @@ def test_two_columns_are_compared_row_by_row(page: Chromium, report: Path) -> No
         "[...document.querySelectorAll('#pairs tbody tr')].map(r => [...r.cells].slice(0, 4).map(c => c.textContent))"
     )
     assert page.run(rows) == [["names", "0", "1.00", "0.25"]]
-    assert text(page, "#verdict").startswith("good at 2k is better in 1, worse in 0, equal in 1 of 2 examples")
+    told = text(page, "#verdict")
+    assert told.startswith("On these texts good at 2k is better than poor at 2k by 0.38 of full marks: better in 1,")
     page.click("#differing")
     assert len(page.run(rows)) == 3
 

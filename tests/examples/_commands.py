@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from alone import alone
+
 ROOT = Path(__file__).parents[2]
 
 # What the installed command `pytest` does; `python -m pytest` would put the working directory on sys.path.
@@ -43,13 +45,14 @@ class Output:
 def run(command: str, folder: Path, *, columns: int = 80) -> Output:
     """Run a command line of the documentation with this Python."""
     program, *arguments = shlex.split(command, comments=True)
-    programs = {"pytest": [sys.executable, "-c", _PYTEST], "python": [sys.executable]}
+    python = [sys.executable]
+    programs = {"pytest": [*python, "-c", _PYTEST], "python": python, "ltm": [*python, "-m", "pytest_ltm"]}
     # A run inside a run would inherit the outer one's worker, options and current test.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     done = subprocess.run(
         [*programs[program], *arguments],
         cwd=folder,
-        env=environment | {"COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        env=environment | alone() | {"COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

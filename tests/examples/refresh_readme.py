@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "samples"))  # as pytest does by pyproject.toml
 
 from _commands import ROOT, Output, run
 from _pages import blocks

@@ -8,10 +8,11 @@ import refresh_readme
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
-from pytest_ltm import _suite
-from pytest_ltm._cli import COMMANDS
-from pytest_ltm.agents import POWERS
-from pytest_ltm.plugin import _items, _options
+from pytest_ltm._cli import commands
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm.agents import CAPABILITIES
+from pytest_ltm.plugin import items as _items
+from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,18 +71,20 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-def test_the_page_of_options_has_every_option_with_its_default() -> None:
+def test_the_page_of_options_has_every_option_with_its_default(pytestconfig: pytest.Config) -> None:
     rows = table_rows(ROOT / "docs" / "options.md")
-    for option in _options.OPTIONS:
+    options = _options.table(pytestconfig).rows.values()
+    for option in options:
         [row] = [row for row in rows if row[0].startswith(f"`{option.flag}=")]
         assert row[1] == (f"`{option.default}`" if option.default else "-"), option.flag
         assert f"`{option.dest}`" in row[2]
     documented = {flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])}
-    assert documented == {option.flag for option in _options.OPTIONS} | {
+    assert documented == {option.flag for option in options} | {
         "--ltm-agent",
         "--ltm",
         "--ltm-dry-run",
         "--ltm-isolated",
+        "--ltm-no-probe",
         "--ltm-rescore",
         "--ltm-resume",
         "--ltm-save",
@@ -97,9 +100,9 @@ def test_every_built_in_scenario_has_a_row_or_a_page() -> None:
     assert lost == [], "give each a row in docs/scenarios/index.md"
 
 
-def test_the_page_of_agents_has_every_power() -> None:
+def test_the_page_of_agents_has_every_capability() -> None:
     rows = table_rows(ROOT / "docs" / "agents.md")
-    assert set(POWERS) <= {row[0].strip("`") for row in rows}
+    assert set(CAPABILITIES) <= {row[0].strip("`") for row in rows}
 
 
 def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
@@ -109,7 +112,7 @@ def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
 
 def test_the_commands_are_documented() -> None:
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
-    assert all(f"`{name}" in text for name in COMMANDS)
+    assert all(f"`{name}" in text for name in commands())
 
 
 def table_rows(page: Path) -> list[list[str]]:

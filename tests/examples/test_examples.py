@@ -23,15 +23,16 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 1}, "allergy             1.00"),
     ],
     "resumed_agent": [
-        ({"failed": 1}, "go on with: pytest --ltm-resume=RUN-ID"),
+        ({"failed": 1}, "resume with: pytest --ltm-resume=RUN-ID"),
         ({"failed": 1, "passed": 1}, "boots                 0.00"),
     ],
     "recorded_run": [
         ({"passed": 4}, "rent                   1.00   1.00"),
-        ({"passed": 4}, "scored again: run recorded: 4 verdicts the same, 0 moved"),
+        ({"passed": 4}, "scored again: run recorded: 4 verdicts unchanged, 0 moved"),
     ],
     "custom_scenario": [
         ({"passed": 2, "failed": 2, "deselected": 2}, "FAILED  does not contain 'Tuesday'"),
+        ({"passed": 4, "deselected": 2}, "accuracy             100%"),
         (
             {"passed": 2, "skipped": 3},
             "2 passed, 3 skipped in TIME",
@@ -40,9 +41,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "custom_filler": [({"passed": 1}, "ferry                  1.00")],
     "ci_gate": [
         ({"passed": 9}, "baseline saved: ltm_baselines/main.json"),
-        ({"passed": 9}, "gate: held (2 rules, each for one agent at one memory span)"),
+        ({"passed": 9}, "gate: passed (2 rules, each for one agent at one memory span)"),
         ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
     ],
+    "exchange_log": [({"passed": 1}, "boat                   1.00")],
     "locomo": [
         ({}, "conversation.json: 1 conversation, 90 turns, 28 questions"),
         ({}, "multi_hop            2  0.854         -   1.000     1.000     1.000        5.0"),

@@ -9,8 +9,8 @@ import yaml
 from _commands import ROOT, run
 from _pages import blocks
 
-from pytest_ltm._gate._metrics import names
-from pytest_ltm.plugin import _options
+from pytest_ltm._gate.rules import names
+from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:
     from pathlib import Path

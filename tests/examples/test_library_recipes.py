@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _commands import ROOT, run
+from json_server import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,13 +113,6 @@ def words(text: str) -> list[float]:
     return vector
 
 
-@pytest.fixture
-def json_server(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The server that lives beside the unit tests."""
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "unit"))
-    return importlib.import_module("json_server")
-
-
 def embeddings(post: Any) -> dict[str, Any]:
     """Answer as OpenAI does when asked for embeddings."""
     texts = [post.body["input"]] if isinstance(post.body["input"], str) else post.body["input"]
@@ -126,13 +120,11 @@ def embeddings(post: Any) -> dict[str, Any]:
     return {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
 
 
-def test_a_store_of_mem0_works_behind_a_chat_function(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, json_server: Any
-) -> None:
+def test_a_store_of_mem0_works_behind_a_chat_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEM0_TELEMETRY", "False")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path))
     mem0 = pytest.importorskip("mem0", reason="mem0 is not installed")
-    with json_server.serving(embeddings) as server:
+    with serving(embeddings) as server:
         service = {"api_key": "none", "openai_base_url": server.url, "model": "m"}
         memory = mem0.Memory.from_config({
             "embedder": {"provider": "openai", "config": {**service, "embedding_dims": 64}},
@@ -185,7 +177,7 @@ def test_an_agent_on_a_letta_server_is_made_asked_and_deleted() -> None:
     assert server.deleted == ["m"]
 
 
-def test_the_client_of_letta_finds_what_the_adapter_asks_for(json_server: Any) -> None:
+def test_the_client_of_letta_finds_what_the_adapter_asks_for() -> None:
     letta = pytest.importorskip("letta_client", reason="letta_client is not installed")
 
     def answer(post: Any) -> dict[str, Any]:
@@ -195,7 +187,7 @@ def test_the_client_of_letta_finds_what_the_adapter_asks_for(json_server: Any) -
             return {"messages": said, "stop_reason": stop, "usage": {"message_type": "usage_statistics"}}
         return {"id": "agent-1", "name": "n"}
 
-    with json_server.serving(answer) as server:
+    with serving(answer) as server:
         client = letta.Letta(base_url=server.url, api_key="none")
         agent = adapter("memory_store").LettaAgent(client, model="m", embedding="e")
         assert agent.reply("a") == "hi"

@@ -9,6 +9,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from alone import alone
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +22,11 @@ PRELOADED = (
     "bm25s",  # with numpy, which cannot be imported twice
     "greenlet",
     "pytest_ltm.agents",
-    "pytest_ltm.agents._reader",
+    "pytest_ltm.reader.reader",
     "pytest_ltm.fillers._trivia",
-    "pytest_ltm.plugin._internals",
-    "pytest_ltm.plugin._start",
-    "pytest_ltm.plugin._yaml",
+    "pytest_ltm.plugin.internals",
+    "pytest_ltm.plugin.start",
+    "pytest_ltm.plugin.collection",
     "pytest_ltm.testing",
     "rouge_score.rouge_scorer",
     "tiktoken",
@@ -34,8 +36,8 @@ for _name in PRELOADED:
     importlib.import_module(_name)
 
 NEIGHBOURS = (
-    "anyio", "asyncio", "cov", "faker", "html", "hypothesispytest", "metadata", "randomly", "rerunfailures", "syrupy",
-    "timeout",
+    "anyio", "asyncio", "faker", "html", "html_fixtures", "hypothesispytest", "metadata", "pytest_cov", "randomly",
+    "rerunfailures", "time_machine", "timeout",
 )  # fmt: skip
 """Plugins that most tests leave out: each has tests of its own with it."""
 
@@ -52,13 +54,16 @@ def tick(*words):
 class Project:
     """A folder with test files, and pytest to be run in it."""
 
-    def __init__(self, pytester: pytest.Pytester) -> None:
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pytester = pytester
         self.path: Path = pytester.path
-        self.neighbours: tuple[str, ...] = ()
-        """Which of the NEIGHBOURS take part."""
-        self.all_neighbours = NEIGHBOURS
+        self._monkeypatch = monkeypatch
         pytester.makepyfile(ticks=TICKS)
+
+    def invite(self, *neighbours: str) -> None:
+        """Let these plugins take part, too; all of NEIGHBOURS, if none is named."""
+        for name, value in alone(*(neighbours or NEIGHBOURS)).items():
+            self._monkeypatch.setenv(name, value)
 
     def conftest(self, source: str) -> None:
         """Write the project's conftest."""
@@ -76,11 +81,10 @@ class Project:
 
     def pytest(self, *args: str, subprocess: bool = False) -> RunResult:
         """Run pytest, in this process unless told otherwise."""
-        off = [f"-pno:{name}" for name in NEIGHBOURS if name not in self.neighbours]
         run = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # the filters of the outer run are not the project's
-            return run(*off, *args)
+            return run(*args)
 
     def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> RunResult:
         """Run the project's scenarios."""
@@ -96,18 +100,26 @@ class Project:
 
     def results(self) -> dict[str, dict[str, Any]]:
         """Return the results of the latest run by scenario, agents and examples mixed."""
-        latest = (self.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
         found: dict[str, dict[str, Any]] = {}
-        for path in sorted((self.path / ".ltm" / "runs" / latest).glob("*/results.json")):
+        for path in sorted(latest_run(self.path).glob("*/results.json")):
             for row in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:
                 found[row["scenario"]] = row
         return found
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A folder of its own."""
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "120")
-    return Project(pytester)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--ltm-no-probe")  # most tests count messages: see test_probe_run.py
+    return pytester
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The same, with what most tests do in it."""
+    return Project(pytester, monkeypatch)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.plugin._brevity import LISTED
+from pytest_ltm.plugin import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from conftest import Project
+
 
 @pytest.fixture
-def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+def run(project: Project) -> Callable[..., pytest.RunResult]:
     """Return what asks the silent agent so many questions of a small conversation."""
 
     def ask(questions: int, *options: str) -> pytest.RunResult:
@@ -28,20 +30,18 @@ def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
         ]
         talk = {"speaker_a": "Ida", "speaker_b": "Tom", "session_1": turns}
         talk["session_1_date_time"] = "9:05 am on 3 March, 2021"
-        path = pytester.path / "talks.json"
+        path = project.path / "talks.json"
         path.write_text(json.dumps([{"sample_id": "talk-1", "conversation": talk, "qa": qa}]), encoding="utf-8")
-        return pytester.runpytest_subprocess(
-            "--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", "-p", "no:randomly", *options
-        )
+        return project.pytest("--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", *options)
 
     return ask
 
 
 def test_many_failures_are_a_number(run: Callable[..., pytest.RunResult]) -> None:
-    result = run(LISTED + 1)
+    result = run(report.LISTED + 1)
 
-    result.assert_outcomes(failed=LISTED + 1)
-    result.stdout.fnmatch_lines(["26 questions below the pass mark: -rf lists them, --tb=short shows them"])
+    result.assert_outcomes(failed=26)
+    result.stdout.fnmatch_lines(["26 questions below the threshold: -rf lists them, --tb=short shows them"])
     result.stdout.no_fnmatch_line("FAILED *")
     result.stdout.no_fnmatch_line("*= FAILURES =*")
 
@@ -50,7 +50,7 @@ def test_few_failures_are_shown(run: Callable[..., pytest.RunResult]) -> None:
     result = run(2)
 
     result.stdout.fnmatch_lines(["*= FAILURES =*", "*What does Ida keep*", "FAILED *"])
-    result.stdout.no_fnmatch_line("*below the pass mark: -rf*")
+    result.stdout.no_fnmatch_line("*below the threshold: -rf*")
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,15 @@ def test_few_failures_are_shown(run: Callable[..., pytest.RunResult]) -> None:
     ],
 )
 def test_who_asks_for_them_gets_them(
-    run: Callable[..., pytest.RunResult], option: str, shown: str, left_out: str
+    run: Callable[..., pytest.RunResult],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    shown: str,
+    left_out: str,
 ) -> None:
-    result = run(LISTED + 1, option)
+    monkeypatch.setattr(report, "LISTED", 1)
+
+    result = run(2, option)
 
     result.stdout.fnmatch_lines([shown])
     result.stdout.no_fnmatch_line(left_out)

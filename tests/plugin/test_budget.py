@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from chat_server import says
+from run_folders import latest_run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chat_server import ChatServer
 
 AGENTS = """
@@ -72,24 +71,22 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def run(project: pytest.Pytester, *words: str, agent: str = "bots:Paid") -> pytest.RunResult:
     given = [f"--ltm-agent={agent}"] if agent else []
-    return project.runpytest_inprocess("-p", "no:randomly", "-p", "no:asyncio", *given, *words)
-
-
-def folder(project: pytest.Pytester) -> Path:
-    return project.path / ".ltm" / "runs" / (project.path / ".ltm" / "latest").read_text().strip()
+    return project.runpytest_inprocess(*given, *words)
 
 
 def held(project: pytest.Pytester) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder(project).glob("*/results.json"))]
+    return [json.loads(path.read_text()) for path in sorted(latest_run(project.path).glob("*/results.json"))]
 
 
 def replies(project: pytest.Pytester) -> list[dict[str, Any]]:
-    lines = [line for path in folder(project).glob("*/journal.jsonl") for line in path.read_text().splitlines()]
+    lines = [
+        line for path in latest_run(project.path).glob("*/journal.jsonl") for line in path.read_text().splitlines()
+    ]
     return [event for event in map(json.loads, lines) if event["event"] == "reply"]
 
 
 def spent(project: pytest.Pytester) -> list[float]:
-    ledger = json.loads((folder(project) / "budget.json").read_text())
+    ledger = json.loads((latest_run(project.path) / "budget.json").read_text())
     rows = [row for side in ledger.values() for row in side.values()]
     return [sum(column) for column in zip(*rows, strict=True)]
 
@@ -101,7 +98,9 @@ def test_a_budget_stops_the_run_with_what_was_reached(project: pytest.Pytester) 
     text = result.stdout.str()
     assert "ltm: budget of agents and judge: $0.08" in text
     assert "the budget is spent: --ltm-max-cost=$0.08" in text
-    assert f"go on with a larger budget: pytest --ltm-resume={folder(project).name} --ltm-max-cost=0.16" in text
+    assert (
+        f"resume with a larger budget: pytest --ltm-resume={latest_run(project.path).name} --ltm-max-cost=0.16" in text
+    )
     [conversation] = held(project)
     assert conversation["ended"] == "budget spent"
     assert [row["cause"] for row in conversation["scenarios"]] == ["", "not reached"]
@@ -111,7 +110,7 @@ def test_workers_share_the_budget_and_exceed_it_by_one_exchange_each_at_most(pro
     project.makepyfile(test_talk=TALK.format(count=1))
     result = run(project, "--ltm-max-cost=0.105", "--ltm-trials=6", "-n2", "test_talk.py")
     assert result.ret == 75
-    talks = {path.parent.name for path in folder(project).glob("*/journal.jsonl")}
+    talks = {path.parent.name for path in latest_run(project.path).glob("*/journal.jsonl")}
     at_once = 2
     assert talks
     assert 0.105 <= spent(project)[0] < 0.105 + 0.01 * at_once + 1e-9
@@ -120,13 +119,13 @@ def test_workers_share_the_budget_and_exceed_it_by_one_exchange_each_at_most(pro
 
 def test_recorded_replies_of_a_resumed_run_are_spent_already(project: pytest.Pytester) -> None:
     run(project, "--ltm-max-cost=0.05", "test_talk.py")
-    name = folder(project).name
-    (folder(project) / "budget.json").unlink()
+    name = latest_run(project.path).name
+    (latest_run(project.path) / "budget.json").unlink()
     again = run(project, f"--ltm-resume={name}", "--ltm-max-cost=0.08", agent="")
     assert (again.ret, len(replies(project))) == (75, 8)
     same = run(project, f"--ltm-resume={name}", agent="")  # the budget it was started with
     assert (same.ret, len(replies(project))) == (75, 8)
-    assert f"go on with a larger budget: pytest --ltm-resume={name} --ltm-max-cost=0.16" in same.stdout.str()
+    assert f"resume with a larger budget: pytest --ltm-resume={name} --ltm-max-cost=0.16" in same.stdout.str()
     whole = run(project, f"--ltm-resume={name}", "--ltm-max-cost=10", agent="")
     assert whole.ret != 75
     assert len(replies(project)) == 13
@@ -159,9 +158,7 @@ def test_a_budget_of_dollars_that_nobody_can_keep_is_refused_or_ends_at_the_firs
 ) -> None:
     refused = run(project, "--ltm-max-cost=1", "test_talk.py", agent="bots:Declared")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(
-        ["*nobody knows what the agent 'bots_Declared' costs. Give --ltm-price=bots_Declared*"]
-    )
+    refused.stderr.fnmatch_lines(["*the cost of the agent 'bots_Declared' is unknown. Give --ltm-price=bots_Declared*"])
     assert not (project.path / ".ltm").exists()
     found = run(project, "--ltm-max-cost=1", "test_talk.py", agent="bots:Silent")
     assert (found.ret, len(replies(project))) == (75, 1)
@@ -174,10 +171,10 @@ def test_hypothetical_cost_counts_against_no_budget_and_is_shown_as_such(project
     result = run(project, "--ltm-max-cost=0.000001", "--ltm-max-tokens=1", "test_talk.py", agent="cost:3/15")
     assert len(replies(project)) == 13
     result.stdout.fnmatch_lines(["would cost in USD *"])
-    assert not (folder(project) / "budget.json").exists() or spent(project) == []
+    assert not (latest_run(project.path) / "budget.json").exists() or spent(project) == []
     [conversation] = held(project)
     assert conversation["hypothetical"] is True
-    summary = json.loads((folder(project) / "summary.json").read_text())
+    summary = json.loads((latest_run(project.path) / "summary.json").read_text())
     [column] = summary["results"]
     assert column["cost"]["hypothetical"] is True
     assert sum(column["cost"][part] for part in ("scenarios", "filler", "harness")) == pytest.approx(column["cost_usd"])
@@ -193,13 +190,13 @@ def test_the_judge_spends_from_the_same_budget(project: pytest.Pytester) -> None
             ltm.check("right", ltm_judge.grade("What?", ltm.ask(f"What do I carve, {n}?"), "spoons"))
         """
     )
-    result = run(project, "--ltm-judge=bots:Judge", "--ltm-max-cost=1.03", "test_talk.py")
+    result = run(project, "--ltm-judge=bots:Judge", "--ltm-judge-canaries=off", "--ltm-max-cost=1.03", "test_talk.py")
     assert result.ret == 75
     [conversation] = held(project)
     assert [row["cause"] for row in conversation["scenarios"]] == ["", "not reached", "not reached"]
     assert conversation["ended"] == "budget spent"
     assert 1.03 <= spent(project)[0] <= 1.04
-    name = folder(project).name
+    name = latest_run(project.path).name
     whole = run(project, f"--ltm-resume={name}", "--ltm-max-cost=100", agent="")
     whole.assert_outcomes(passed=3)
     assert [row["judge_cost_usd"] for row in held(project)[0]["scenarios"]] == [1.0, 1.0, 1.0]
@@ -212,7 +209,7 @@ def test_a_chat_model_is_kept_within_its_budget_by_what_its_server_counts(
     spec = f"chat=openai:some-model@{chat_server.url}"
     refused = run(project, "--ltm-max-cost=1", "test_talk.py", agent=spec)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*nobody knows what the agent 'chat' costs. Give --ltm-price=chat=IN/OUT*"])
+    refused.stderr.fnmatch_lines(["*the cost of the agent 'chat' is unknown. Give --ltm-price=chat=IN/OUT*"])
     assert not chat_server.requests
     result = run(project, "--ltm-price=chat=100/200", "--ltm-max-cost=0.04", "test_talk.py", agent=spec)
     assert result.ret == 75

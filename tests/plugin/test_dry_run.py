@@ -8,15 +8,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from run_folders import latest_run
 
-from pytest_ltm.agents._foreseen import foresee
+from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._specs import find
-from pytest_ltm.reporting import _forecast
+from pytest_ltm.plugin import dry_run as _dry_run
+from pytest_ltm.reporting import forecast as _forecast
 
 if TYPE_CHECKING:
     from chat_server import ChatServer
 
-    from pytest_ltm._costs._forecast import Forecast
+    from pytest_ltm._engine.cost import Forecast
 
 importlib.import_module("bm25s")  # pytester forgets what a run imports, and numpy cannot be imported twice
 
@@ -68,12 +70,12 @@ def forecasts(monkeypatch: pytest.MonkeyPatch) -> list[Forecast]:
         found.extend(each)
         return show(each, *words, **more)
 
-    monkeypatch.setattr("pytest_ltm.reporting._forecast.forecast_lines", shown)
+    monkeypatch.setattr(_dry_run, "forecast_lines", shown)
     return found
 
 
 def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.RunResult:
-    return project.runpytest_inprocess("-p", "no:randomly", "-p", "no:asyncio", f"--ltm-agent={agent}", *words)
+    return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
 
 
 def test_nothing_is_written_nobody_is_made_and_everything_is_skipped(project: pytest.Pytester) -> None:
@@ -81,7 +83,7 @@ def test_nothing_is_written_nobody_is_made_and_everything_is_skipped(project: py
     result = run(project, "--ltm-dry-run", "test_talk.py", "-rs", agent="bots:Costly")
     assert result.ret == 0
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["ltm: dry run: nobody is asked*", "*dry run: nobody was asked*"])
+    result.stdout.fnmatch_lines(["ltm: dry run: no agent or judge is called*", "*dry run: no agent was called*"])
     made = {path.name for path in project.path.iterdir()} - before
     assert not {name for name in made if name == "made.txt" or name.startswith(".ltm")}
 
@@ -122,7 +124,7 @@ def test_the_expected_cost_is_that_of_the_price(project: pytest.Pytester, foreca
     dollars = (10 * use.tokens_in + 20 * use.tokens_out) / 1e6
     result = run(project, "--ltm-dry-run", "--ltm-price=100/200", "--ltm-price=full=10/20/1", "test_talk.py")
     result.stdout.fnmatch_lines(
-        [f"USD: agent *{dollars:.4f}", "best use of cache *", f"expected in all: *${dollars:.4f}"]
+        [f"USD: agent *{dollars:.4f}", "best use of cache *", f"expected in total: *${dollars:.4f}"]
     )
 
 
@@ -144,7 +146,7 @@ def test_a_chat_model_needs_no_key_and_is_priced_by_the_list(
 
 def test_an_example_that_gives_up_at_a_wrong_answer_is_told_of(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "test_talk.py", agent="echo")
-    assert "1 example gave up at an answer of the stand-in" in " ".join(result.stdout.str().split())
+    assert "1 example stopped at a simulated answer" in " ".join(result.stdout.str().split())
 
 
 @pytest.mark.parametrize("agent", ["full", "window:8k", "bm25:8k"])
@@ -162,9 +164,8 @@ def test_the_tokens_are_within_five_percent_of_the_run(
 
 def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
     """Return the tokens that the agent of the last run was shown for its replies, and those of the replies."""
-    reads = foresee(find(agent)).reads()
-    latest = (project.path / ".ltm" / "latest").read_text().strip()
-    [path] = (project.path / ".ltm" / "runs" / latest).glob("*/journal.jsonl")
+    reads = profile_of(find(agent)).reads()
+    [path] = latest_run(project.path).glob("*/journal.jsonl")
     shown = said = 0
     message = ""
     for event in map(json.loads, path.read_text().splitlines()):
@@ -181,7 +182,7 @@ def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
 def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_counts(
     project: pytest.Pytester, forecasts: list[Forecast], chat_server: ChatServer
 ) -> None:
-    from pytest_ltm._tokens import counter  # noqa: PLC0415 - only here
+    from pytest_ltm._engine.tokens import counter
 
     chat_server.reads("window", "2k")
     chat_server.count = counter("o200k_base").count
@@ -190,8 +191,7 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
     run(project, *words, "--ltm-dry-run", agent=spec)
     assert not chat_server.requests
     run(project, *words, agent=spec)
-    latest = (project.path / ".ltm" / "latest").read_text().strip()
-    [path] = (project.path / ".ltm" / "runs" / latest).glob("*/results.json")
+    [path] = latest_run(project.path).glob("*/results.json")
     counted = json.loads(path.read_text())["input_tokens"]
     assert forecasts[0].agent_use.tokens_in == pytest.approx(counted, rel=0.1)
 
@@ -220,4 +220,4 @@ def test_time_that_would_really_pass_is_expected_and_does_not_pass(project: pyte
 def test_workers_are_left_out(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "-n2", "test_talk.py")
     assert (result.ret, "2 workers" in result.stdout.str()) == (0, False)
-    result.stdout.fnmatch_lines(["*dry run*", "expected in all: *"])
+    result.stdout.fnmatch_lines(["*dry run*", "expected in total: *"])

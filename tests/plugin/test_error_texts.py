@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_ltm
-from pytest_ltm.plugin._internals._frames import as_users_see_it
+from pytest_ltm.plugin.internals.setup import as_users_see_it
 
 AGENT = """
 import pytest
@@ -27,7 +27,7 @@ def pytest_ltm_make_agent(config, spec):
 
 
 def run(pytester: pytest.Pytester, *options: str) -> str:
-    result = pytester.runpytest_subprocess("-p", "no:randomly", *options)
+    result = pytester.runpytest_subprocess(*options)
     assert result.ret != 0
     text = result.stdout.str()
     assert "pytest_ltm/" not in text.replace("ltm: ", ""), text

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from run_folders import latest_run
 
-from pytest_ltm._plan import agent_fingerprint
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pytest_ltm._engine.plan import agent_fingerprint
 
 AGENTS = '''
 import os, sys
@@ -58,19 +56,13 @@ def test_b(ltm):
 
 @pytest.fixture(autouse=True)
 def quickly(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm._clock.time.sleep", lambda _: None)
+    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", lambda _: None)
     project.file(AGENTS, "agents_here.py")
     project.file(TESTS)
 
 
-def run_folder(project: Any) -> Path:
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    folder: Path = project.path / ".ltm" / "runs" / latest
-    return folder
-
-
 def timings(project: Any) -> list[dict[str, Any]]:
-    [path] = run_folder(project).glob("*/timings.jsonl")
+    [path] = latest_run(project.path).glob("*/timings.jsonl")
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -97,7 +89,7 @@ def test_the_ini_file_says_how_often(project: Any) -> None:
     assert project.ltm(agent="agents_here:Flaky").ret == 75
 
 
-@pytest.mark.parametrize(("given", "said"), [("-1", "at least 0, not -1"), ("many", "'many' is no whole number")])
+@pytest.mark.parametrize(("given", "said"), [("-1", "at least 0, not -1"), ("many", "'many' is not a whole number")])
 def test_a_number_of_retries_that_is_none_ends_the_session(project: Any, given: str, said: str) -> None:
     result = project.ltm(f"--ltm-retries={given}", agent="echo")
     assert result.ret == 4
@@ -112,7 +104,7 @@ def test_a_fault_that_stays_is_the_error_of_one_scenario(project: Any, agent: st
     result = project.ltm(agent=f"agents_here:{agent}")
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == 75
-    result.stdout.fnmatch_lines([f"*error* of the agent: *{said}*", "*unmeasurable (exit status 75)*"])
+    result.stdout.fnmatch_lines([f"*agent error*: *{said}*", "*unmeasurable (exit status 75)*"])
 
 
 def test_an_agent_that_is_gone_for_good_ends_the_conversation(project: Any) -> None:
@@ -126,7 +118,7 @@ def test_a_flood_is_a_fault_and_leaves_no_flood_behind(project: Any) -> None:
     result = project.ltm(agent="agents_here:Flood")
     assert result.ret == 75
     result.stdout.fnmatch_lines(["*replied with 10,000,000 characters; a reply has at most 1,000,000*"])
-    assert sum(path.stat().st_size for path in run_folder(project).rglob("*") if path.is_file()) < 100_000
+    assert sum(path.stat().st_size for path in latest_run(project.path).rglob("*") if path.is_file()) < 100_000
 
 
 def test_a_rude_reply_drives_neither_terminal_nor_page(project: Any) -> None:
@@ -213,7 +205,7 @@ def test_no_secret_is_in_any_output(project: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PLANTED_API_KEY", VALUE)
     project.file(LEAKY, "leaky.py")
     project.file(LEAKY_TESTS)
-    project.neighbours = ("html", "metadata")
+    project.invite("html", "html_fixtures", "metadata")
     result = project.ltm(
         "--ltm-report=page.html", "--junitxml=unit.xml", "--html=table.html", "--self-contained-html", *more,
         agent="leaky:Leaky",
@@ -288,3 +280,14 @@ def test_c(ltm):
     result = project.ltm(agent="echo")
     result.assert_outcomes(passed=1, errors=2)
     assert "please report" not in result.stdout.str()
+
+
+def test_a_scenario_that_says_itself_that_it_was_not_reached_was_reached(project: Any) -> None:
+    project.file(
+        "import pytest\n"
+        "def test_a(ltm):\n    ltm.say('A')\n    assert ltm.ask('A?')\n"
+        "def test_b(ltm):\n    ltm.say('B')\n    pytest.skip('not reached: by design')\n"
+    )
+    result = project.ltm(agent="echo")
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.ret == pytest.ExitCode.OK

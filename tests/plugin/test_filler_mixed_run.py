@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,7 @@ def scores(project: Any) -> dict[str, list[float]]:
 
 
 def results(project: Any) -> Iterator[tuple[str, Any]]:
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    for path in sorted((project.path / ".ltm" / "runs" / latest).glob("*/results.json")):
+    for path in sorted(latest_run(project.path).glob("*/results.json")):
         yield path.parent.name.partition("~")[0], json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -49,8 +49,7 @@ def test_a_dry_run_foresees_as_many_exchanges_as_there_will_be(project: Any) -> 
     project.file(NEEDLES)
     foreseen = project.ltm("--ltm-filler=mixed", "--ltm-dry-run", agent="full", span="6k")
     project.ltm("--ltm-filler=mixed", agent="full", span="6k").assert_outcomes(passed=3)
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    [path] = (project.path / ".ltm" / "runs" / latest).glob("*/journal.jsonl")
+    [path] = latest_run(project.path).glob("*/journal.jsonl")
     events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     told = sum(event["event"] == "filler" for event in events)
     assert told > 80

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
@@ -95,15 +96,15 @@ def test_a_regression_is_red_and_its_reversal_green(bots: Project) -> None:
     red.stdout.fnmatch_lines(["*- bot at 300: the mean score dropped from 1.00 to 0.*, by more than 5 % of*"])
     green = play(bots, "Bot", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
     assert green.ret == 0
-    assert verdict(green) == "gate: held (1 rule, each for one agent at one memory span)"
+    assert verdict(green) == "gate: passed (1 rule, each for one agent at one memory span)"
 
 
-def test_a_score_below_the_pass_mark_passes_under_a_gate_and_fails_without(bots: Project) -> None:
+def test_a_score_below_the_threshold_passes_under_a_gate_and_fails_without(bots: Project) -> None:
     gated = play(bots, "Short", "--ltm-fail-under=0.1", "-v", "-rP")
     gated.assert_outcomes(passed=2)
     assert gated.ret == 0
     gated.stdout.fnmatch_lines(["*test_port*SCORED 0.50*"])
-    gated.stdout.fnmatch_lines(["*score below the pass mark*", "*score 0.50, below 1.00: *"])
+    gated.stdout.fnmatch_lines(["*score below the threshold*", "*score 0.50, below 1.00: *"])
     open_ = play(bots, "Short", "-v")
     open_.assert_outcomes(passed=1, failed=1)
     assert open_.ret == 1
@@ -115,7 +116,7 @@ def test_a_failed_assert_is_a_score_under_a_gate(bots: Project) -> None:
     gated = play(bots, "Bot", "--ltm-fail-under=0.9", "-v")
     gated.assert_outcomes(passed=1)
     assert gated.ret == 1
-    assert verdict(gated) == "gate: breached: bot at 300, 1 rule broken (exit status 1)"
+    assert verdict(gated) == "gate: failed: bot at 300, 1 rule broken (exit status 1)"
     gated.stdout.fnmatch_lines(["*SCORED 0.00*"])
 
 
@@ -152,7 +153,7 @@ def test_an_error_in_a_teardown_is_no_green(bots: Project) -> None:
     bots.conftest("import pytest\n@pytest.fixture(autouse=True)\ndef f():\n    yield\n    raise OSError('down')\n")
     result = play(bots, "Bot", "--ltm-fail-under=0.9")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["gate: held*", "*failed otherwise (exit status 1)*"])
+    result.stdout.fnmatch_lines(["gate: passed*", "*failed for another reason (exit status 1)*"])
 
 
 # --- what is lost is no regression
@@ -202,8 +203,8 @@ def test_a_baseline_is_written_where_it_is_committed_and_overwriting_is_told(bot
 
 @pytest.mark.parametrize(
     ("agent", "args", "why"),
-    [("Mute", (), "examples were lost"), ("Short", ("--ltm-fail-under=0.9",), "gate: breached"),
-     ("Bot", ("-x",), "did not come to its end")],
+    [("Mute", (), "examples were lost"), ("Short", ("--ltm-fail-under=0.9",), "gate: failed"),
+     ("Bot", ("-x",), "the run did not finish")],
 )  # fmt: skip
 def test_what_is_no_measure_for_others_is_not_kept(bots: Project, agent: str, args: tuple[str, ...], why: str) -> None:
     if args == ("-x",):
@@ -221,8 +222,15 @@ def test_a_run_is_compared_with_the_one_before_it_not_with_itself(bots: Project)
 
 def test_a_run_that_was_refused_is_not_the_latest_one(bots: Project) -> None:
     play(bots, "Bot")
+    assert play(bots, "Mute").ret == 75
     assert play(bots, "Bot", "--ltm-compare=latest", "--ltm-seed=3").ret == pytest.ExitCode.USAGE_ERROR
     assert play(bots, "Short", "--ltm-compare=latest", "--ltm-compare-fail=mean:5%").ret == 1
+
+
+def test_a_conversation_without_some_of_its_scenarios_is_told(bots: Project) -> None:
+    said = "*note: 1 example of these conversations was deselected * and not played: cat.*"
+    play(bots, "Bot", "-k", "port").stdout.fnmatch_lines([said])
+    play(bots, "Bot", "-k", "port", "--ltm-span=isolated").stdout.no_fnmatch_line(said)
 
 
 def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
@@ -238,19 +246,19 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("--ltm-compare-fail=mean:5%",), "compared with what? Add --ltm-compare=NAME"),
+        (("--ltm-compare-fail=mean:5%",), "nothing to compare with. Add --ltm-compare=NAME"),
         (("--ltm-compare=mian",), "there is no baseline, file or run 'mian'. Did you mean 'main'?"),
         (("--ltm-compare=main", "--ltm-compare-fail=meen:5%"), "there is no metric 'meen'. Did you mean 'mean'?"),
         (("--ltm-compare=main", "--ltm-seed=3"), "the seed is 0 there and 3 in this run"),
         (("--ltm-compare=main", "-k", "port"), "only there: cat/0"),
         (("--ltm-compare=main", "--ltm-span=300,500", "--ltm-compare-fail=mean:1"), "has no memory span 500"),
-        (("--ltm-compare=main", "--ltm-compare-fail=p:0.05"), "--ltm-trials=3 is enough, for the baseline, too"),
+        (("--ltm-compare=main", "--ltm-compare-fail=p:0.05"), "--ltm-trials=3 is enough, also for the baseline"),
         (
             ("--ltm-compare=main", "--ltm-compare-fail=p:0.05", "--ltm-trials=3"),
-            "here are 2; more trials help: --ltm-trials=3 is enough, for the baseline, too",
+            "here are 2; more trials help: --ltm-trials=3 is enough, also for the baseline",
         ),
-        (("--ltm-compare=main", "--ltm-compare-fail=holm:0.05"), "--ltm-trials=6 is enough, for the baseline, too"),
-        (("--ltm-compare=main", "--ltm-compare-fail=cost:5%"), "baseline 'main' holds no cost of all replies"),
+        (("--ltm-compare=main", "--ltm-compare-fail=holm:0.05"), "--ltm-trials=6 is enough, also for the baseline"),
+        (("--ltm-compare=main", "--ltm-compare-fail=cost:5%"), "baseline 'main' lacks the cost of some replies"),
         (
             ("--ltm-compare=main", "--ltm-compare-fail="),
             "no rule is given. Write one, as in --ltm-compare-fail=mean:5%",
@@ -262,7 +270,7 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
         (("--ltm-fail-under=span:300",), "needs isolated examples and memory spans"),
         (("--ltm-fail-under=span:9k", "--ltm-isolated"), "no memory span of this run is that long"),
         (("--ltm-fail-under=0.5", "--ltm-shard=1/2"), "a shard is not the whole run"),
-        (("--ltm-save=a/b",), "'a/b' is no name for a baseline"),
+        (("--ltm-save=a/b",), "'a/b' cannot name a baseline"),
         (("--ltm-save=x", "--ltm-agent=other=echo"), "a baseline is of one agent, and this run has bot, other"),
         (("--ltm-compare-plans=some",), "'some' is not one of equal, overlapping"),
         (("--ltm-summary=test_it.py/x.md",), "--ltm-summary: cannot write"),
@@ -340,8 +348,7 @@ def test_every_trial_has_definitions_and_a_plan_of_its_own(bots: Project) -> Non
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    latest = (project.path / ".ltm" / "latest").read_text().strip()
-    folders = sorted((project.path / ".ltm" / "runs" / latest).glob("*/results.json"))
+    folders = sorted(latest_run(project.path).glob("*/results.json"))
     return [row for path in folders for row in json.loads(path.read_text())["scenarios"]]
 
 
@@ -380,7 +387,7 @@ def test_junit_has_scores_as_properties_and_no_failure_under_a_gate(bots: Projec
 def test_junit_failures_begin_with_the_score_and_why(bots: Project) -> None:
     play(bots, "Short", "--junitxml=junit.xml")
     [failure] = ET.parse(bots.path / "junit.xml").iter("failure")
-    assert (failure.get("message") or "").startswith("BelowPassMark: score 0.50, below 1.00: ")
+    assert (failure.get("message") or "").startswith("BelowThreshold: score 0.50, below 1.00: ")
     assert "I live in Porto." in (failure.text or "")
     assert "greenlet" not in (failure.text or "")
 
@@ -422,9 +429,8 @@ def test_the_header_says_what_must_hold(bots: Project) -> None:
 def test_verdict_and_comparison_stand_in_the_summary_file(bots: Project) -> None:
     saved(bots)
     play(bots, "Short", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
-    latest = (bots.path / ".ltm" / "latest").read_text().strip()
-    summary = json.loads((bots.path / ".ltm" / "runs" / latest / "summary.json").read_text())
-    assert summary["gate"]["state"] == "breached"
+    summary = json.loads((latest_run(bots.path) / "summary.json").read_text())
+    assert summary["gate"]["state"] == "failed"
     assert summary["comparison"]["changes"][0]["scenarios"]["port"]["difference"] == -0.5
 
 

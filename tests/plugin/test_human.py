@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,6 @@ def sitting(
     run = [f"--ltm-resume={resumed}"] if resumed else ["--ltm-agent=human", "--ltm-span=500"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *run, *words]
     environment = {**os.environ, "TERM": "dumb", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
-    environment.pop("PYTEST_ADDOPTS", None)
     process = subprocess.Popen(
         command, cwd=folder.path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
@@ -114,7 +114,7 @@ def test_a_pause_stops_the_run_like_ctrl_c(pytester: pytest.Pytester, how: str) 
         person.until("which platform")
         person.press(how.encode())
         person.until("Paused. What you have answered is kept")
-        person.until("go on with: pytest -s --ltm-resume=")
+        person.until("resume with: pytest -s --ltm-resume=")
         person.until("KeyboardInterrupt")
         person.until("no tests ran|passed|failed|error")
         assert process.wait() == pytest.ExitCode.INTERRUPTED
@@ -127,8 +127,7 @@ def test_a_paused_test_goes_on_with_a_reminder(pytester: pytest.Pytester) -> Non
         person.until("which platform")
         person.type(":pause")
         process.wait()
-    latest = (pytester.path / ".ltm" / "latest").read_text().strip()
-    with sitting(pytester, "-s", resumed=os.path.basename(latest)) as (person, process):  # noqa: PTH119 - a text
+    with sitting(pytester, "-s", resumed=latest_run(pytester.path).name) as (person, process):
         told = person.until("which platform")
         assert "before you paused" in told
         person.type("14", "", "one", "two", "")

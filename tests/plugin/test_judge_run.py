@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from chat_server import fails, refuses, says
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,12 @@ class Broken:
     def assess(self, inquiry):
         raise ConnectionRefusedError("nobody is there")
 
+class Good:
+    def assess(self, inquiry):
+        note(inquiry.prompt)
+        answer = inquiry.text.partition("<<<<< ANSWER")[2]
+        return Reply(f"GRADE: {'yes' if 'cello' in answer or 'spoons' in answer else 'no'}", cost_usd=0.25)
+
 class Mumbling:
     def assess(self, inquiry):
         return "Well, who knows."
@@ -55,17 +62,17 @@ def test_hobby(ltm, ltm_judge):
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makepyfile(judges=JUDGES, test_hobby=TEST)
+    pytester.makeini("[pytest]\nltm_judge_canaries = off\n")
     pytester.syspathinsert()
     return pytester
 
 
 def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.RunResult:
-    return project.runpytest_inprocess("-p", "no:randomly", "-p", "no:asyncio", f"--ltm-agent={agent}", *words)
+    return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
 
 
 def rows(project: pytest.Pytester) -> list[dict[str, Any]]:
-    latest = (project.path / ".ltm" / "latest").read_text().strip()
-    folder = project.path / ".ltm" / "runs" / latest
+    folder = latest_run(project.path)
     return [row for path in sorted(folder.glob("*/results.json")) for row in json.loads(path.read_text())["scenarios"]]
 
 
@@ -121,7 +128,7 @@ def test_a_second_run_asks_nothing_again_and_its_journal_is_the_same(project: py
     result = run(project, "--ltm-judge=judges:Judge", "test_hobby.py")
     result.assert_outcomes(passed=1)
     assert len(asked(project)) == 2
-    result.stdout.fnmatch_lines(["judge: 2 calls, $1.00; 2 of them remembered from before, which spared $1.00"])
+    result.stdout.fnmatch_lines(["judge: 2 calls, $1.00; 2 of them cached, saving $1.00"])
     [row] = rows(project)
     assert row["judge_cost_usd"] == 1.0
     one, other = journals(project)
@@ -144,7 +151,7 @@ def test_a_judge_that_fails_leaves_the_example_unscored_and_the_run_unmeasurable
     assert (row["score"], row["cause"]) == (None, "judge")
 
 
-def test_a_judge_that_cannot_tell_leaves_the_example_unscored_and_is_no_infrastructure(
+def test_a_judge_that_does_not_grade_makes_the_run_unmeasurable(
     project: pytest.Pytester,
 ) -> None:
     project.makepyfile(
@@ -156,8 +163,35 @@ def test_a_judge_that_cannot_tell_leaves_the_example_unscored_and_is_no_infrastr
     )
     result = run(project, "--ltm-judge=judges:Mumbling", "test_hobby.py", "test_other.py")
     result.assert_outcomes(skipped=1, passed=1)
-    assert result.ret == 0
-    assert [row["cause"] for row in rows(project)] == ["unscored", ""]
+    assert result.ret == 75
+    result.stdout.fnmatch_lines(
+        [
+            "total of 2 * 1.00 to 2.00*",
+            "full at 2k: no score in hobby",
+            "*(exit status 75): the judge gave no grade for *",
+        ]
+    )
+    assert [row["cause"] for row in rows(project)] == ["ungraded", ""]
+
+
+@pytest.mark.parametrize(
+    ("judge", "canary"),
+    [("always-yes", "wrong"), ("always-no", "right"), ("judges:Mumbling", "right"), ("judges:Broken", "right")],
+)
+def test_a_judge_that_fails_a_canary_costs_no_agent_anything(project: pytest.Pytester, judge: str, canary: str) -> None:
+    result = run(project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "--ltm-retries=0", "-rs", "test_hobby.py")
+    assert result.ret == 75
+    result.stdout.fnmatch_lines([f"unmeasurable (exit status 75): the judge fails the canary '{canary}'*"])
+    assert [(row["cause"], row["questions"]) for row in rows(project)] == [("not reached", [])]
+
+
+def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "--ltm-max-cost=1", "test_hobby.py")
+    assert asked(project)[:3] == ["answer"] * 3
+    result.stdout.fnmatch_lines(["judge's canaries: 3 calls, $0.7500"])
+    before = len(asked(project))
+    run(project, "--ltm-resume=latest", agent="full")
+    assert "answer" not in asked(project)[before:]
 
 
 def test_a_scenario_that_needs_a_judge_is_skipped_without_one(project: pytest.Pytester) -> None:
@@ -190,7 +224,7 @@ def test_a_watcher_may_ask_the_judge(project: pytest.Pytester) -> None:
     ("words", "message"),
     [
         (["--ltm-judge=rulez"], "*--ltm-judge: unknown judge 'rulez'. Did you mean 'rules'?*"),
-        (["--ltm-judge=rules", "--ltm-judge-votes=4"], "*--ltm-judge-votes: 4 votes may have no majority*"),
+        (["--ltm-judge=rules", "--ltm-judge-votes=4"], "*--ltm-judge-votes: 4 votes may be tied*"),
         (["--ltm-judge-cache=maybe"], "*--ltm-judge-cache: 'maybe' is not one of on, off*"),
     ],
 )
@@ -244,12 +278,12 @@ def test_a_run_that_is_resumed_asks_about_nothing_twice(project: pytest.Pytester
             ltm.check("two", ltm_judge.ask("Is it short?", ltm.ask("Second?")))
         """,
     )
-    words = ("-p", "no:randomly", "-p", "no:asyncio", "--ltm-judge-cache=off")
+    words = ("--ltm-judge-cache=off",)
     start = ("--ltm-agent=bot:Bot", "--ltm-judge=judges:Never", "test_two.py")
     assert project.runpytest_subprocess(*words, *start).ret == 9
     assert asked(project) == ["statement 0", "statement 1"]
     (project.path / "again").touch()
-    project.runpytest_subprocess("-p", "no:randomly", "--ltm-resume=latest").assert_outcomes(failed=1)
+    project.runpytest_subprocess("--ltm-resume=latest").assert_outcomes(failed=1)
     assert asked(project) == ["statement 0", "statement 1"] * 2
     assert [row["judge_calls"] for row in rows(project)] == [4]
 
@@ -272,7 +306,7 @@ def test_a_model_behind_http_judges_a_run_once_and_its_key_is_nowhere(
     second = run(project, spec, "test_hobby.py")
     second.assert_outcomes(passed=1)
     assert len(chat_server.requests) == 3
-    second.stdout.fnmatch_lines(["judge: 2 calls, * tokens; 2 of them remembered from before"])
+    second.stdout.fnmatch_lines(["judge: 2 calls, * tokens; 2 of them cached"])
     written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert not any(key.encode() in path.read_bytes() for path in written)
     assert key not in first.stdout.str() + second.stdout.str()

@@ -88,10 +88,10 @@ def test_partial_credit_fails_with_its_score_and_the_conversation(project: Proje
     assert project.results()["a"]["score"] == 0.5
 
 
-def test_a_pass_mark_decides_what_passes(project: Project) -> None:
+def test_a_threshold_decides_what_passes(project: Project) -> None:
     one(project, "ltm.ask('A asks')", "ltm.score(0.6, 'so so')")
     project.file(
-        "import pytest\npytestmark = pytest.mark.ltm(pass_mark=0.6)\n" + (project.path / "test_it.py").read_text()
+        "import pytest\npytestmark = pytest.mark.ltm(threshold=0.6)\n" + (project.path / "test_it.py").read_text()
     )
 
     run(project).assert_outcomes(passed=2)
@@ -226,7 +226,7 @@ def test_skip_in_a_body_skips(project: Project) -> None:
     assert project.results()["a"]["score"] is None
 
 
-def test_a_missing_power_skips_with_the_reason(project: Project) -> None:
+def test_a_missing_capability_skips_with_the_reason(project: Project) -> None:
     one(project, "ltm.ask('A asks')")
     source = (
         (project.path / "test_it.py")

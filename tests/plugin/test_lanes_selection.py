@@ -289,3 +289,9 @@ def test_isolated_examples_have_a_conversation_each_and_run_next_to_spans(four: 
     lines = [line.partition("::")[2].partition("]")[0] for line in result.outlines if re.search(r"\.py::.*%\]", line)]
     assert lines[:4] == [f"test_{name}[echo-isolated-0.{name}_0-0" for name in ("ada", "ben", "cid", "dot")]
     assert four.ticks[:3] == ["ada begins", "ada goes on", "ada ends"]
+
+
+def test_a_folder_of_the_project_may_be_called_like_the_built_in_suite(project: Project) -> None:
+    project.file("def test_ada(ltm):\n    ltm.say('Ada.')\n    assert ltm.ask('Ada?')\n", "ltm/test_ada.py")
+    options = ("--ltm-agent=full", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-span=2k")
+    project.pytest(*options, "ltm/colours", "ltm/test_ada.py").assert_outcomes(passed=2, deselected=10)

@@ -114,7 +114,7 @@ def test_dist_each_is_refused(project: Project) -> None:
     result = project.ltm("-n2", "--dist=each")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--dist=each would have every conversation on every worker*"])
+    result.stderr.fnmatch_lines(["*--dist=each would play every conversation on every worker*"])
 
 
 def test_a_wrong_option_is_told_once_before_any_worker_starts(project: Project) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 from locomo_files import AUDIT, SECRET, second, talk, written
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
@@ -61,8 +58,7 @@ def locomo(project: Project, *args: str, agent: str = "bot:Bot") -> RunResult:
 
 def rows(project: Project) -> dict[str, Any]:
     """Return the examples of the latest run by node id."""
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    summary = json.loads((project.path / ".ltm" / "runs" / latest / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads((latest_run(project.path) / "summary.json").read_text(encoding="utf-8"))
     return {row["nodeid"]: row for held in summary["conversations"] for row in held["examples"]}
 
 
@@ -80,13 +76,13 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     hops = found["ltm/multi_hop::test_question[bot_Bot-all-0.conv_1-0]"]
     trap = found["ltm/adversarial::test_question[bot_Bot-all-0.conv_1-4]"]
 
-    assert (hops["ltm_score"], hops["ltm_measure_recall"], hops["ltm_measure_f1_corrected"]) == (1.0, 1.0, 1.0)
-    assert (trap["ltm_score"], trap["ltm_measure_abstains"]) == (0.0, 1.0)  # it lacks the official phrase
+    assert (hops["ltm_score"], hops["ltm_metric_recall"], hops["ltm_metric_f1_corrected"]) == (1.0, 1.0, 1.0)
+    assert (trap["ltm_score"], trap["ltm_metric_abstains"]) == (0.0, 1.0)  # it lacks the official phrase
     text = result.stdout.str()
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
     assert "--ltm-locomo-conversations=conv-2" in text  # the command that has a failure's conversation again
-    assert "Figures beside the score" in text
+    assert "Metrics beside the score" in text
     assert "; 7 oddities noted\n" in text
     assert "\nltm:   conv-1: question 5: has no evidence\n" in text
 
@@ -151,8 +147,7 @@ def test_an_interrupted_run_is_gone_on_with_and_ends_alike(played: Project) -> N
 
 def test_the_same_run_twice_writes_the_same_journals(played: Project) -> None:
     def journals() -> list[bytes]:
-        latest = (played.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-        return [path.read_bytes() for path in sorted((played.path / ".ltm" / "runs" / latest).glob("*/journal.jsonl"))]
+        return [path.read_bytes() for path in sorted(latest_run(played.path).glob("*/journal.jsonl"))]
 
     locomo(played)
     first = journals()
@@ -164,8 +159,7 @@ def test_the_same_run_twice_writes_the_same_journals(played: Project) -> None:
 
 def test_ways_of_asking_have_plans_of_their_own(played: Project) -> None:
     def plans() -> set[str]:
-        latest = (played.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-        summary = json.loads((played.path / ".ltm" / "runs" / latest / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads((latest_run(played.path) / "summary.json").read_text(encoding="utf-8"))
         return {held["plan_fingerprint"] for held in summary["conversations"]}
 
     locomo(played)
@@ -179,8 +173,8 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
     locomo(played, "--ltm-judge=rules", "-k", "conv_1-0 or conv_1-1")
     found = rows(played)
 
-    assert found["ltm/multi_hop::test_question[bot_Bot-all-0.conv_1-0]"]["ltm_measure_judge"] == 1.0
-    assert found["ltm/temporal::test_question[bot_Bot-all-0.conv_1-1]"]["ltm_measure_judge"] == 0.0
+    assert found["ltm/multi_hop::test_question[bot_Bot-all-0.conv_1-0]"]["ltm_metric_judge"] == 1.0
+    assert found["ltm/temporal::test_question[bot_Bot-all-0.conv_1-1]"]["ltm_metric_judge"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -192,8 +186,8 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
         (("--ltm-data=nowhere.json",), "download locomo10.json"),
         (("--ltm-span=2k",), "the histories of locomo have their own lengths"),
         (("--ltm-examples=3",), "--ltm-examples: the examples of locomo are its questions. --ltm-locomo-conversations"),
-        (("--ltm-suite=standard",), "--ltm-data: goes with a data set"),
-        (("--ltm-longmemeval-sample=3",), "--ltm-longmemeval-sample: goes with --ltm-suite=longmemeval"),
+        (("--ltm-suite=standard",), "--ltm-data: needs a data set"),
+        (("--ltm-longmemeval-sample=3",), "--ltm-longmemeval-sample: needs --ltm-suite=longmemeval"),
     ],
 )
 def test_wrong_options_end_before_anything_is_run(played: Project, args: tuple[str, ...], told: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 from locomo_files import talk, written
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -41,13 +39,12 @@ def test_events_and_dialogue_are_items_with_figures(project: Project) -> None:
         "--ltm-agent=bot:Bot", "--ltm-suite=locomo", "--ltm-data=data.json", "--ltm-locomo-tasks=events,dialogue",
         "--ltm-locomo-embeddings=bot:vectors", "-v",
     )  # fmt: skip
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    summary = json.loads((project.path / ".ltm" / "runs" / latest / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads((latest_run(project.path) / "summary.json").read_text(encoding="utf-8"))
     rows: dict[str, Any] = {row["nodeid"]: row for held in summary["conversations"] for row in held["examples"]}
 
     assert rows["ltm/events::test_events[bot_Bot-all-0.conv_1-0_1_2]"]["ltm_score"] == 1.0
     turn = rows["ltm/dialogue::test_next_turn[bot_Bot-all-0.conv_1-D1_3]"]
-    assert (turn["ltm_score"], turn["ltm_measure_bleu4"]) == (1.0, 1.0)
-    assert turn["ltm_measure_mm_relevance"] > 0.99
+    assert (turn["ltm_score"], turn["ltm_metric_bleu4"]) == (1.0, 1.0)
+    assert turn["ltm_metric_mm_relevance"] > 0.99
     assert "data.json: 1 conversation, events, dialogue" in result.stdout.str()
     assert "asked the official way" not in result.stdout.str()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from longmemeval_files import records, written
+from run_folders import latest_run
 
 from pytest_ltm._cli import main
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from _pytest.pytester import RunResult
     from conftest import Project
 
-REAL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "longmemeval"
 BOT = '''
 class Bot:
     """Knows the kiln and nothing else; keeps what it hears."""
@@ -81,11 +80,11 @@ def test_sessions_are_told_at_their_dates_and_the_question_at_its_own(project: P
 
 def test_figures_and_notes_stand_beside_the_score(project: Project) -> None:
     played(project, "--junitxml=it.xml")
-    kiln = {one["name"]: one["value"] for one in project.results()["knowledge_update"]["measures"]}
+    kiln = {one["name"]: one["value"] for one in project.results()["knowledge_update"]["metrics"]}
     xml = (project.path / "it.xml").read_text(encoding="utf-8")
 
     assert kiln["right"] == kiln["turn_recall_all_5"] == kiln["session_recall_all_10"] == 1.0
-    assert project.results()["single_session_user"]["measures"][1] == {"name": "abstention", "value": 1.0}
+    assert project.results()["single_session_user"]["metrics"][1] == {"name": "abstention", "value": 1.0}
     assert xml.count('name="ltm_note" value="the question is dated before its last session"') == 1
 
 
@@ -103,7 +102,7 @@ def test_a_failure_names_the_command_that_has_its_conversation_alone(
 def test_the_forecast_calls_no_history_filler(project: Project) -> None:
     run = played(project, "--ltm-dry-run", "--ltm-longmemeval-ids=kiln", agent="full")
 
-    run.stdout.fnmatch_lines(["of them filler * 0%"])
+    run.stdout.fnmatch_lines(["of which filler * 0%"])
 
 
 def test_a_failure_of_the_retrieving_agent_has_no_log_of_its_library(project: Project) -> None:
@@ -131,7 +130,7 @@ def test_an_agent_without_history_is_sent_messages(project: Project) -> None:
 
 
 def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
-    run = played(project, "--ltm-judge=always-yes")
+    run = played(project, "--ltm-judge=always-yes", "--ltm-judge-canaries=off")
 
     run.assert_outcomes(passed=3)
     assert project.results()["single_session_preference"]["rule"] == "judge longmemeval-preference/1"
@@ -155,8 +154,7 @@ def test_listing_writes_nothing(project: Project) -> None:
 def test_an_interrupted_run_goes_on(project: Project) -> None:
     played(project, "-x", "--maxfail=1", "--ltm-longmemeval-ids=kiln", agent="silent").assert_outcomes(failed=1)
     played(project, "--ltm-longmemeval-ids=kiln,moss_abs")
-    run_id = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    results = project.path / ".ltm" / "runs" / run_id / "bot_Bot~all~0.kiln" / "results.json"
+    results = latest_run(project.path) / "bot_Bot~all~0.kiln" / "results.json"
     before = results.read_bytes()
     text = (results.parent / "journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (results.parent / "journal.jsonl").write_text("".join(text[: len(text) // 2]), encoding="utf-8")
@@ -188,11 +186,11 @@ def test_the_retrieval_of_a_run_is_measured_at_all_depths(
     monkeypatch.chdir(project.path)
     capsys.readouterr()
 
-    assert main(["longmemeval-retrieval", "--run", "latest"]) == 0
+    assert main(["longmemeval-retrieval", "latest"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["2", "questions,", "k", "=", "1", "3", "5", "10", "30", "50"]
     assert lines[1] == ["session", "recall_any", *["0.500"] * 6]  # one of two: nothing of the room was retrieved
-    assert main(["longmemeval-retrieval", "--run", "latest", "--json"]) == 0
+    assert main(["longmemeval-retrieval", "latest", "--json"]) == 0
     rows = {row["question_id"]: row["metrics"] for row in json.loads(capsys.readouterr().out)["rows"]}
     assert rows["kiln"]["turn_recall_all_1"] == 0.0
     assert rows["kiln"]["turn_recall_all_3"] == 1.0
@@ -204,8 +202,8 @@ def test_an_agent_that_does_not_tell_has_no_retrieval_to_measure(
     played(project, agent="silent")
     monkeypatch.chdir(project.path)
 
-    assert main(["longmemeval-retrieval", "--run", "latest"]) == 2
-    assert "it needs a method retrieved()" in capsys.readouterr().err
+    assert main(["longmemeval-retrieval", "latest"]) == 2
+    assert "needs a method retrieved()" in capsys.readouterr().err
 
 
 def test_of_several_agents_one_is_exported(
@@ -224,7 +222,7 @@ def test_of_several_agents_one_is_exported(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--ltm-longmemeval-types=temporal"], "--ltm-longmemeval-types: 'temporal' is none of them."),
+        (["--ltm-longmemeval-types=temporal"], "--ltm-longmemeval-types: 'temporal' is not one of single-session-user"),
         (["--ltm-longmemeval-history=both"], "'both' is not one of own, shared"),
         (["--ltm-data=nowhere.json"], "nowhere.json: cannot be read: No such file"),
         (["--ltm-span=2k"], "--ltm-span: the histories of longmemeval have their own lengths"),
@@ -261,4 +259,4 @@ def test_a_recorded_run_is_judged_later(project: Project, options: list[str]) ->
     run = project.pytest("--ltm-rescore=latest", "--ltm-judge=always-yes")
 
     run.assert_outcomes(passed=3)
-    run.stdout.fnmatch_lines(["scored again: run *: 2 verdicts the same, 1 moved"])
+    run.stdout.fnmatch_lines(["scored again: run *: 2 verdicts unchanged, 1 moved"])

@@ -57,7 +57,10 @@ def shown(result: RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [(), ("-v", "--setup-show"), ("-p", "no:terminal"), ("-x",), ("--co",), ("-n2",)])
-def test_ordinary_tests_run_as_without_the_plugin(project: Project, options: tuple[str, ...]) -> None:
+def test_ordinary_tests_run_as_without_the_plugin(
+    project: Project, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     project.file(ORDINARY)
 
     without = project.pytest("-p", "no:ltm", "-p", "no:cacheprovider", *options)
@@ -108,7 +111,10 @@ def test_an_ini_value_alone_never_starts_an_ltm_run(project: Project) -> None:
 
 
 @pytest.mark.parametrize("off", [False, True], ids=["with the plugin", "without it"])
-def test_a_conftest_with_an_optional_hook_works_with_and_without_the_plugin(project: Project, *, off: bool) -> None:
+def test_a_conftest_with_an_optional_hook_works_with_and_without_the_plugin(
+    project: Project, monkeypatch: pytest.MonkeyPatch, *, off: bool
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     project.conftest(
         """
 import pytest

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -27,7 +28,7 @@ def talk(ltm, name, expected=""):
 @pytest.mark.parametrize("config", ["", "concurrency = greenlet", "concurrency = greenlet, thread"])
 def test_coverage_sees_the_lines_of_bodies_that_take_turns(project: Project, config: str) -> None:
     pytest.importorskip("pytest_cov")
-    project.neighbours = ("cov",)
+    project.invite("pytest_cov")
     project.file(f"[run]\n{config}\n", "cover.cfg")
     project.file(
         "def first():\n    return 1\n\ndef second():\n    return 2\n\ndef never():\n    return 3\n",
@@ -62,7 +63,7 @@ def test_b(ltm):
 
 def test_asyncio_in_auto_mode_leaves_scenarios_alone_and_async_fixtures_work(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
-    project.neighbours = ("asyncio",)
+    project.invite("asyncio")
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
         TALK
@@ -89,7 +90,7 @@ async def test_ordinary(five): assert five == 5
 
 def test_asyncio_in_strict_mode_leaves_scenarios_alone(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
-    project.neighbours = ("asyncio",)
+    project.invite("asyncio")
     project.file(
         TALK
         + """
@@ -116,7 +117,7 @@ async def test_ordinary(): await asyncio.sleep(0)
 
 def test_async_scenarios_of_asyncio_take_turns(project: Project) -> None:
     pytest.importorskip("pytest_asyncio", "1.0", reason="older ones close whichever event loop was made last")
-    project.neighbours = ("asyncio",)
+    project.invite("asyncio")
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
         """
@@ -146,7 +147,7 @@ async def test_b(ltm): await talk(ltm, "B")
 
 def test_an_async_agent_works_for_async_and_plain_scenarios(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
-    project.neighbours = ("asyncio",)
+    project.invite("asyncio")
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
         """
@@ -181,7 +182,7 @@ def test_b(ltm):
 
 def test_anyio_leaves_scenarios_alone(project: Project) -> None:
     pytest.importorskip("anyio")
-    project.neighbours = ("anyio",)
+    project.invite("anyio")
     project.file(
         TALK
         + """
@@ -204,14 +205,13 @@ def test_b(ltm): talk(ltm, "B")
 
 def test_randomly_changes_neither_order_nor_outcome(project: Project) -> None:
     pytest.importorskip("pytest_randomly")
-    project.neighbours = ("randomly",)
+    project.invite("randomly")
     project.file(TALK + "".join(f"def test_{name}(ltm): talk(ltm, '{name}')\n" for name in "abcdef"))
     journals = []
 
     for seed in ("1", "2"):
         project.ltm("-p", "randomly", f"--randomly-seed={seed}", subprocess=True).assert_outcomes(passed=6)
-        latest = (project.path / ".ltm" / "latest").read_text().strip()
-        (journal,) = (project.path / ".ltm" / "runs" / latest).glob("*/journal.jsonl")
+        (journal,) = latest_run(project.path).glob("*/journal.jsonl")
         journals.append(journal.read_bytes())
 
     assert [tick[0] for tick in project.ticks if "begins" in tick] == list("abcdef") * 2
@@ -220,7 +220,7 @@ def test_randomly_changes_neither_order_nor_outcome(project: Project) -> None:
 
 def test_timeouts_timer_is_off_for_scenarios(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
-    project.neighbours = ("timeout",)
+    project.invite("timeout")
     project.file(
         "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(0.2)\n        return message",
         "bot.py",
@@ -241,7 +241,7 @@ def test_b(ltm): talk(ltm, "B")
 
 def test_timeout_works_for_ordinary_tests_as_ever(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
-    project.neighbours = ("timeout",)
+    project.invite("timeout")
     project.file("import time\ndef test_slow(): time.sleep(60)\ndef test_a(ltm): pass")
 
     result = project.pytest("--timeout=2", subprocess=True)
@@ -266,11 +266,11 @@ def test_our_own_limit_ends_a_reply(project: Project) -> None:
 @pytest.mark.parametrize("how", ["option", "marker"])
 def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(project: Project, how: str) -> None:
     pytest.importorskip("pytest_rerunfailures")
-    project.neighbours = ("rerunfailures",)
+    project.invite("rerunfailures")
     mark = "@pytest.mark.flaky(reruns=2)\n" if how == "marker" else ""
     project.file(TALK + mark + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
 
-    result = project.ltm(*(["--reruns=2"] if how == "option" else []))
+    result = project.ltm(*(["--reruns=2"] if how == "option" else []), subprocess=True)  # its server is never closed
 
     result.assert_outcomes(passed=1, failed=1)
     assert project.ticks.count("A begins") == 1
@@ -281,20 +281,20 @@ def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(project: P
 
 def test_rerunfailures_reruns_ordinary_tests_as_ever(project: Project) -> None:
     pytest.importorskip("pytest_rerunfailures")
-    project.neighbours = ("rerunfailures",)
+    project.invite("rerunfailures")
     project.file(
         "import pathlib\nfrom ticks import tick\ndef test_flaky():\n    tick('try')\n"
         "    assert len(pathlib.Path('ticks.txt').read_text().splitlines()) > 1"
     )
 
-    project.pytest("--reruns=2").assert_outcomes(passed=1)
+    project.pytest("--reruns=2", subprocess=True).assert_outcomes(passed=1)
 
     assert project.ticks == ["try", "try"]
 
 
 def test_html_has_one_row_for_each_scenario(project: Project) -> None:
     pytest.importorskip("pytest_html")
-    project.neighbours = ("html", "metadata")
+    project.invite("html", "html_fixtures", "metadata")
     project.file(TALK + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
 
     project.ltm("--html=report.html", "--self-contained-html").assert_outcomes(passed=1, failed=1)
@@ -305,7 +305,7 @@ def test_html_has_one_row_for_each_scenario(project: Project) -> None:
 
 
 def test_all_neighbours_together_change_nothing(project: Project) -> None:
-    project.neighbours = project.all_neighbours
+    project.invite()
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
         TALK + "def test_a(ltm, capsys): talk(ltm, 'A')\ndef test_b(ltm, caplog): talk(ltm, 'B', expected='never')"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from chat_server import ChatServer, fails, garbled, refuses, resets, says, truncated
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +40,8 @@ def _own_limits() -> Iterator[None]:
 
 
 def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
     found = []
-    for path in sorted((project.path / ".ltm" / "runs" / latest).glob(f"{label}~*/results.json")):
+    for path in sorted(latest_run(project.path).glob(f"{label}~*/results.json")):
         found += [
             (row["scenario"], row["example"], row["score"])
             for row in json.loads(path.read_text(encoding="utf-8"))["scenarios"]
@@ -50,8 +50,7 @@ def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:
 
 
 def journal(project: Any, label: str) -> list[dict[str, Any]]:
-    latest = (project.path / ".ltm" / "latest").read_text(encoding="utf-8").strip()
-    [path] = (project.path / ".ltm" / "runs" / latest).glob(f"{label}~*/journal.jsonl")
+    [path] = latest_run(project.path).glob(f"{label}~*/journal.jsonl")
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -90,7 +89,7 @@ def test_a_context_of_its_own_lets_it_fall_where_the_embedded_window_falls(
 def test_what_goes_wrong_on_the_way_changes_no_score(
     project: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm._clock.time.sleep", lambda _: None)  # between the tries
+    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", lambda _: None)  # between the tries
     chat_server.reads("full")
     project.file(HARD)
     chat_server.next(refuses(429, retry_after=0), fails(502))
@@ -147,7 +146,7 @@ def test_workers_share_the_limits_of_an_endpoint(project: Any, chat_server: Chat
 
 
 def test_a_running_loop_is_not_disturbed(project: Any, chat_server: ChatServer) -> None:
-    project.neighbours = ("asyncio",)
+    project.invite("asyncio")
     chat_server.default = KNOWS
     project.file(
         HARD

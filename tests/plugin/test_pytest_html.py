@@ -7,9 +7,12 @@ import gzip
 import html
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
 
 pytest.importorskip("pytest_html")
 
@@ -37,11 +40,20 @@ def pytest_ltm_make_agent(config, spec):
 """
 
 
+@pytest.fixture(autouse=True)
+def invited(project: Project) -> None:
+    project.invite("html", "html_fixtures", "metadata")
+
+
 def report(pytester: pytest.Pytester, *options: str) -> tuple[str, dict[str, Any]]:
     pytester.makeconftest(HOSTILE)
     pytester.makepyfile(test_it=SCENARIOS)
     pytester.runpytest_subprocess(
-        "--ltm-agent=x", "--ltm-suite=none", "--html=r.html", "--self-contained-html", "-p", "no:randomly", *options
+        "--ltm-agent=x",
+        "--ltm-suite=none",
+        "--html=r.html",
+        "--self-contained-html",
+        *options,
     )
     page = (pytester.path / "r.html").read_text(encoding="utf-8")
     found = re.search(r'data-jsonblob="([^"]*)"', page)
@@ -100,13 +112,14 @@ def test_outcomes_are_pytests_own(pytester: pytest.Pytester) -> None:
 def test_totals_and_heat_map_stand_above_the_rows(pytester: pytest.Pytester) -> None:
     page, _ = report(pytester)
     assert "Long-term memory" in page
-    assert "Heat map: score of each example by scenario" in page
-    assert "x at 2k, keeps_it, example 0: 0.50" in page
+    assert 'aria-label="Heat map of x"' in page
+    assert "keeps_it, example 0 at 2k: 0.50" in page
 
 
 def test_the_curve_is_there_with_several_spans(pytester: pytest.Pytester) -> None:
     page, _ = report(pytester, "--ltm-span=1k,2k")
-    assert "Degradation: mean score against memory span" in page
+    assert "Accuracy against memory span" in page
+    assert 'class="curve"' in page
 
 
 def test_nothing_breaks_without_pytest_html(pytester: pytest.Pytester) -> None:

@@ -8,10 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from run_folders import latest_run
 
-from pytest_ltm import _amendments
-from pytest_ltm._locks import FolderLock
-from pytest_ltm.reporting._run_folder import read_run
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,19 +61,15 @@ def played(project: Project, *args: str, scenarios: str = SCENARIOS, span: str =
     project.file(BOT, "bot.py")
     project.file(scenarios)
     project.pytest(*OPTIONS, f"--ltm-span={span}", *args)
-    folder = latest(project)
+    folder = latest_run(project.path)
     (project.path / "ticks.txt").write_text("")
     return folder
-
-
-def latest(project: Project) -> Path:
-    return project.path / ".ltm" / "runs" / (project.path / ".ltm" / "latest").read_text().strip()
 
 
 def again(project: Project, *args: str) -> tuple[RunResult, Path, dict[str, Any]]:
     """Score the latest run again; return what was shown, the new folder and what its summary says."""
     result = project.pytest("--ltm-rescore=latest", *args)
-    folder = latest(project)
+    folder = latest_run(project.path)
     return result, folder, json.loads((folder / "summary.json").read_text())["rescored"]
 
 
@@ -100,7 +97,7 @@ def test_a_run_that_is_scored_the_same_has_equal_files_and_asks_nobody(project: 
 
 def test_the_built_in_suite_comes_out_the_same_watchers_and_resets_included(project: Project) -> None:
     project.pytest("--ltm-agent=window:2k", "--ltm-span=4k", "--ltm-examples=1", "--ltm-judge=rules")
-    first = latest(project)
+    first = latest_run(project.path)
     _, second, rescored = again(project)
     assert contents(second) == contents(first)
     assert rescored["same"] == 11
@@ -109,8 +106,8 @@ def test_the_built_in_suite_comes_out_the_same_watchers_and_resets_included(proj
 def test_several_workers_score_the_latest_run_again(project: Project) -> None:
     first = played(project, "--ltm-trials=2")
     project.pytest("--ltm-rescore=latest", "-n2", subprocess=True)
-    assert contents(latest(project)) == contents(first)
-    assert latest(project) != first
+    assert contents(latest_run(project.path)) == contents(first)
+    assert latest_run(project.path) != first
 
 
 def test_a_changed_check_moves_just_its_own_verdict(project: Project) -> None:
@@ -123,7 +120,7 @@ def test_a_changed_check_moves_just_its_own_verdict(project: Project) -> None:
     assert rescored["same"] == 2
     result.stdout.fnmatch_lines(
         [
-            f"scored again: run {first.name}: 2 verdicts the same, 1 moved",
+            f"scored again: run {first.name}: 2 verdicts unchanged, 1 moved",
             "  bot_Bot-600-0 cat/0: 0.50 -> 1.00: the test's source has changed",
         ]
     )
@@ -164,10 +161,25 @@ def test_a_changed_script_keeps_the_recorded_verdict_and_hurts_nobody_else(
     assert name == "bot_Bot-600-0 dog/0"
     assert told.startswith(why)
     assert (rescored["same"], rescored["moved"]) == (2, [])
-    assert "1 kept, because scripts have changed" in result.stdout.str()
+    assert "1 kept because their scripts changed" in result.stdout.str()
     one, other = (json.loads((run / "bot_Bot~600~0" / "results.json").read_text()) for run in (first, second))
     assert other["scenarios"] == one["scenarios"]
     result.assert_outcomes(passed=1, failed=2)
+
+
+def test_notices_of_an_earlier_scoring_are_not_told_again(project: Project) -> None:
+    project.file("def reply(message):\n    return ''\n", "mute.py")
+    project.file(SCENARIOS)
+    project.ltm(agent="mute:reply", span="600")
+    empty = "the agent gave empty replies: accepted and scored as given"
+    for animal in ("hound", "puppy"):
+        changed(project, "My dog is called Ohm.", f"My {animal} is called Ohm.")
+        run = again(project)[1]
+        told = json.loads((run / "mute_reply~600~0" / "results.json").read_text())
+        (kept,) = told["kept"]
+        kept_notice = f"dog/0 keeps its recorded verdict, because its script has changed: {kept['why']}"
+        assert (kept["example"], told["notices"]) == ("dog/0", [kept_notice, empty])
+        assert kept["why"].startswith(f"it says 'My {animal} is called Ohm.'")
 
 
 def test_a_changed_generator_does_not_matter(project: Project) -> None:
@@ -201,7 +213,7 @@ def test_what_people_amended_stays_amended(project: Project) -> None:
     assert row.automatic is not None
     assert row.automatic.score == 1.0
     assert rescored["moved"][0]["amended"] is True
-    result.stdout.fnmatch_lines(["*0.50 -> 1.00 (a person has amended it, which counts)*"])
+    result.stdout.fnmatch_lines(["*0.50 -> 1.00 (amended by hand: the amendment counts)*"])
 
 
 def test_a_run_that_is_still_being_written_is_told_so(project: Project) -> None:
@@ -264,7 +276,7 @@ def test_an_error_is_no_verdict_that_is_the_same(project: Project) -> None:
     played(project, scenarios=SCENARIOS.replace('    assert "Ohm"', '    1 / 0\n    assert "Ohm"'))
     result, _, rescored = again(project)
     assert (rescored["same"], rescored["without"]) == (2, 1)
-    assert "2 verdicts the same, 0 moved, 1 example without a verdict" in result.stdout.str()
+    assert "2 verdicts unchanged, 0 moved, 1 example without a verdict" in result.stdout.str()
 
 
 def test_of_an_interrupted_run_what_there_is_is_scored(project: Project) -> None:
@@ -277,7 +289,7 @@ def test_of_an_interrupted_run_what_there_is_is_scored(project: Project) -> None
     (held,) = read_run(second).result.conversations
     assert held.ended == "interrupted"
     result.stdout.fnmatch_lines(["*its record ends here: the run that is scored again has not come to its end*"])
-    assert "go on with" not in result.stdout.str()
+    assert "resume with" not in result.stdout.str()
     assert result.ret == 75
 
 
@@ -285,7 +297,7 @@ def test_a_run_whose_agent_was_gone_comes_out_the_same(project: Project) -> None
     project.file(BOT.replace('tick("asked")', 'tick("asked"); 1 / (len(self.heard) < 3)'), "bot.py")
     project.file(SCENARIOS)
     before = project.pytest(*OPTIONS, "--ltm-span=600")
-    first = latest(project)
+    first = latest_run(project.path)
     result, second, rescored = again(project)
     assert contents(second) == contents(first)
     assert rescored["moved"] == []
@@ -347,9 +359,9 @@ def test_what_the_judge_said_is_not_asked_again_unless_another_one_is_named(proj
     project.file(JUDGE, "judges.py")
     project.file(BOT, "bot.py")
     project.file(JUDGED)
-    ran = project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes")
+    ran = project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off")
     ran.assert_outcomes(passed=1)
-    first = latest(project)
+    first = latest_run(project.path)
     (project.path / "ticks.txt").write_text("")
     _, second, rescored = again(project)
     assert (rescored["same"], project.ticks) == (1, [])
@@ -367,7 +379,7 @@ def test_a_question_that_was_not_recorded_stays_unscored_without_a_judge(project
     project.file(JUDGE, "judges.py")
     project.file(BOT, "bot.py")
     project.file(JUDGED)
-    project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes")
+    project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off")
     project.file(JUDGED.replace("Is it called Kelvin?", "Is it Kelvin?"))
     result, _, rescored = again(project, "--ltm-judge=none")
     (move,) = rescored["moved"]
@@ -389,15 +401,15 @@ def test_what_is_shown_fits_a_terminal_of_80_columns(project: Project, monkeypat
     played(project)
     changed(project, 'ltm.check("quiet", False)', 'ltm.check("quiet", True)')
     result, _, _ = again(project)
-    result.stdout.fnmatch_lines(["ltm: scored again: run *, 1 recorded conversation; no agent is made or asked"])
+    result.stdout.fnmatch_lines(["ltm: scored again: run *, 1 recorded conversation; no agent is called"])
     shown = result.outlines[result.outlines.index(next(x for x in result.outlines if "long-term memory" in x)) :]
     assert max(map(len, shown)) <= 80
 
 
 def test_the_command_is_the_same(project: Project) -> None:
     first = played(project)
-    result = project.pytester.run(sys.executable, "-m", "pytest_ltm", "rescore", "latest", "-q", "-p", "no:randomly")
-    result.stdout.fnmatch_lines([f"scored again: run {first.name}: 3 verdicts the same, 0 moved"])
+    result = project.pytester.run(sys.executable, "-m", "pytest_ltm", "rescore", "latest", "-q")
+    result.stdout.fnmatch_lines([f"scored again: run {first.name}: 3 verdicts unchanged, 0 moved"])
     assert result.ret == 1
 
 
@@ -405,7 +417,7 @@ def test_a_run_cannot_be_resumed_and_scored_again_at_once(project: Project) -> N
     played(project)
     result = project.pytest("--ltm-rescore=latest", "--ltm-resume=latest", subprocess=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*cannot be resumed and scored again at once*"])
+    result.stderr.fnmatch_lines(["*cannot be resumed and scored again at the same time*"])
 
 
 def test_a_run_that_was_scored_again_is_not_resumed(project: Project) -> None:
@@ -422,7 +434,7 @@ def test_a_journal_that_was_tampered_with_loses_its_own_conversation_only(projec
     journal.write_text("".join([*lines[:9], '{"event": "jump", "to": 7}\n', *lines[9:]]))
     result, second, _ = again(project)
     assert result.ret == 75
-    assert "the 'to' of a 'jump' is no text" in result.stdout.str()
+    assert "line 10: a damaged 'jump' event: 'to' is 7: expected a time" in result.stdout.str()
     assert (second / "bot_Bot~600~1" / "results.json").read_bytes() == (
         first / "bot_Bot~600~1" / "results.json"
     ).read_bytes()
@@ -433,7 +445,7 @@ def test_an_agent_of_a_file_has_the_list_price_of_its_recorded_model(project: Pr
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
     project.pytest("--ltm-suite=none", "--ltm-agent=b=bot.yml", "--ltm-span=600")
-    (journal,) = latest(project).glob("*/journal.jsonl")
+    (journal,) = latest_run(project.path).glob("*/journal.jsonl")
     journal.write_text(journal.read_text().replace('"agent":"bot:Bot"', '"agent":"openai:gpt-4o-mini"'))
     (project.path / "bot.yml").unlink()
     result, second, rescored = again(project)
@@ -450,6 +462,6 @@ def test_a_run_that_may_only_be_read_is_scored_again(project: Project, monkeypat
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm.plugin._rescoring.holder", denied)
+    monkeypatch.setattr("pytest_ltm.plugin.rescoring.holder", denied)
     _, _, rescored = again(project)
     assert rescored["same"] == 3

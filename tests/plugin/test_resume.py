@@ -1,4 +1,4 @@
-"""A run that was interrupted is gone on with, and comes out as if nothing had happened."""
+"""A run that was interrupted is resumed, and comes out as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from run_folders import latest_run
 
-from pytest_ltm import _amendments
-from pytest_ltm.reporting._run_folder import read_run
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Project
 
 BOTS = """
@@ -87,15 +86,10 @@ def pets(project: Project) -> Project:
     return project
 
 
-def run_folder(project: Project) -> Path:
-    root: Path = project.path / ".ltm"
-    return root / "runs" / (root / "latest").read_text().strip()
-
-
 def left(project: Project) -> dict[str, str]:
     """Return what must be equal, by file."""
     names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
-    folder = run_folder(project)
+    folder = latest_run(project.path)
     return {str(p.relative_to(folder)): p.read_text("utf-8") for name in names for p in folder.glob(name)}
 
 
@@ -139,8 +133,8 @@ def test_a_resumed_run_equals_an_undisturbed_one(pets: Project, kind: str, at: i
 def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
     stop(pets, 7)
     result = pets.pytest("--ltm-agent=bots:Saved", *RUN)
-    name = run_folder(pets).name
-    result.stdout.fnmatch_lines(["ended early: * of 3 examples are done, * tokens were said", f"go on with: *={name}"])
+    name = latest_run(pets.path).name
+    result.stdout.fnmatch_lines(["ended early: * of 3 examples are done, * tokens were said", f"resume with: *={name}"])
 
 
 def test_a_torn_last_line_is_left_out_and_told(pets: Project) -> None:
@@ -148,21 +142,21 @@ def test_a_torn_last_line_is_left_out_and_told(pets: Project) -> None:
     stop(pets, 4)
     pets.pytest("--ltm-agent=bots:Saved", *RUN)
     go_on(pets)
-    with next(run_folder(pets).glob("*/journal.jsonl")).open("a") as file:
+    with next(latest_run(pets.path).glob("*/journal.jsonl")).open("a") as file:
         file.write('{"event":"reply","exch')
     resumed = pets.pytest("--ltm-resume=latest")
-    resumed.stdout.fnmatch_lines(["ltm: bots_Saved~600~0: a torn last line of 22 bytes is left out"])
+    resumed.stdout.fnmatch_lines(["ltm: bots_Saved~600~0: an incomplete last line of 22 bytes is ignored"])
     assert left(pets) == expected
 
 
 def test_a_finished_run_is_only_reported(pets: Project) -> None:
     first = pets.pytest("--ltm-agent=bots:Saved", *RUN)
-    files, timings = left(pets), next(run_folder(pets).glob("*/timings.jsonl")).read_text()
+    files, timings = left(pets), next(latest_run(pets.path).glob("*/timings.jsonl")).read_text()
     (pets.path / "heard.txt").unlink()
     again = pets.pytest("--ltm-resume=latest")
     assert again.parseoutcomes() == first.parseoutcomes()
     assert left(pets) == files
-    assert next(run_folder(pets).glob("*/timings.jsonl")).read_text() == timings
+    assert next(latest_run(pets.path).glob("*/timings.jsonl")).read_text() == timings
     assert heard(pets) == ["'made'"]  # to compare its configuration
 
 
@@ -170,12 +164,12 @@ def test_an_agent_that_cannot_be_put_back_is_refused_and_nothing_is_touched(pets
     stop(pets, 3)
     result = pets.pytest("--ltm-agent=bots:Bot", *RUN)
     shown = " ".join(result.stdout.str().split())
-    assert "it cannot be resumed: bots_Bot~600~0: the agent cannot be put back to where it was: it is neither" in shown
+    assert "it cannot be resumed: bots_Bot~600~0: the agent cannot be restored to where it was: it is neither" in shown
     files = left(pets)
     go_on(pets)
     refused = pets.pytest("--ltm-resume=latest")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*cannot be resumed:", "*bots_Bot~600~0: the agent cannot be put back*"])
+    refused.stderr.fnmatch_lines(["*cannot be resumed:", "*bots_Bot~600~0: the agent cannot be restored*"])
     assert left(pets) == files
     assert heard(pets) == []
 
@@ -218,7 +212,7 @@ def test_an_outage_of_the_agent_is_gone_on_from(pets: Project) -> None:
     go_on(pets)
     pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
     assert left(pets) == expected
-    timings = next(run_folder(pets).glob("*/timings.jsonl")).read_text().splitlines()
+    timings = next(latest_run(pets.path).glob("*/timings.jsonl")).read_text().splitlines()
     cut = next(event["cut"] for event in map(json.loads, timings) if event["event"] == "resumed")
     assert cut.count('"event":"fault"') == 3
 
@@ -285,7 +279,7 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(pets: Project) -> 
     assert nothing.ret == pytest.ExitCode.USAGE_ERROR
     nothing.stderr.fnmatch_lines(["*--ltm-resume: there is no latest run in *"])
     pets.pytest("--ltm-agent=echo", *RUN)
-    name = run_folder(pets).name
+    name = latest_run(pets.path).name
     wrong = pets.pytest(f"--ltm-resume={name[:-1]}x")
     wrong.stderr.fnmatch_lines([f"*there is no run *Did you mean '{name}'?*Runs: latest, {name}"])
 
@@ -293,7 +287,7 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(pets: Project) -> 
 @pytest.mark.parametrize("by", ["id", "path"])
 def test_a_run_is_named_by_its_id_or_its_folder(pets: Project, by: str) -> None:
     pets.pytest("--ltm-agent=echo", *RUN, *(["--ltm-dir=elsewhere"] if by == "path" else []))
-    said = run_folder(pets).name if by == "id" else str(next((pets.path / "elsewhere" / "runs").iterdir()))
+    said = latest_run(pets.path).name if by == "id" else str(next((pets.path / "elsewhere" / "runs").iterdir()))
     assert pets.pytest(f"--ltm-resume={said}").ret == pytest.ExitCode.TESTS_FAILED
     assert (pets.path / ".ltm").exists() == (by == "id")
 
@@ -304,12 +298,12 @@ def test_a_run_that_was_moved_elsewhere_is_gone_on_with_there(pets: Project, wor
     stop(pets, 4)
     pets.pytest("--ltm-agent=bots:Saved", *RUN)
     go_on(pets)
-    name = run_folder(pets).name
-    shutil.move(run_folder(pets), pets.path / "artifact")
+    name = latest_run(pets.path).name
+    shutil.move(latest_run(pets.path), pets.path / "artifact")
     shutil.rmtree(pets.path / ".ltm")
     stop(pets, 7)
     again = pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
-    again.stdout.fnmatch_lines(["run folder: artifact", "go on with: pytest --ltm-resume=artifact"])
+    again.stdout.fnmatch_lines(["run folder: artifact", "resume with: pytest --ltm-resume=artifact"])
     go_on(pets)
     pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
     names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
@@ -324,7 +318,7 @@ def test_a_run_is_gone_on_with_where_it_was_started(pets: Project, monkeypatch: 
     (pets.path / "sub").mkdir()
     monkeypatch.chdir(pets.path / "sub")
     refused = pets.pytest("--ltm-resume=latest", "--rootdir=..")
-    refused.stderr.fnmatch_lines(["*was started in *Start it there: cd *"])
+    refused.stderr.fnmatch_lines(["*was started in *Run it there: cd *"])
 
 
 def test_a_crash_of_a_plugin_costs_nothing(pets: Project) -> None:
@@ -345,7 +339,7 @@ def test_a_crash_of_a_plugin_costs_nothing(pets: Project) -> None:
 
 def test_a_verdict_that_was_amended_stays_amended(pets: Project) -> None:
     pets.pytest("--ltm-agent=bots:Saved", *RUN)
-    folder = run_folder(pets)
+    folder = latest_run(pets.path)
     run = read_run(folder).result
     failed = next(row.nodeid for row in run.scenarios if row.outcome == "failed")
     _amendments.amend(folder, run, failed, _amendments.Amendment(score=0.75, reason="read it again"))

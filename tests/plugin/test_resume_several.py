@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from _pytest.pytester import RunResult
     from conftest import Project
 
@@ -82,13 +81,8 @@ def heard(project: Project) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-def run_folder(project: Project) -> Path:
-    root: Path = project.path / ".ltm"
-    return root / "runs" / (root / "latest").read_text().strip()
-
-
 def rows(project: Project, name: str) -> dict[str, tuple[str, str]]:
-    found: dict[str, Any] = json.loads((run_folder(project) / name / "results.json").read_text("utf-8"))
+    found: dict[str, Any] = json.loads((latest_run(project.path) / name / "results.json").read_text("utf-8"))
     return {row["scenario"]: (row["outcome"], row["cause"]) for row in found["scenarios"]}
 
 
@@ -98,9 +92,9 @@ def shown(result: RunResult) -> str:
 
 def test_who_cannot_be_put_back_keeps_nobody_else_from_going_on(bots: Project) -> None:
     ended = play(bots, "x=bots:Plain,y=bots:Saved", stop="Plain", at=5)
-    assert f"go on with: pytest --ltm-resume={run_folder(bots).name}" in shown(ended)
-    assert "these conversations cannot be gone on with: x~400~0: the agent cannot be put back" in shown(ended)
-    kept = (run_folder(bots) / "x~400~0" / "journal.jsonl").read_text("utf-8").rpartition('{"event":"message"')[0]
+    assert f"resume with: pytest --ltm-resume={latest_run(bots.path).name}" in shown(ended)
+    assert "these conversations cannot be resumed: x~400~0: the agent cannot be restored" in shown(ended)
+    kept = (latest_run(bots.path) / "x~400~0" / "journal.jsonl").read_text("utf-8").rpartition('{"event":"message"')[0]
 
     resumed = bots.pytest("--ltm-resume=latest")
 
@@ -109,23 +103,23 @@ def test_who_cannot_be_put_back_keeps_nobody_else_from_going_on(bots: Project) -
     assert rows(bots, "x~400~0") == {"bird": ("passed", ""), "cat": ("skipped", "not reached")}
     assert rows(bots, "y~400~0") == {"bird": ("passed", ""), "cat": ("passed", "")}
     assert not [line for line in heard(bots) if "Plain" in line]  # neither made nor asked
-    assert (run_folder(bots) / "x~400~0" / "journal.jsonl").read_text("utf-8").startswith(kept)
-    assert "0 of 1 conversations that were begun are complete, 1 cannot be gone on with" in shown(resumed)
-    assert "1 not reached: the agent cannot be put back to where it was" in shown(resumed)
-    assert "it cannot be resumed: x~400~0: the agent cannot be put back" in shown(resumed)
+    assert (latest_run(bots.path) / "x~400~0" / "journal.jsonl").read_text("utf-8").startswith(kept)
+    assert "0 of 1 started conversations are complete, 1 cannot be resumed" in shown(resumed)
+    assert "1 not reached: the agent cannot be restored to where it was" in shown(resumed)
+    assert "it cannot be resumed: x~400~0: the agent cannot be restored" in shown(resumed)
 
 
 def test_where_nothing_is_left_that_can_be_gone_on_with_nothing_is_done(bots: Project) -> None:
     play(bots, "y=bots:Saved,x=bots:Plain", stop="Plain", at=5)
-    before = {path: path.read_bytes() for path in run_folder(bots).rglob("*.json*")}
+    before = {path: path.read_bytes() for path in latest_run(bots.path).rglob("*.json*")}
 
     refused = bots.pytest("--ltm-resume=latest")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(
-        ["*cannot be resumed:", "*x~400~0: the agent cannot be put back*", "*python -m pytest_ltm doctor .ltm/runs/*"]
+        ["*cannot be resumed:", "*x~400~0: the agent cannot be restored*", "*ltm doctor .ltm/runs/*"]
     )
-    assert {path: path.read_bytes() for path in run_folder(bots).rglob("*.json*")} == before
+    assert {path: path.read_bytes() for path in latest_run(bots.path).rglob("*.json*")} == before
 
 
 def test_a_trial_that_was_not_begun_is_played_although_another_cannot_be_gone_on_with(bots: Project) -> None:
@@ -154,16 +148,16 @@ def test_several_workers_say_the_same(bots: Project) -> None:
     resumed.assert_outcomes(passed=3, skipped=1)
     assert resumed.ret == 75
 
-    before = {path: path.read_bytes() for path in run_folder(bots).rglob("*.json*")}
+    before = {path: path.read_bytes() for path in latest_run(bots.path).rglob("*.json*")}
     refused = bots.pytest("--ltm-resume=latest", "-n2", subprocess=True)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert "long-term memory" not in refused.stdout.str()
-    assert {path: path.read_bytes() for path in run_folder(bots).rglob("*.json*")} == before
+    assert {path: path.read_bytes() for path in latest_run(bots.path).rglob("*.json*")} == before
 
 
 def test_a_journal_that_is_damaged_keeps_nobody_else_from_going_on(bots: Project) -> None:
     play(bots, "y=bots:Saved,x=bots:Plain", stop="Plain", at=4)
-    name = run_folder(bots) / "y~400~0" / "journal.jsonl"
+    name = latest_run(bots.path) / "y~400~0" / "journal.jsonl"
     damaged = name.read_text("utf-8").replace('{"event":"reply"', "\0", 1)
     name.write_text(damaged, "utf-8")
     play_trial = bots.pytest("--ltm-resume=latest")
@@ -173,7 +167,7 @@ def test_a_journal_that_is_damaged_keeps_nobody_else_from_going_on(bots: Project
 
 def test_the_verdicts_of_a_conversation_whose_journal_is_damaged_are_kept(bots: Project) -> None:
     play(bots, "y=bots:Saved", "--ltm-trials=2", stop="Saved", at=5)
-    folder = run_folder(bots) / "y~400~0"
+    folder = latest_run(bots.path) / "y~400~0"
     text = (folder / "journal.jsonl").read_text("utf-8").replace('{"event":"reply"', "\0", 1)
     (folder / "journal.jsonl").write_text(text, "utf-8")
 
@@ -205,7 +199,7 @@ def test_a_trial_that_was_not_begun_is_not_played_with_another_configuration(bot
     play(bots, "y=bots:Saved", "--ltm-trials=2", "-x")
     bots.file(SCENARIOS.replace('"cat" in', '"dog" in'))
     play(bots, "y=bots:Saved", "--ltm-trials=2", "-x")
-    assert not (run_folder(bots) / "y~400~1").exists()
+    assert not (latest_run(bots.path) / "y~400~1").exists()
     (bots.path / "model.txt").write_text("large")
     assert bots.pytest("--ltm-resume=latest").ret == pytest.ExitCode.USAGE_ERROR
 

@@ -14,10 +14,36 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from pytest_ltm._benchmarks._crash import drill, undisturbed
+from benchmarks.killed import drill, undisturbed
+from pytest_ltm._cli import main
 
 if TYPE_CHECKING:
     from conftest import Project
+
+QUITS = """
+import os
+
+class Quits:
+    def reply(self, message):
+        os._exit(0)
+"""
+
+
+def test_a_run_that_left_in_the_middle_is_told_by_the_next_and_by_the_doctor(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.file("def test_a(ltm):\n    ltm.say('hello')\n")
+    project.file(QUITS, "quits.py")
+    left = project.ltm(agent="quits:Quits", subprocess=True)
+    assert left.ret == 0  # which no gate can help: see docs/gate.md
+    [run] = [path.name for path in (project.path / ".ltm" / "runs").iterdir()]
+    project.ltm().stdout.fnmatch_lines(
+        [f"ltm: the run before, {run}, has no summary.json: its process ended in the middle*"]
+    )
+    project.ltm().stdout.no_fnmatch_line("ltm: the run before*")
+    assert main(["doctor", "--ltm-dir", str(project.path / ".ltm")]) == 0
+    assert f"{run} has no summary.json" in " ".join(capsys.readouterr().out.split())
+
 
 SAVED = """
 import pathlib, pytest
@@ -130,7 +156,7 @@ def test_other_words_cost_no_verdict_of_a_run_that_was_complete(cat: Project) ->
 
 def test_filler_that_is_made_anew_gives_way_to_what_is_recorded(cat: Project) -> None:
     cat.file(
-        "import pathlib\nfrom pytest_ltm._filler import FillerExchange\n"
+        "import pathlib\nfrom pytest_ltm._engine.filler import FillerExchange\n"
         "class Late:\n"
         "    def make(self, tokens, most):\n"
         "        name = pathlib.Path(__file__).with_name('name.txt').read_text()\n"
@@ -162,7 +188,7 @@ def test_a_second_process_is_refused_and_told_who_the_first_is(cat: Project) -> 
         (run / ".owner.json").write_text('{"pid": 4711, "host": "elsewhere", "since": "today"}')
         refused = cat.pytest("--ltm-resume=latest")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*is being written by process 4711 on 'elsewhere', since today*"])
+    refused.stderr.fnmatch_lines(["*is in use by process 4711 on 'elsewhere', since today*"])
 
 
 def test_a_run_that_is_refused_leaves_nothing_and_latest_is_the_one_before(cat: Project) -> None:
@@ -223,7 +249,7 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     full = cat.pytest(*RUN, *workers, subprocess=True)
     shown = " ".join(full.stdout.str().split())
     assert full.ret == 75, shown
-    assert "unmeasurable (exit status 75): the disk did not take what must be kept" in shown
+    assert "unmeasurable (exit status 75): records could not be written to disk" in shown
     assert "File too large. Nothing more is sent; what is on disk can be resumed" in shown
     assert "INTERNALERROR" not in shown
     before = (cat.path / "heard.txt").read_text().splitlines()
@@ -242,7 +268,7 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     ("event", "change"),
     [
         ("header", {"agent": {}}),
-        ("header", {"agent": {"powers": ["Checkpointable"], "max_message_tokens": -5}}),
+        ("header", {"agent": {"capabilities": ["Checkpointable"], "max_message_tokens": -5}}),
         ("header", {"agent_fingerprint": None}),
         ("reply", {"text": 5}),
         ("reply", {"text": None, "tokens": "many"}),
@@ -284,7 +310,7 @@ def test_a_run_that_leads_elsewhere_is_refused(cat: Project, name: str) -> None:
     link.symlink_to(target)
     refused = cat.pytest("--ltm-resume=latest")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines([f"*{Path(name).name} is a symbolic link, and what is written there might end up*"])
+    refused.stderr.fnmatch_lines([f"*{Path(name).name} is a symbolic link, so what is written there could end up*"])
     assert [path.name for path in (cat.path / "elsewhere").iterdir()] == ["precious"]
     assert (cat.path / "elsewhere" / "precious").read_text() == "precious"
 

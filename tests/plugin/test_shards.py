@@ -87,7 +87,7 @@ def test_workers_share_what_is_left_to_a_shard(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("share", "why"),
-    [("4/3", "'4/3' is no share*counted from 1*"), ("1/5", "*a conversation is never divided*only 4*")],
+    [("4/3", "'4/3' is not a shard*counted from 1*"), ("1/5", "*a conversation is never divided*only 4*")],
 )
 def test_a_share_that_there_cannot_be_is_refused(project: Project, share: str, why: str) -> None:
     project.file(SUITE)

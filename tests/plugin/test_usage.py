@@ -21,6 +21,32 @@ def _refused(project: Project, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
+    "word",
+    ["--ltm-fail-under=0.8", "--ltm-compare=main", "--ltm-save=x", "--ltm-max-cost=1", "--ltm-span", "--ltm-report"],
+)
+def test_an_option_that_nobody_heeds_is_refused_with_the_way_out(project: Project, word: str) -> None:
+    project.file(GOOD)
+    result = project.pytest(*([word] if "=" in word else [word, "x.html"]))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {word.partition('=')[0]}: this is not an LTM run*Add --ltm-agent=SPEC*"])
+
+
+def test_options_of_the_configuration_wait_for_an_ltm_run(project: Project, pytester: pytest.Pytester) -> None:
+    project.file(GOOD)
+    pytester.makeini("[pytest]\nltm_fail_under = 0.8\naddopts = --ltm-span=300\n")
+    project.pytest().assert_outcomes(skipped=1)
+
+
+def test_an_agent_without_a_name_is_refused_although_the_configuration_names_some(
+    project: Project, pytester: pytest.Pytester
+) -> None:
+    pytester.makeini("[pytest]\nltm_agents = mine = echo\n")
+    result = project.pytest("--ltm-agent=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ltm-agent: no agent is given. Name one, as in --ltm-agent=full"])
+
+
+@pytest.mark.parametrize(
     ("wanted", "meant"),
     [
         ("ltm/colour::test_colours", "ltm/colours::test_colours"),

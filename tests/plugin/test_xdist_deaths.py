@@ -1,4 +1,4 @@
-"""A worker dies: its conversation goes on where it was, or each item is told why not; nothing twice, nothing lost."""
+"""A worker dies: its conversation continues where it stopped, or each item is told why not; nothing twice or lost."""
 
 from __future__ import annotations
 
@@ -122,7 +122,9 @@ def test_the_result_is_that_of_an_undisturbed_run(project: Project, bot: str) ->
     assert sorted(project.ticks) == sorted([*asked, "die once C two"])
     assert len(calm[0]) == 8
     result.assert_outcomes(passed=8)
-    result.stdout.re_match_lines([r"ltm: x-300-0: worker gw0 died at message #\d+ of c/0; the conversation goes on .*"])
+    result.stdout.re_match_lines(
+        [r"ltm: x-300-0: worker gw0 died at message #\d+ of c/0; the conversation continues .*"]
+    )
 
 
 def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(project: Project) -> None:
@@ -134,7 +136,7 @@ def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(project: Project
         "test_b[x-300-0-0]", *(f"test_{one}[echo-300-0-0]" for one in "abcd"),
     }  # fmt: skip
     assert found["test_c[x-300-0-0]"][0] == "error"
-    assert re.search(r"worker gw\d died at message #\d+ of c/0, .* 2 workers died at this place", result.stdout.str())
+    assert re.search(r"worker gw\d died at message #\d+ of c/0, .* 2 workers died at this point", result.stdout.str())
     assert found["test_a[x-300-0-0]"][0] == found["test_d[x-300-0-0]"][0] == "skipped"
     assert "not reached: worker gw" in found["test_a[x-300-0-0]"][1]
     assert project.ticks.count("die always C two") == 2
@@ -161,7 +163,7 @@ def test_why_a_conversation_was_given_up_is_told_by_the_example_that_spoke(proje
     why = [line for line in re.sub(r"\n      +", " ", str(result.stdout)).splitlines() if line.startswith("  ")]
     lost = [line for line in why if "worker gw" in line]
     assert len(lost) == 2
-    assert "2 workers died at this place (x at 300: c)" in lost[1]
+    assert "2 workers died at this point (x at 300: c)" in lost[1]
     assert lost[0].startswith("  2 not reached: worker gw1 died at message #")
     assert lost[0].endswith("of c/0, and the conversation is given up (x at 300: a, d)")
 
@@ -180,7 +182,26 @@ def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(
     result.assert_outcomes(passed=1)
     (note,) = notes(result)
     death = "worker gw1 died after message #2 of a/0"
-    assert note == f"note: x-300-0: 2 workers died, the last time {death}; the conversation went on where it was"
+    assert note == f"note: x-300-0: 2 workers died, the last time {death}; the conversation continued where it stopped"
+
+
+def test_a_complete_conversation_whose_workers_die_behind_it_is_told_of(project: Project) -> None:
+    project.conftest(
+        "import os\nfrom pathlib import Path\nimport pytest\n"
+        "@pytest.hookimpl(wrapper=True)\n"
+        "def pytest_runtest_protocol(item):\n"
+        "    try:\n        return (yield)\n"
+        "    finally:\n"
+        "        if list(Path.cwd().glob('.ltm/runs/*/*/results.json')):\n            os._exit(1)\n"
+    )
+    project.file("def test_a(ltm):\n    ltm.say('A')\n    assert ltm.ask('B?')\n")
+
+    result = project.ltm("-n1", agent="echo")
+
+    result.assert_outcomes(passed=1)
+    (note,) = notes(result)
+    death = "worker gw1 died after message #2 of a/0"
+    assert note == f"note: echo-300-0: {death}, and the conversation is given up: 2 workers died at this point"
 
 
 FILLED = """
@@ -197,7 +218,7 @@ class Bot:
 @pytest.mark.parametrize(
     ("when", "where"),
     [
-        ("message.startswith('Here is a quiz')", r"at message #\d+, which is of no example"),
+        ("message.startswith('Here is a quiz')", r"at message #\d+, which belongs to no example"),
         ("'A one' in message", "at .*of a/0"),
     ],
 )
@@ -229,7 +250,7 @@ def test_an_agent_that_cannot_be_put_back_is_not_asked_again(project: Project) -
         "test_d[x-300-0-0]": "skipped",
     }  # fmt: skip
     assert project.ticks.count("A one") == project.ticks.count("die once C two") == 1
-    assert "the agent cannot be put back to where it was" in result.stdout.str()
+    assert "the agent cannot be restored to where it was" in result.stdout.str()
 
 
 def test_a_test_that_ends_the_process_is_blamed_itself(project: Project) -> None:

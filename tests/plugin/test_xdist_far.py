@@ -102,7 +102,7 @@ def test_before_a_run_is_gone_on_with_the_journals_of_other_machines_are_asked_f
     result = play(project, elsewhere, "here", "popen", "FAR", "--ltm-worker-tries=1", agent="x=bots:Bot,y=bots:Bot")
 
     assert result.ret == UNMEASURABLE
-    result.stdout.fnmatch_lines(["go on with: pytest --ltm-resume=*", "before that, copy the folder of what was*"])
+    result.stdout.fnmatch_lines(["resume with: pytest --ltm-resume=*", "first copy the folders of conversations*"])
     assert "~300~0 is without a journal here" in re.sub(r"\n +", " ", str(result.stdout))
 
 

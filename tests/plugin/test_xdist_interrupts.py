@@ -64,8 +64,7 @@ def test_ctrl_c_stops_all_workers_and_the_run_can_be_gone_on_with(project: Proje
         f"def test_a(ltm):\n    for number in range({MESSAGES}):\n        ltm.say(str(number))\n    ltm.ask('?')\n"
     )
     project.conftest(CONFTEST)
-    off = [f"-pno:{name}" for name in project.all_neighbours]
-    words = ["--ltm-agent=a=bots:Bot,b=bots:Bot", "--ltm-span=100k", "--ltm-suite=none", "-n2", *off]
+    words = ["--ltm-agent=a=bots:Bot,b=bots:Bot", "--ltm-span=100k", "--ltm-suite=none", "-n2"]
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=project.path, env=os.environ, stdin=subprocess.DEVNULL,

@@ -39,14 +39,13 @@ def test_b(ltm): talk(ltm, "B", 0.2)
 
 def seen(project: Project, *options: str) -> str:
     """Return all that pytest writes to a terminal of 80 columns, with what it takes away again."""
-    off = [f"-pno:{name}" for name in project.all_neighbours]
     words = ["--ltm-agent=a=slow:Bot,b=slow:Bot,c=slow:Bot", "--ltm-span=400", "--ltm-suite=none", *options]
     outside, inside = pty.openpty()
     environment = {**os.environ, "COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
     for name in ("NO_COLOR", "PY_COLORS"):
         environment.pop(name, None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *off, *words], cwd=project.path, env=environment, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "pytest", *words], cwd=project.path, env=environment, stdin=subprocess.DEVNULL,
         stdout=inside, stderr=inside,
     )  # fmt: skip
     os.close(inside)

@@ -51,7 +51,7 @@ def html_rows(path: Path) -> list[str]:
 def everything(project: Project, workers: int) -> dict[str, Any]:
     """Run with so many workers; return all that anybody can read of it."""
     (project.path / "ticks.txt").unlink(missing_ok=True)
-    project.neighbours = ("html", "metadata")
+    project.invite("html", "html_fixtures", "metadata")
     result = project.ltm(
         f"-n{workers}", "--junitxml=junit.xml", "--html=report.html", "--durations=2", "--durations-min=0", "-rA",
         agent="echo,silent", span="300,400",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ltm._scheduler import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +24,11 @@ class NaiveAgenda:
     fresh: set[int] = field(default_factory=set)
     open: set[int] = field(default_factory=set)
     waiting: dict[int, tuple[int, datetime, int]] = field(default_factory=dict)
-    listeners: int = 0
 
     def __post_init__(self) -> None:
         self.fresh = set(range(len(self.entries)))
 
-    def decide(self) -> Decision:
+    def decide(self, *, listening: bool) -> Decision:
         over = [
             (tokens, time, lane)
             for lane, (tokens, time, told) in self.waiting.items()
@@ -48,8 +47,8 @@ class NaiveAgenda:
         if times:
             return Jump(min(times))
         targets = [tokens for tokens, _, _ in self.waiting.values() if tokens > self.position]
-        if self.listeners or targets:
-            return Fill(0 if self.listeners else min(targets) - self.position)
+        if listening or targets:
+            return Fill(0 if listening else min(targets) - self.position)
         return Finish()
 
     def rivals(self, one: int, other: int) -> bool:
@@ -77,9 +76,6 @@ class NaiveAgenda:
     def resume(self, lane: int) -> None:
         del self.waiting[lane]
 
-    def listen(self, change: int) -> None:
-        self.listeners += change
-
     def advance(self, *, position: int, now: datetime) -> None:
         self.position, self.now = position, now
 
@@ -94,10 +90,10 @@ class Compared(Agenda):
         self.naive = NaiveAgenda(entries, now, position, history)
         self.decisions: list[Decision] = []
 
-    def decide(self) -> Decision:
-        decision = super().decide()
-        assert decision == super().decide(), "a question has changed something"
-        assert decision == self.naive.decide()
+    def decide(self, *, listening: bool = False) -> Decision:
+        decision = super().decide(listening=listening)
+        assert decision == super().decide(listening=listening), "a question has changed something"
+        assert decision == self.naive.decide(listening=listening)
         self.decisions.append(decision)
         return decision
 
@@ -120,10 +116,6 @@ class Compared(Agenda):
     def resume(self, lane: int) -> None:
         super().resume(lane)
         self.naive.resume(lane)
-
-    def listen(self, change: int) -> None:
-        super().listen(change)
-        self.naive.listen(change)
 
     def advance(self, *, position: int, now: datetime) -> None:
         super().advance(position=position, now=now)

@@ -6,7 +6,6 @@ A token is a character here, so that every length can be chosen.
 from __future__ import annotations
 
 import io
-import json
 import math
 import random
 from dataclasses import dataclass, field
@@ -16,27 +15,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from _naive_agenda import Compared
 from hypothesis import strategies as st
 
-from pytest_ltm._channel import Channel
-from pytest_ltm._clock import SimulatedClock
-from pytest_ltm._conversation import Conversation
-from pytest_ltm._errors import AgentFault, LtmError
-from pytest_ltm._filler import FillerExchange
-from pytest_ltm._green import GreenBody
-from pytest_ltm._handle import Ltm
-from pytest_ltm._journal import Journal, Timings
-from pytest_ltm._plan import Plan, PlannedExample
-from pytest_ltm._scenario import Ask, Say, Wait
-from pytest_ltm._score import Score
-from pytest_ltm._seat import PATIENCE, Known, Seat
-from pytest_ltm._tokens import TokenCounter
-from pytest_ltm.agents._protocols import Reply
+from pytest_ltm._engine.agent import Reply
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.conversation import AgendaScript, Conversation
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.handle import Ltm
+from pytest_ltm._engine.lane import GreenBody
+from pytest_ltm._engine.plan import Plan, PlannedExample
+from pytest_ltm._engine.port import PATIENCE, Connection, Known, Live, Recorded
+from pytest_ltm._engine.scenario import Ask, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._engine.tokens import TokenCounter
+from pytest_ltm._engine.transcript import COUNTS
+from pytest_ltm._record import events
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._storage.errors import AgentFault, LtmError
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._lane import Ending, Lane
-    from pytest_ltm._transcript import Exchange, Transcript
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.transcript import Count, Exchange, Transcript
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)
@@ -112,6 +114,7 @@ class Case:
     """The number of the call after which there is no agent."""
     accepts_history: bool
     max_message_tokens: int
+    count: Count = "capped"
 
     @property
     def keys(self) -> list[str]:
@@ -144,6 +147,7 @@ calm = st.builds(
     fatal=st.none(),
     accepts_history=st.booleans(),
     max_message_tokens=st.sampled_from([64, 4096]),
+    count=st.sampled_from(COUNTS),
 )
 """Conversations with an agent that always replies."""
 stormy = st.builds(
@@ -291,7 +295,7 @@ class Voice(Speaker):
         self.case = case
         self.calls = self.streak = self.after_the_end = 0
         self.gone = False
-        self.powers = frozenset({"AcceptsHistory"} if case.accepts_history else ())
+        self.capabilities = frozenset({"AcceptsHistory"} if case.accepts_history else ())
         self.max_message_tokens = case.max_message_tokens
 
     def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
@@ -348,15 +352,15 @@ class Record:
     @property
     def here(self) -> tuple[int, datetime]:
         channel = self.conversation.channel
-        return channel.transcript.position, channel.clock.now
+        return channel.transcript.counted, channel.clock.now
 
     @property
     def journal(self) -> str:
         return self.file.getvalue()
 
     @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.journal.splitlines()]
+    def events(self) -> list[events.Event]:
+        return [events.decode(line, "the journal") for line in self.journal.splitlines()]
 
     @property
     def transcript(self) -> Transcript:
@@ -373,11 +377,11 @@ def bound(case: Case) -> int:
     starts = sum(part.examples for part in case.parts)
     waits = sum(n for n, step in steps if isinstance(step, Pause))
     replies = sum(n * step.replies for n, step in steps if isinstance(step, Listen) and step.replies)
-    # A filler may miss its target by its reply, and then a second one reaches it; messages are cut to their limit.
+    # A filler may miss its target by its reply, and then up to three reach it; messages are cut to their limit.
     longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
-    fills = waits * (2 + longest // case.max_message_tokens) + replies
-    # Start, resume and jump once each; a filler may fail twice before it succeeds; then finish or stop.
-    return starts + 2 * waits + PATIENCE * (fills + 1) + 1
+    fills = waits * (4 + longest // case.max_message_tokens) + replies
+    # Start, resume and jump once each; a filler may fail twice before it succeeds; the opening; then finish or stop.
+    return starts + 2 * waits + PATIENCE * (fills + 1) + 2
 
 
 def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()) -> Record:
@@ -398,15 +402,18 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
             player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0)
         )  # fmt: skip
         player.sheet = player.ltm.sheet
-    record.voice.calls = sum(json.loads(event)["event"] in {"reply", "filler", "fault"} for event in recorded)
-    known = Known(record.voice.powers | {"Stateless"}, case.max_message_tokens) if recorded else None
-    seat = Seat(lambda: record.voice, known=known)
+    record.voice.calls = sum(
+        isinstance(events.decode(line, "the record"), (events.Reply, events.Filler, events.Fault)) for line in recorded
+    )
+    known = Known(record.voice.capabilities | {"Stateless"}, case.max_message_tokens) if recorded else None
+    connection = Connection(lambda: record.voice, known=known)
     journal = Journal(record.file, iter(recorded))
-    channel = Channel(seat, COUNTER, clock, journal, Timings(), heard=record.heard)
+    port = Recorded(journal, clock, Live(connection, COUNTER, clock, Timings()))
+    channel = Channel(port, COUNTER, clock, journal, count=case.count, heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]
-    record.conversation = Conversation(plan, bodies, channel=channel, filler=Dots(), counter=COUNTER)
-    agenda = record.conversation._agenda
-    record.conversation._agenda = Compared(agenda._entries, now=clock.now)
+    script = AgendaScript(plan, now=clock.now)
+    script.agenda = Compared(script.agenda._entries, now=clock.now)
+    record.conversation = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
     while not record.conversation.finished:
         record.conversation.step()
         record.steps += 1
@@ -424,7 +431,7 @@ def _example(key: str, part: Part) -> PlannedExample:
 def _plan(case: Case, examples: list[PlannedExample]) -> Plan:
     return Plan(
         examples=tuple(examples), seed=0, trial=0, span=case.span, tokenizer="characters", filler="dots",
-        scoring="current", judge="none", judge_votes=0, time="simulated", opening=case.opening,
+        scoring="current", judge="none", judge_votes=0, time="simulated", opening=case.opening, count=case.count,
     )  # fmt: skip
 
 

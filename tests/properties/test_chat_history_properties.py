@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.agents._history import FRAME, SILENCE, History
+from pytest_ltm.agents._openai import FRAME, SILENCE, History
 
 TEXTS = st.text(alphabet="ab c", max_size=30)
 STEPS = st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 400)), max_size=30)

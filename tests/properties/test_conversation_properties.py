@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import pairwise
 
 from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy, watchful
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._errors import AgentFault
-from pytest_ltm._transcript import gap
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm._record import events
+from pytest_ltm._storage.errors import AgentFault
 
 conversations = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -21,7 +21,7 @@ conversations = settings(
 @given(cases)
 def test_it_follows_the_rules_and_ends_within_a_bound_known_before(case: Case) -> None:
     record = play(case)  # compares each decision with the naive agenda, and counts them
-    assert record.events[-1]["event"] == "end"
+    assert isinstance(record.events[-1], events.End)
 
 
 @conversations
@@ -58,8 +58,8 @@ def test_a_wait_aims_at_a_share_of_the_span_from_its_scenarios_start_and_at_toke
     case: Case,
 ) -> None:
     record = play(case)
-    waits = [event for event in record.events if event["event"] == "wait"]
-    assert [(e["example"], e["tokens"], datetime.fromisoformat(e["time"])) for e in waits] == record.aims
+    waits = [event for event in record.events if isinstance(event, events.Wait)]
+    assert [(wait.example, wait.tokens, wait.time) for wait in waits] == record.aims
 
 
 @conversations
@@ -104,9 +104,9 @@ def test_a_body_that_did_not_raise_has_spoken_every_step(case: Case) -> None:
 def test_exchanges_are_numbered_and_placed_without_a_hole(case: Case) -> None:
     record = play(case)
     exchanges = record.transcript
-    sent = [event for event in record.events if event["event"] in {"message", "filler"}]
-    assert [event["exchange"] for event in sent] == sorted({event["exchange"] for event in sent})
-    faulted = {event["exchange"] for event in record.events if event["event"] == "fault"}
+    sent = [event for event in record.events if isinstance(event, (events.Message, events.Filler))]
+    assert [event.exchange for event in sent] == sorted({event.exchange for event in sent})
+    faulted = {event.exchange for event in record.events if isinstance(event, events.Fault)}
     numbers = {e.number for e in exchanges}
     assert numbers | faulted == set(range(len(exchanges) + len(faulted)))
     assert [e.number for e in exchanges] == sorted(numbers - faulted)
@@ -204,8 +204,8 @@ def test_a_fault_ends_the_example_that_met_it_and_no_other(case: Case) -> None:
     record = play(case)
     met: set[str] = set()
     for before, event in pairwise(record.events):
-        if event["event"] == "fault" and before["event"] == "message" and before["kind"] in {"say", "ask"}:
-            met.add(before["by"])
+        if isinstance(event, events.Fault) and isinstance(before, events.Message) and before.kind in {"say", "ask"}:
+            met.add(before.by)
     faulted = {key for key, ending in record.endings.items() if isinstance(ending.error, AgentFault)}
     assert faulted == met
 
@@ -226,9 +226,9 @@ def test_the_order_of_definition_does_not_matter(case: Case, seed: int) -> None:
 @given(cases)
 def test_the_journal_tells_every_exchange(case: Case) -> None:
     record = play(case)
-    told = {e["exchange"]: (e["message"], e["reply"]) for e in record.events if e["event"] == "filler"}
-    sent = {e["exchange"]: e["text"] for e in record.events if e["event"] == "message"}
-    replied = {e["exchange"]: e["text"] for e in record.events if e["event"] == "reply"}
+    told = {e.exchange: (e.message, e.reply) for e in record.events if isinstance(e, events.Filler)}
+    sent = {e.exchange: e.text for e in record.events if isinstance(e, events.Message)}
+    replied = {e.exchange: e.text for e in record.events if isinstance(e, events.Reply)}
     for exchange in record.transcript:
         if exchange.told:
             assert told[exchange.number] == (exchange.message, exchange.reply)

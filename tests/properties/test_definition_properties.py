@@ -10,9 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._definition import dump, from_json, read, time_to_json, to_json, write
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._scenario import Ask, Definition, Say, Wait, duration
+from pytest_ltm._engine.definition import dump, from_json, read, time_to_json, to_json, write
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.errors import DefinitionError
 
 characters = st.characters(exclude_categories=["Cs"])
 texts = st.text(characters, min_size=1).filter(lambda text: text.strip() != "")

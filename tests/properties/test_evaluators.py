@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._judge import FakeJudge, parse_grade
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
@@ -27,6 +26,7 @@ from pytest_ltm.evaluators import (
     RecallsJoke,
     SaysAtEachTrigger,
 )
+from pytest_ltm.judges._ask import FakeJudge, parse_grade
 
 MENU = Menu(("Grilled Trout with Almonds", "Onion Soup", "Plum Cake"), ("Lemonade", "Beer (local)"), ("Mains",))
 WAITER = (

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._tokens import TokenCounter, counter
+from pytest_ltm._engine.tokens import TokenCounter, counter
 from pytest_ltm.fillers import Fact, TriviaFiller, answers_of, reply_of
-from pytest_ltm.fillers._mixed import MixedFiller
-from pytest_ltm.fillers._pool import Pool
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
+from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
 if TYPE_CHECKING:
-    from pytest_ltm._filler import FillerExchange
+    from pytest_ltm._engine.filler import FillerExchange
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096

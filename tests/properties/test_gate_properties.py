@@ -11,18 +11,17 @@ from gate_sides import WAYS, held, side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._gate._baseline import dump
-from pytest_ltm._gate._baseline_reading import load
-from pytest_ltm._gate._changes import changes
-from pytest_ltm._gate._rules import against, under
-from pytest_ltm._gate._verdict import judge
-from pytest_ltm.reporting._changes import changes_json
+from pytest_ltm._gate.baseline import dump, load
+from pytest_ltm._gate.changes import changes
+from pytest_ltm._gate.rules import against, under
+from pytest_ltm._gate.verdict import judge
+from pytest_ltm.reporting.moved import changes_json
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
-    from pytest_ltm._gate._side import Side
+    from pytest_ltm._gate.changes import Side
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])

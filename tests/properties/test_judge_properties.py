@@ -5,9 +5,10 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._judge import PROMPTS, Decision, FakeJudge, decide, fenced, parse_grade
-from pytest_ltm._judge._fence import defused
-from pytest_ltm._score import Unscored
+from pytest_ltm._engine.score import Unscored
+from pytest_ltm.judges._ask import Decision, FakeJudge, decide, parse_grade
+from pytest_ltm.judges._inquiry import defused, fenced
+from pytest_ltm.judges._prompts import PROMPTS
 
 FORGED = st.sampled_from(
     [

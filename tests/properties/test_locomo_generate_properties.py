@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from locomo_solver import Solver, agrees
 
-from pytest_ltm.datasets.locomo._categories import Category
-from pytest_ltm.datasets.locomo.generate import Generated, Size, Solver, agrees, conversation
+from pytest_ltm.datasets.locomo.generate import Generated, Size, conversation
+from pytest_ltm.datasets.locomo.samples import Category
 
 SIZES = st.integers(1, 20).flatmap(
     lambda sessions: st.integers(7 * sessions, 30 * sessions).map(lambda turns: Size(sessions=sessions, turns=turns))

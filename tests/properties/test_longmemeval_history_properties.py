@@ -8,19 +8,13 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from longmemeval_solver import solve
 
-from pytest_ltm._tokens import counter
-from pytest_ltm.datasets.longmemeval._schema import read_date
-from pytest_ltm.datasets.longmemeval.compile._dates import dates, places
-from pytest_ltm.datasets.longmemeval.compile._fillers import GeneratedFillers
-from pytest_ltm.datasets.longmemeval.compile._history import Length, compiled
-from pytest_ltm.datasets.longmemeval.compile._needles import needle
-from pytest_ltm.datasets.longmemeval.generate._questions import questions
-from pytest_ltm.datasets.longmemeval.generate._records import record
-from pytest_ltm.datasets.longmemeval.generate._sessions import session
-from pytest_ltm.datasets.longmemeval.generate._solve import solve
-from pytest_ltm.datasets.longmemeval.generate._talk import counted
-from pytest_ltm.datasets.longmemeval.generate._texts import themes
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm.datasets.longmemeval.generate.needles import questions, record
+from pytest_ltm.datasets.longmemeval.generate.talk import counted, session, themes
+from pytest_ltm.datasets.longmemeval.histories import GeneratedFillers, Length, compiled, dates, needle, places
+from pytest_ltm.datasets.longmemeval.record import read_date
 
 count = counted(counter("cl100k_base"))
 NEEDLES = [needle(record(one, f"p {number}", count), f"p {number}") for number, one in enumerate(questions(22, 0))]

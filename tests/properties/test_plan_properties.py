@@ -9,9 +9,9 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._definition import to_json
-from pytest_ltm._plan import Plan, PlannedExample, differences
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.definition import to_json
+from pytest_ltm._engine.plan import Plan, PlannedExample, differences
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 
 names = st.text("abc_019", min_size=1, max_size=5)
 messages = st.text("xyz", min_size=1, max_size=4)
@@ -27,7 +27,7 @@ examples = st.builds(
     version=st.text("12.", max_size=3),
     span=spans,
     skills=name_tuples,
-    pass_mark=st.floats(0, 1) | st.sampled_from([0, 1]),
+    threshold=st.floats(0, 1) | st.sampled_from([0, 1]),
     incompatible=name_tuples,
     requires=name_tuples,
     reset=st.just("") | messages,

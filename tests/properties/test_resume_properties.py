@@ -5,14 +5,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import journals
 from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._journal import line, read
-from pytest_ltm._recording import cut_back, read_recording
+from pytest_ltm._record import events
+from pytest_ltm._record.resume import cut_back, read_recording
+from pytest_ltm._record.timings import Resumed, read
 
-HEADER = line("header", format=1, plan={}, agent={"powers": [], "max_message_tokens": 64}).encode()
+HEADER = events.encode(journals.header()).encode()
 resumes = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -32,7 +34,7 @@ def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Cas
     assert {key: str(ending) for key, ending in resumed.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    sent = sum(event["event"] in {"reply", "filler", "fault"} for event in whole.events)
+    sent = sum(isinstance(event, (events.Reply, events.Filler, events.Fault)) for event in whole.events)
     assert resumed.voice.calls == sent
     assert [e.number for e in resumed.transcript] == [e.number for e in whole.transcript]
 
@@ -47,8 +49,7 @@ def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> N
         path.write_bytes(torn)
         cut_back(Path(folder), read_recording(path))
         kept = path.read_bytes()
-        timings = Path(folder) / "timings.jsonl"
-        cut = "".join(event["cut"] for event in read(timings)) if timings.exists() else ""
+        cut = "".join(one.cut for one in read(Path(folder) / "timings.jsonl", Resumed))
     assert kept + cut.encode() == torn
 
 
@@ -81,7 +82,7 @@ def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> Non
     lines = journal.splitlines(keepends=True)
     path = tmp_path / "journal.jsonl"
     # Every byte of the first event of each kind, and of the last five events.
-    kinds = {event["event"]: number for number, event in reversed(list(enumerate(whole.events, start=1)))}
+    kinds = {type(event): number for number, event in reversed(list(enumerate(whole.events, start=1)))}
     for number in {*kinds.values(), *range(len(lines) - 5, len(lines))}:
         start = sum(map(len, lines[:number]))
         for end in range(start, start + len(lines[number])):
@@ -89,4 +90,4 @@ def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> Non
             cut_back(tmp_path, read_recording(path))
             kept = path.read_bytes().splitlines(keepends=True)[1:]
             assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
-    assert {"reply", "filler", "fault", "wait", "jump", "watcher", "end"} <= set(kinds)
+    assert set(kinds) == set(events.KINDS.values()) - {events.Header, events.Judge, events.Verdict}

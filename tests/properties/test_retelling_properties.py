@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import journals
 from _plans import COUNTER, Case, Dots, Part, Pause, Player, Record, Speak, Step, _example, _plan, cases, play
 from hypothesis import HealthCheck, example, given, settings
 
-from pytest_ltm._channel import Channel
-from pytest_ltm._clock import SimulatedClock
-from pytest_ltm._handle import Ltm
-from pytest_ltm._journal import Timings
-from pytest_ltm._rescore import _record
-from pytest_ltm._rescore._retelling import Retelling
-from pytest_ltm._seat import Known, Seat
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.handle import Ltm
+from pytest_ltm._engine.port import Connection, Known, Live, Recorded
+from pytest_ltm._record import events, fold
+from pytest_ltm._record import rescore as _record
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import SimulatedClock
 
 if TYPE_CHECKING:
-    from pytest_ltm._lane import Ending
-    from pytest_ltm.agents._speaker import Speaker
-
-HEADER: dict[str, Any] = {"event": "header", "format": 1}
+    from pytest_ltm._engine.lane import Ending
 
 
 @dataclass
@@ -30,12 +29,15 @@ class Retold:
     """What telling a record again came to."""
 
     record: Record
-    conversation: Retelling
+    conversation: Conversation
+    asked: bool
+    """Somebody was asked."""
 
 
 def retell(case: Case, whole: Record) -> Retold:
     """Tell a whole record again, to bodies that do the same as then."""
-    recorded = _record.Record(HEADER, _with_verdicts(whole))
+    said = [journals.header(), *_with_verdicts(whole)]
+    recorded = _record.Playback(fold.Record.after(said), said)
     now = Record(case)
     order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
     plan, clock = _plan(case, [_example(key, part) for key, part in order]), SimulatedClock()
@@ -43,36 +45,31 @@ def retell(case: Case, whole: Record) -> Retold:
     for player in now.players.values():
         player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0))
         player.sheet = player.ltm.sheet
-    seat = Seat(_nobody, known=Known(whole.voice.powers, case.max_message_tokens))
-    journal = _record.RetoldJournal(now.file, recorded)  # type: ignore[arg-type]
-    channel = Channel(seat, COUNTER, clock, journal, Timings())
+    connection = Connection(recorded.no_agent, known=Known(whole.voice.capabilities, case.max_message_tokens))
+    script = _record.RecordScript(recorded, _kept)
+    port = Recorded(recorded, clock, Live(connection, COUNTER, clock, Timings()))
+    channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.passed])
     bodies = [now.players[example.key] for example in plan.examples]
-    talk = Retelling(
-        plan, bodies, channel=channel, filler=Dots(), counter=COUNTER, record=recorded, kept_ending=_kept
-    )  # fmt: skip
+    talk = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
     now.conversation = talk
     while not talk.finished:
         talk.step()
         now.steps += 1
         assert now.steps <= 20 * len(whole.events) + 100, "no end in sight"
     talk.close("complete")
-    return Retold(now, talk)
+    return Retold(now, talk, recorded.agent_wanted)
 
 
-def _with_verdicts(whole: Record) -> list[dict[str, Any]]:
+def _with_verdicts(whole: Record) -> list[events.Event]:
     """Return the events with a verdict behind the end of each example, as runs write them."""
-    found = []
+    found: list[events.Event] = []
     for event in whole.events:
         found.append(event)
-        if event["event"] == "end" and "example" in event:
-            ending = whole.endings[event["example"]]
+        if isinstance(event, events.End) and event.example is not None:
+            ending = whole.endings[event.example]
             reason = ending.unreached or ending.unplayable or "a verdict"
-            found.append({"event": "verdict", "example": event["example"], "reason": reason})
+            found.append(journals.verdict(event.example, reason=reason))
     return found
-
-
-def _nobody() -> Speaker:
-    raise AssertionError("somebody was asked")
 
 
 def _kept(key: str) -> Ending:
@@ -102,10 +99,11 @@ def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     whole = play(case)
     retold = retell(case, whole)
     assert retold.conversation.kept == {}
+    assert not retold.asked
     assert {key: str(ending) for key, ending in retold.record.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    said = [json.loads(line) for line in retold.record.journal.splitlines()]
-    outside = {"message", "reply", "filler", "fault", "jump"}
-    assert [e for e in said if e["event"] in outside] == [e for e in whole.events if e["event"] in outside]
+    outside = (events.Message, events.Reply, events.Filler, events.Fault, events.Jump)
+    said = [[event for event in one.events if isinstance(event, outside)] for one in (retold.record, whole)]
+    assert said[0] == said[1]
     assert [e.number for e in retold.record.transcript] == [e.number for e in whole.transcript]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import sally_anne
 
-from pytest_ltm._definition import from_json, to_json
-from pytest_ltm._scenario import Ask, Say
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._engine.scenario import Ask, Say
 
 COMES = re.compile(r"(\w+) (?:comes|walks|steps) into the (\w+)\.")
 GOES = re.compile(r"(\w+) (?:leaves|walks out of|goes away from) the (\w+)\.")

@@ -21,16 +21,20 @@ def test_the_rule_names_what_each_question_mentions_and_the_sentence(seed: int, 
     assert isinstance(rule, Say)
     ((thing, sentence),) = re.findall(r'I mention ((?:my|the) [a-z ]+),.*"(.+)"$', rule.text)
     assert definition.expected == [sentence] * number
-    assert all(isinstance(other, Ask) and thing in other.text.lower() for other in others)
     assert all(isinstance(other, Ask) and other.about == (rule.text,) for other in others)
+    controls = [place for place, other in enumerate(others) if thing not in other.text.lower()]
+    assert controls == definition.parameters["controls"]
+    assert len(others) == number + 2
 
 
 @given(seed=SEEDS)
-def test_three_activations_come_at_30_60_and_90_percent_of_the_span(seed: int) -> None:
-    steps = trigger_response.trigger_response(random.Random(seed), {}).steps
-    assert [type(step) for step in steps] == [Say, Wait, Ask, Wait, Ask, Wait, Ask]
-    assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.3, 0.6, 0.9]
-    assert len({step.text for step in steps if isinstance(step, Ask)}) == 3
+def test_three_activations_and_two_controls_are_spread_over_90_percent_of_the_span(seed: int) -> None:
+    definition = trigger_response.trigger_response(random.Random(seed), {})
+    assert [type(step) for step in definition.steps] == [Say, *[Wait, Ask] * 5]
+    spans = [round(step.span, 9) for step in definition.steps if isinstance(step, Wait)]
+    assert spans == [0.18, 0.36, 0.54, 0.72, 0.9]
+    assert definition.parameters["controls"] == [0, 2]
+    assert len({step.text for step in definition.steps if isinstance(step, Ask)}) == 5
 
 
 @given(seed=SEEDS)

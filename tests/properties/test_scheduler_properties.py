@@ -10,8 +10,8 @@ from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._clock import START
-from pytest_ltm._scheduler import Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._storage.clock import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class Driver:
 
     def run(self, most: int) -> None:
         for _ in range(most):
-            match self.agenda.decide():
+            match self.agenda.decide(listening=bool(self.listening)):
                 case Finish():
                     return
                 case Start(lane):
@@ -118,9 +118,7 @@ class Driver:
         assert tokens >= 0
         self.position += max(tokens, 1) + self.overshoots[self.fills % len(self.overshoots)]
         self.fills += 1
-        still = [replies - 1 for replies in self.listening if replies > 1]
-        self.agenda.listen(len(still) - len(self.listening))
-        self.listening = still
+        self.listening = [replies - 1 for replies in self.listening if replies > 1]
         self.advance()
 
     def play(self, lane: int) -> None:
@@ -132,7 +130,6 @@ class Driver:
                     self.advance()
                 case Listen(replies):
                     self.listening.append(replies)
-                    self.agenda.listen(+1)
                 case Pause(tokens, minutes, told):
                     target = self.targets[lane] = (
                         self.position + tokens,

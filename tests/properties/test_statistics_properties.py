@@ -25,9 +25,9 @@ from pytest_ltm._statistics import (
     pass_rate,
     wilson,
 )
-from pytest_ltm._statistics._quantiles import t_below, t_quantile
-from pytest_ltm._statistics._scatter import of_conversations
-from pytest_ltm._statistics._units import units_of
+from pytest_ltm._statistics.comparison import of_conversations
+from pytest_ltm._statistics.counts import t_below, t_quantile
+from pytest_ltm._statistics.pairs import units_of
 
 if TYPE_CHECKING:
     import random
@@ -114,20 +114,10 @@ def test_few_conversations_are_the_t_test_of_scipy(trials: list[list[float]]) ->
     theirs = stats.ttest_1samp(means, 0)
     bounds = theirs.confidence_interval(0.95)
     pairs = [gained(f"s{i}", trial, gain) for trial, gains in enumerate(trials) for i, gain in enumerate(gains)]
-    ours = of_conversations(units_of(pairs, "scenario"), units_of(pairs, "conversation"))
+    ours = of_conversations(units_of(pairs, "conversation"))
 
     assert ours.p_drop == pytest.approx(stats.ttest_1samp(means, 0, alternative="less").pvalue)
     assert (ours.interval(0.95).low, ours.interval(0.95).high) == pytest.approx((bounds.low, bounds.high))
-
-
-@given(gains=st.lists(GAINS, min_size=5, max_size=11))
-def test_a_single_conversation_is_supposed_to_scatter_as_a_scenario_does(gains: list[float]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    assume(max(gains) > min(gains))
-    cells = units_of([gained(f"s{i:02}", 0, gain) for i, gain in enumerate(gains)], "scenario")
-    ours = of_conversations(cells, cells[:1])
-
-    assert ours.error == pytest.approx(stats.sem(gains) * math.sqrt(1 + len(gains)))
 
 
 @given(p_values=st.lists(st.floats(0, 1), max_size=12))
@@ -193,7 +183,6 @@ def test_a_row_without_a_score_is_as_good_as_none(
     scored: dict[Any, float | None] = {key: score for key, score in after.items() if score is not None}
 
     assert paired(run(before), run(scored)).pairs == everything.pairs
-    assert len(everything.pairs) + everything.dropped == len(before.keys() | after.keys())
 
 
 @given(before=RUNS, after=RUNS)
@@ -210,7 +199,7 @@ def test_whatever_was_played_there_is_an_answer_or_a_reason(
         assert found.difference is not None
         assert found.interval.low - 1e-9 <= found.difference <= found.interval.high + 1e-9
     rate, span = pass_rate(run(after)), effective_span(run(after))
-    assert rate.share is None or rate.share in rate.interval
+    assert rate.share is None or rate.interval is None or rate.share in rate.interval
     assert (span.span is None) == bool(span.reason)
 
 

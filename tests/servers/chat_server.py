@@ -113,7 +113,7 @@ class ChatServer:
 
     def reads(self, policy: str, argument: str = "") -> None:
         """Answer from now on as the embedded reader of this memory policy, having read the request's messages."""
-        from chat_reading import Reading  # noqa: PLC0415 - only this mode knows the project
+        from chat_reading import Reading
 
         self.default = Reading(policy, argument)
 
@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        chat = cast(_Http, self.server).chat
+        chat = cast("_Http", self.server).chat
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         with chat.under_way():

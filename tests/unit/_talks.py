@@ -6,18 +6,18 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._filler import FillerExchange
-from pytest_ltm._journal import Journal
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._score import Score
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.score import Score
+from pytest_ltm._record.journal import Journal
 from pytest_ltm.testing import Played, run_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._handle import Ltm
-    from pytest_ltm._scenario import Watcher
-    from pytest_ltm._transcript import Exchange
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.scenario import Watcher
+    from pytest_ltm._engine.transcript import Exchange
 
 CHARACTERS = "builtins:len"
 

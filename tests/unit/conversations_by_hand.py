@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from _talks import Dots, example
 
-from pytest_ltm._channel import Channel
-from pytest_ltm._clock import SimulatedClock
-from pytest_ltm._conversation import Conversation
-from pytest_ltm._green import GreenBody
-from pytest_ltm._handle import Ltm
-from pytest_ltm._journal import Journal, Timings
-from pytest_ltm._lane import Ending, Lane
-from pytest_ltm._plan import Plan
-from pytest_ltm._tokens import TokenCounter
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.conversation import AgendaScript, Conversation
+from pytest_ltm._engine.handle import Ltm
+from pytest_ltm._engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._engine.plan import Plan
+from pytest_ltm._engine.port import Connection, Live, Recorded
+from pytest_ltm._engine.tokens import TokenCounter
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import SimulatedClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +51,11 @@ def conversation_of(
     )  # fmt: skip
     clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
-    channel = Channel(speaker, counter, clock, journal or Journal(), Timings())
-    return Conversation(plan, bodies, channel=channel, filler=Dots(), counter=counter), endings
+    journal = journal or Journal()
+    port = Recorded(journal, clock, Live(Connection.of(speaker), counter, clock, Timings()))
+    channel = Channel(port, counter, clock, journal)
+    script = AgendaScript(plan, now=clock.now)
+    return Conversation(plan, bodies, script, channel, filler=Dots(), counter=counter), endings
 
 
 def played_out(conversation: Conversation) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._fields import Field
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._score import Score
+from benchmark_data import GOODAI, lines_of
+
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.testing import Played, run_conversation
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ltm import Definition
-
-DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
-ABSENT = f"the published definitions are not at {DATA}"
 
 
 def generated(generate: Any, number: int = 3, seed: int = 0, **parameters: Any) -> list[Definition]:
@@ -66,9 +63,8 @@ def scores(body: Any, definitions: Sequence[Definition], agent: Any, *, span: in
 def published(folder: str, scenario: str) -> list[Definition]:
     """Return all published definitions of a data set from version 2 on, each once."""
     found: dict[str, Definition] = {}
-    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["path"].split("/")[-2] == folder and "waits" in row:
-                fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
-                found[json.dumps(fields)] = from_published(Field(fields, row["path"]), scenario)
+    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
+        if row["path"].split("/")[-2] == folder and "waits" in row:
+            fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
+            found[json.dumps(fields)] = from_published(Field(fields, row["path"]), scenario)
     return list(found.values())

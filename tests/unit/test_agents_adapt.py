@@ -1,19 +1,22 @@
-# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
 from __future__ import annotations
 
+# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
 import functools
 import inspect
 import math
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm.agents import POWERS, Echo, Silent
-from pytest_ltm.agents._adapt import powers, source
-from pytest_ltm.agents._powers import near_misses
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents import CAPABILITIES, Echo, Silent
+from pytest_ltm.agents._adapt import capabilities, source
+from pytest_ltm.agents._capabilities import near_misses
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Parrot:
@@ -63,7 +66,7 @@ def test_echo_repeats_and_silent_says_nothing() -> None:
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_the_simple_agents_are_resettable_stateless_and_configured(agent: Any) -> None:
     agent.reset()
-    assert powers(agent) == {"Resettable", "Stateless", "Configured"}
+    assert capabilities(agent) == {"Resettable", "Stateless", "Configured"}
     assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
 
 
@@ -169,7 +172,7 @@ def test_stateless_that_is_not_true_is_no_promise() -> None:
         stateless = "mostly"
 
     assert not source(Unsure(), spec="x:unsure").serves_many
-    assert powers(Unsure()) == set()
+    assert capabilities(Unsure()) == set()
 
 
 def test_a_factory_that_returns_one_object_again_is_found_out() -> None:
@@ -188,21 +191,21 @@ def test_a_resettable_object_from_a_caching_factory_is_reset() -> None:
     assert tidy.resets == 1
 
 
-def test_a_function_gains_no_powers_by_being_wrapped() -> None:
-    assert powers(source(shout, spec="x:shout").make()) == set()
+def test_a_function_gains_no_capabilities_by_being_wrapped() -> None:
+    assert capabilities(source(shout, spec="x:shout").make()) == set()
 
 
-def test_a_function_keeps_the_powers_it_carries() -> None:
+def test_a_function_keeps_the_capabilities_it_carries() -> None:
     def pure(message: str) -> Any:
         return message
 
     vars(pure).update(stateless=True, max_message_tokens=100)
     many = source(pure, spec="x:pure")
     assert many.serves_many
-    assert powers(many.make()) == {"Stateless", "LimitsMessages"}
+    assert capabilities(many.make()) == {"Stateless", "LimitsMessages"}
 
 
-def test_a_callable_object_keeps_its_powers() -> None:
+def test_a_callable_object_keeps_its_capabilities() -> None:
     class Answering:
         def __call__(self, message: str) -> Any:
             return message
@@ -211,7 +214,7 @@ def test_a_callable_object_keeps_its_powers() -> None:
 
     many = source(Answering(), spec="x:answering")
     assert many.serves_many
-    assert powers(many.make()) == {"Resettable"}
+    assert capabilities(many.make()) == {"Resettable"}
 
 
 def test_a_method_of_an_instance_is_a_function() -> None:
@@ -224,7 +227,7 @@ def test_an_async_function_is_a_function() -> None:
     assert not source(shout_later, spec="x:later").serves_many
 
 
-def test_powers_are_found_by_name() -> None:
+def test_capabilities_are_found_by_name() -> None:
     class Able(Parrot):
         max_message_tokens = 10
 
@@ -237,11 +240,11 @@ def test_powers_are_found_by_name() -> None:
 
         def accept(self, message: str, reply: str) -> None: ...
 
-    assert powers(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
-    assert powers(Able()) < set(POWERS)
+    assert capabilities(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
+    assert capabilities(Able()) < set(CAPABILITIES)
 
 
-def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_power() -> None:
+def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_capability() -> None:
     class Other(Parrot):
         usage = {"tokens": 3}
 
@@ -251,10 +254,10 @@ def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_power() -> No
 
         def reset(self, how: Any) -> None: ...
 
-    assert powers(Other()) == set()
+    assert capabilities(Other()) == set()
 
 
-def test_powers_that_cannot_be_read_are_an_error() -> None:
+def test_capabilities_that_cannot_be_read_are_an_error() -> None:
     class Odd(Parrot):
         stateless = property(lambda self: self.connection.stateless)
 
@@ -263,7 +266,7 @@ def test_powers_that_cannot_be_read_are_an_error() -> None:
             raise RuntimeError("not connected")
 
     with pytest.raises(AgentError, match="Odd cannot be read: RuntimeError: not connected"):
-        powers(Odd())
+        capabilities(Odd())
 
 
 def test_none_is_no_agent() -> None:
@@ -401,7 +404,7 @@ def test_a_class_built_in_c_is_made_and_then_refused() -> None:
     assert "cannot reply" in refused(dict)
 
 
-# --- members that are nearly a power
+# --- members that are nearly a capability
 
 
 class Nearly(Parrot):
@@ -413,18 +416,94 @@ class Nearly(Parrot):
 
 
 @pytest.mark.parametrize(
-    ("power", "says"),
+    ("capability", "says"),
     [
         ("Stateless", "the agent is not Stateless: stateless is False, not True"),
         ("Checkpointable", "its save() cannot be called with no arguments, it has no load()"),
         ("AcceptsHistory", "its accept() cannot be called with 2 arguments"),
     ],
 )
-def test_a_power_that_is_nearly_kept_is_told_with_what_it_lacks(power: str, says: str) -> None:
-    [sentence] = near_misses(Nearly(), [power])
+def test_a_capability_that_is_nearly_kept_is_told_with_what_it_lacks(capability: str, says: str) -> None:
+    [sentence] = near_misses(Nearly(), [capability])
     assert says in sentence
 
 
-def test_a_power_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> None:
+def test_a_capability_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> None:
     assert near_misses(Nearly(), ["Resettable", "LimitsMessages", "TimeAware"]) == []
     assert near_misses(Tidy(), ["Resettable"]) == []
+
+
+# --- agents that keep what they store apart by conversation
+
+
+class Kept(Parrot):
+    def __init__(self, conversation_id: str, size: int = 3) -> None:
+        super().__init__()
+        self.key, self.size = conversation_id, size
+
+
+def kept(*, conversation_id: str = "none") -> Kept:
+    return Kept(conversation_id)
+
+
+@pytest.mark.parametrize("given", [Kept, kept, functools.partial(Kept, size=4)], ids=["class", "factory", "partial"])
+def test_a_class_or_factory_is_told_the_conversation_the_same_whenever_it_is_resumed(
+    given: Any, tmp_path: Path
+) -> None:
+    agents, folder = source(given, spec="x:y"), tmp_path / "run-1" / "bot~2k~0"
+
+    def key(at: Path | None = None) -> str:
+        agent: Any = agents.make(folder=at)
+        return str(agent.key)
+
+    assert key(folder) == key(folder) == "run-1-bot~2k~0"
+    assert len({key(), key(), key(tmp_path / "run-2" / "bot~2k~0")} - {"run-1-bot~2k~0", "none"}) == 3
+
+
+def test_an_object_is_told_of_each_conversation_and_may_serve_many(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    class Threaded(Parrot):
+        def start(self, conversation_id: str) -> None:
+            told.append(conversation_id)
+
+    agents = source(Threaded(), spec="x:y")
+
+    assert agents.serves_many
+    agents.sample()
+    assert agents.make(folder=tmp_path / "run" / "a") is agents.make(folder=tmp_path / "run" / "b")
+    assert told == ["run-a", "run-b"]
+
+
+def test_an_object_is_reset_before_it_is_told_of_the_next_conversation() -> None:
+    told: list[str] = []
+
+    class Both(Tidy):
+        def reset(self) -> None:
+            told.append("reset")
+
+        async def start(self, conversation_id: str) -> None:
+            told.append(f"start {bool(conversation_id)}")
+
+    agents = source(Both(), spec="x:y")
+    agents.make()
+    agents.make()
+
+    assert told == ["start True", "reset", "start True"]
+
+
+def test_a_start_without_conversation_id_is_somebody_elses() -> None:
+    class Engine(Parrot):
+        def start(self, port: int) -> None:
+            raise AssertionError(port)
+
+    assert source(Engine, spec="x:y").make().reply("a") == "a"
+    assert "one conversation only" in source(Engine(), spec="x:y").refusal
+
+
+def test_a_start_that_raises_is_told_with_its_cause() -> None:
+    class Broken(Parrot):
+        def start(self, conversation_id: str) -> None:
+            raise ConnectionError(f"no store for {len(conversation_id)} characters")
+
+    assert "could not be started: ConnectionError: no store for 16 characters" in refused(Broken)

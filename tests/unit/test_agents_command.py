@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._command import STDERR, make_command
-from pytest_ltm.agents._powers import powers
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.agents._specs import find
 
@@ -38,7 +38,7 @@ Bot = "Callable[..., Any]"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take a while to end a process that is about to."""
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 30.0)
+    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 30.0)
 
 
 @pytest.fixture
@@ -108,6 +108,7 @@ def test_big_messages_pass_both_ways_at_once(bot: Any) -> None:
     assert agent.reply(big).text == big
 
 
+@pytest.mark.slow
 def test_a_process_that_writes_before_it_reads_does_not_lock_up(bot: Any) -> None:
     agent = bot("say(reply='x')", before="import sys; sys.stderr.write('warming up\\n' * 20_000)\n")
     assert agent.reply("m" * 500_000).text == "x"
@@ -127,7 +128,7 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
 
 
 def test_an_end_is_noticed_although_a_child_still_holds_stdout(bot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)  # its stderr is held, too
+    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 0.2)  # its stderr is held, too
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 
@@ -154,7 +155,7 @@ def test_an_end_before_anything_was_said_loses_nothing(bot: Any, tmp_path: Path)
 @pytest.mark.parametrize("line", ["Loading the model...", "42", "[1]", '"text"'])
 def test_what_is_no_json_object_on_stdout_is_an_error_that_says_where_to_print(bot: Any, line: str) -> None:
     text = str(fault(bot(f"print({line!r}, flush=True); say(reply='x')")))
-    assert "no JSON object" in text
+    assert "not a JSON object" in text
     assert "Let it print to stderr" in text
 
 
@@ -191,7 +192,7 @@ def test_a_limit_of_its_own_ends_a_process_that_says_nothing(bot: Any) -> None:
 def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) -> None:
     agent = bot("time.sleep(60 if request['message'] == 'slow' else 0); say(reply=request['message'])")
     speaker = Speaker(agent, timeout=0.5)
-    with pytest.raises(AgentFault, match="did not come back"):
+    with pytest.raises(AgentFault, match="did not return"):
         speaker.ask("slow")
     patient = Speaker(agent, timeout=60)
     assert patient.ask("quick").text == "quick"
@@ -216,7 +217,7 @@ def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
 
 
 def test_a_process_that_will_not_go_is_killed(bot: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.1)
+    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 0.1)
     stubborn = f"import signal; signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)\n"
     agent = bot("say(reply='x'); time.sleep(60)", before=stubborn)
     agent.reply("a")
@@ -231,7 +232,7 @@ def test_a_process_that_was_never_needed_is_never_started(bot: Any) -> None:
     assert agent._process is None
 
 
-# --- powers
+# --- capabilities
 
 MEMORY = """
 notes = globals().setdefault('notes', [])
@@ -250,21 +251,25 @@ else:
 """
 
 
-def test_a_process_has_the_powers_that_its_settings_name(bot: Any) -> None:
-    assert powers(bot(MEMORY)) == {"Configured"}
+def test_a_process_has_the_capabilities_that_its_settings_name(bot: Any) -> None:
+    assert capabilities(bot(MEMORY)) == {"Configured"}
     named = ["Resettable", "AcceptsHistory", "Checkpointable", "TimeAware"]
-    assert powers(bot(MEMORY, powers=named, max_message_tokens=9)) == {*named, "Configured", "LimitsMessages"}
+    assert capabilities(bot(MEMORY, capabilities=named, max_message_tokens=9)) == {
+        *named,
+        "Configured",
+        "LimitsMessages",
+    }
 
 
 def test_a_process_can_be_saved_and_another_one_go_on(bot: Any) -> None:
-    one, other = (bot(MEMORY, powers=["Checkpointable"]) for _ in range(2))
+    one, other = (bot(MEMORY, capabilities=["Checkpointable"]) for _ in range(2))
     one.reply("a")
     other.load(one.save())
     assert other.reply("b").text == "a b"
 
 
 def test_a_process_can_be_told_reset_and_told_the_time(bot: Any) -> None:
-    agent = bot(MEMORY, powers=["Resettable", "AcceptsHistory", "TimeAware"])
+    agent = bot(MEMORY, capabilities=["Resettable", "AcceptsHistory", "TimeAware"])
     agent.accept("x", "y")
     agent.tell_time(datetime(2024, 5, 6, tzinfo=timezone.utc))
     assert agent.reply("a").text == "x a2024-05-06T00:00:00+00:00"
@@ -273,14 +278,14 @@ def test_a_process_can_be_told_reset_and_told_the_time(bot: Any) -> None:
 
 
 def test_a_process_that_accepts_history_is_started_again_and_told_all_of_it(bot: Any) -> None:
-    agent = bot(MEMORY, powers=["AcceptsHistory"])
+    agent = bot(MEMORY, capabilities=["AcceptsHistory"])
     agent.reply("a")
     assert not fault(agent, "die").fatal
     assert agent.reply("b").text == "a b"
 
 
 def test_a_process_that_was_saved_last_is_started_again_from_there(bot: Any) -> None:
-    agent = bot(MEMORY, powers=["Checkpointable"])
+    agent = bot(MEMORY, capabilities=["Checkpointable"])
     agent.reply("a")
     agent.save()
     assert not fault(agent, "die").fatal
@@ -293,8 +298,8 @@ def test_a_process_that_was_saved_last_is_started_again_from_there(bot: Any) -> 
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"power": []}, "unknown field"),
-        ({"powers": ["Flying"]}, "expected one of Resettable"),
+        ({"capability": []}, "unknown field"),
+        ({"capabilities": ["Flying"]}, "expected one of Resettable"),
         ({"timeout": -1}, "expected seconds"),
         ({"variables": ["A"]}, "expected a mapping"),
     ],

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm._plan import agent_fingerprint
+from pytest_ltm._engine.plan import agent_fingerprint
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def test_what_the_agent_tells_of_itself_goes_into_the_fingerprint_too(configured
 
 def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> None:
     found = configured("agent: ltm_probe_bots:Late\nparameters: {model: m}")
-    with pytest.raises(AgentError, match=r"could not tell its configuration\(\).*Make it a plain function"):
+    with pytest.raises(AgentError, match=r"failed in configuration\(\).*Make it a plain function"):
         found.configuration(found.make())
 
 
@@ -123,7 +123,7 @@ def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> Non
         ("agent: ltm_probe_bots:ready\nparameters: {limit: 2}", "a Bot object is made already"),
         ("agent: ltm_probe_bots:Bot\nparameters: [1]", "expected a mapping"),
         ("agent: ltm_probe_bots:Bot\nparameters: {model: 2024-05-06}", "expected a JSON value"),
-        ("agent: ltm_probe_bots:Bot\nparameter: {}", "unknown field, known here are agent, parameters, env"),
+        ("agent: ltm_probe_bots:Bot\nparameter: {}", "unknown field; known fields: agent, parameters, env"),
         ("parameters: {}", "the field 'agent' is missing"),
         ("agent: 7", "expected the spec of an agent"),
         ("agent: bot.yml", "is a file again"),
@@ -133,7 +133,7 @@ def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> Non
         ("agent: ltm_probe_bots:Bot\nenv: LTM_PROBE", "expected a list of names"),
         ("agent: cmd:true\nenv: {a: PATH}", "expected a list of names that must be set"),
         ("agent: !!python/object:os.system {}", "expected the spec of an agent"),
-        ("agent: [", "not YAML that can be used"),
+        ("agent: [", "not usable YAML"),
     ],
 )
 def test_a_wrong_file_says_where_and_what(configured: Any, text: str, says: str) -> None:
@@ -147,6 +147,6 @@ def test_a_file_that_is_not_there_says_where_it_was_looked_for(tmp_path: Path) -
 
 
 def test_an_agent_with_parameters_of_its_own_kind_is_found(configured: Any) -> None:
-    found = configured("agent: cmd:true\nparameters: {powers: [Resettable]}")
-    assert found.make().configuration()["cmd"]["powers"] == ["Resettable"]
+    found = configured("agent: cmd:true\nparameters: {capabilities: [Resettable]}")
+    assert found.make().configuration()["cmd"]["capabilities"] == ["Resettable"]
     assert found.spec == "bot.yml"

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm._tokens import counter
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._by_length import ByLength
-from pytest_ltm.agents._controls import make_cost, make_length_bias
-from pytest_ltm.agents._memory import count
+from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
 from pytest_ltm.agents._specs import find
 from pytest_ltm.fillers import TriviaFiller
+from pytest_ltm.reader.memory import count
 
 COUNT = counter("cl100k_base").count
 
@@ -59,7 +58,7 @@ def test_filler_is_answered_at_its_length() -> None:
 
 @pytest.mark.parametrize("argument", ["", "3", "a/b", "-1/2", "nan/1", "1/inf", "1/2/3"])
 def test_what_are_no_prices_is_refused(argument: str) -> None:
-    with pytest.raises(AgentError, match=r"are no prices\. Write dollars per million tokens"):
+    with pytest.raises(AgentError, match=r"is not a pair of prices\. Write dollars per million tokens"):
         make_cost(argument)
 
 

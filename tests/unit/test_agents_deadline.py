@@ -1,13 +1,13 @@
-# ruff: noqa: ARG001, ARG005, BLE001 - handlers have the signature of signals, and hostile calls swallow what they can
 from __future__ import annotations
 
+# ruff: noqa: ARG001, ARG005, BLE001 - handlers have the signature of signals, and hostile calls swallow what they can
 import signal
 import threading
 from typing import Any
 
 import pytest
 
-from pytest_ltm.agents._deadline import OutOfTime, call_within, can_interrupt
+from pytest_ltm.agents._speaker import OutOfTime, call_within, can_interrupt
 
 pytestmark = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from json_server import Answer, Post, serving
 
-from pytest_ltm._errors import AgentError, DefinitionError, TransientFault
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.errors import AgentError, DefinitionError, TransientFault
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._http import HttpAgent, HttpStatusError
-from pytest_ltm.agents._http_settings import read_settings
-from pytest_ltm.agents._powers import powers
+from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
+from pytest_ltm.agents._retry import Trouble, trouble
 from pytest_ltm.agents._specs import find
-from pytest_ltm.agents._transience import Trouble, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,8 +124,8 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("<html>oops</html>", "'<html>oops</html>', which is no JSON"),
-        ("", "an empty body, which is no JSON"),
+        ("<html>oops</html>", "'<html>oops</html>', which is not JSON"),
+        ("", "an empty body, which is not JSON"),
         ({"answer": "x"}, "no field 'reply': there is {'answer'}"),
         (["x"], "no field 'reply': there is a list of 1"),
         ({"reply": 7}, "'reply' is '7', not a text"),
@@ -177,7 +176,7 @@ def echo_or_ok(post: Post) -> dict[str, Any]:
 
 def test_a_server_with_a_place_for_history_is_told_exchanges() -> None:
     with serving(echo_or_ok) as server, agent(f"{server.url}/chat", history="history") as one:
-        assert "AcceptsHistory" in powers(one)
+        assert "AcceptsHistory" in capabilities(one)
         one.accept("q", "r")
     [post] = server.posts
     assert post.path == "/history"
@@ -205,18 +204,18 @@ def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_res
     assert first.body["conversation"] == second.body["conversation"]
 
 
-def test_powers_are_those_of_the_settings() -> None:
+def test_capabilities_are_those_of_the_settings() -> None:
     with agent("http://h/") as bare, agent("http://h/", max_message_tokens="2k") as limited:
-        assert powers(bare) == {"Configured"}
-        assert powers(limited) == {"Configured", "LimitsMessages"}
+        assert capabilities(bare) == {"Configured"}
+        assert capabilities(limited) == {"Configured", "LimitsMessages"}
         assert limited.max_message_tokens == 2000
 
 
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"replly": "x"}, "unknown field, known here are"),
-        ({"reply": "a..b"}, "is no path to a JSON field"),
+        ({"replly": "x"}, "unknown field; known fields:"),
+        ({"reply": "a..b"}, "is not a path to a JSON field"),
         ({"reply": 7}, "expected the path of a JSON field"),
         ({"timeout": "soon"}, "expected seconds"),
         ({"body": [1]}, "expected a mapping"),
@@ -231,7 +230,7 @@ def test_wrong_settings_say_file_and_field(parameters: dict[str, Any], says: str
 
 @pytest.mark.parametrize("spec", ["http://", "http:nowhere", "https:"])
 def test_a_spec_without_a_url_is_refused(spec: str) -> None:
-    with pytest.raises(AgentError, match="is no URL such as"):
+    with pytest.raises(AgentError, match="is not a URL such as"):
         find(spec)
 
 

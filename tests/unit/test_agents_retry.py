@@ -1,6 +1,6 @@
-# ruff: noqa: ARG001, ARG002 - agents under test keep the protocol's signatures
 """Passing faults: which are tried again, how often, how long apart, and for whom."""
 
+# ruff: noqa: ARG001, ARG002 - agents under test keep the protocol's signatures
 from __future__ import annotations
 
 import asyncio
@@ -15,9 +15,8 @@ import pytest
 
 from pytest_ltm import AgentFault, TransientFault
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._retry import LONGEST, TOTAL, Failed, Retries
+from pytest_ltm.agents._retry import LONGEST, TOTAL, Failed, Retries, Trouble, trouble
 from pytest_ltm.agents._speaker import Speaker
-from pytest_ltm.agents._transience import Trouble, trouble
 
 NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
 

@@ -1,6 +1,6 @@
-# ruff: noqa: ARG001, ARG002, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 """The speaker: replies, faults and time limits."""
 
+# ruff: noqa: ARG001, ARG002, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 from __future__ import annotations
 
 import signal
@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from asked_agents import BLANK, HALF, ask, block, fault, interruptible, speaker
 
-from pytest_ltm._errors import AgentError, AgentFault
-from pytest_ltm.agents import Reply, Usage, _deadline
-from pytest_ltm.agents._deadline import OutOfTime, call_within
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm.agents import Reply, Usage
+from pytest_ltm.agents import _speaker as _deadline
+from pytest_ltm.agents._speaker import OutOfTime, call_within
 
 # --- replies
 
@@ -169,7 +170,7 @@ class StuckButTold(Stuck):
 @interruptible
 def test_a_reply_that_does_not_come_is_a_fatal_fault_with_the_way_out() -> None:
     error = fault(Stuck, timeout=0.1)
-    assert "Stuck did not come back from reply() within 0.1 s" in str(error)
+    assert "Stuck did not return from reply() within 0.1 s" in str(error)
     assert "--ltm-reply-timeout" in str(error)
     assert isinstance(error.__cause__, OutOfTime)
     assert error.fatal

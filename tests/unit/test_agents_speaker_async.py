@@ -1,6 +1,6 @@
-# ruff: noqa: ARG001, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 """The speaker: agents that are async."""
 
+# ruff: noqa: ARG001, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 from __future__ import annotations
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asked_agents import Later, ask, block, fault, interruptible, speaker
 
-from pytest_ltm._errors import AgentFault
+from pytest_ltm._storage.errors import AgentFault
 
 # --- async agents
 

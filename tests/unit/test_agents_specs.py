@@ -3,9 +3,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import journals
 import pytest
 
-from pytest_ltm._errors import AgentError, ConfigurationError
+from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._specs import EMBEDDED, describe_embedded, find, label_for, split_specs
 
@@ -84,9 +85,11 @@ def test_an_argument_that_cannot_be_used_is_an_error_with_an_example(spec: str) 
 
 
 def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
-    recording = tmp_path / "journal.jsonl"
-    recording.write_text(
-        '{"event": "message", "exchange": 0, "text": "Hello."}\n{"event": "reply", "exchange": 0, "text": "Hi."}\n'
+    recording = journals.write(
+        tmp_path / "journal.jsonl",
+        journals.header(),
+        journals.message(by="", text="Hello."),
+        journals.reply(text="Hi."),
     )
     described = describe_embedded()
     assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
@@ -99,7 +102,7 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
-    assert "There are bm25, cmd, cost, echo, forgetful, full, http, https, human, length-bias," in text
+    assert "There are agree, bm25, candidates, cmd, cost, dump, dump-always, echo, fixed, forgetful, full," in text
     assert "mypkg.bot:Bot" in text
 
 

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import GOODAI
 
-from pytest_ltm._agreement import main, measure
-from pytest_ltm._errors import DatasetError
+from pytest_ltm._cli import main
+from pytest_ltm._cli.agreement import Agreement, measure
+from pytest_ltm._storage.errors import DatasetError
 
-PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "goodai" / "results_dev.jsonl.gz"
-needs_published = pytest.mark.skipif(not PUBLISHED.exists(), reason=f"needs the published results, {PUBLISHED}")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PUBLISHED = GOODAI / "results_dev.jsonl.gz"
 
 
 def row(dataset: str, expected: object, answer: str, score: float, **more: Any) -> dict[str, Any]:
@@ -55,9 +58,9 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_strict_rows_are_those_whose_version_the_scoring_reproduces(results: Path) -> None:
-    assert measure(results, "v3.5").as_json()["strict"] == {"rows": 5, "agree": 5}
-    assert measure(results, "paper").as_json()["strict"] == {"rows": 1, "agree": 1}
-    assert measure(results, "current").as_json()["strict"] == {"rows": 6, "agree": 4}
+    assert measure(results, "v3.5").as_json()["strict"] == {"rows": 5, "agree": 5, "sides": 5}
+    assert measure(results, "paper").as_json()["strict"] == {"rows": 1, "agree": 1, "sides": 1}
+    assert measure(results, "current").as_json()["strict"] == {"rows": 6, "agree": 4, "sides": 5}
 
 
 def test_the_counts_come_by_dataset_and_version(results: Path) -> None:
@@ -65,14 +68,15 @@ def test_the_counts_come_by_dataset_and_version(results: Path) -> None:
     assert counts["datasets"]["Colours"]["v3.5"] == {
         "rows": 2,
         "agree": 1,
+        "sides": 1,
         "unscored": 0,
         "disagree": 1,
         "balanced_accuracy": None,
     }
     assert counts["datasets"]["Delayed Recall"]["v2"]["unscored"] == 1
     assert counts["model_judged"]["by_version"] == {
-        "v2": {"rows": 1, "agree": 0, "unscored": 1},
-        "v3.5": {"rows": 2, "agree": 0, "unscored": 1},
+        "v2": {"rows": 1, "agree": 0, "sides": 0, "unscored": 1},
+        "v3.5": {"rows": 2, "agree": 0, "sides": 0, "unscored": 1},
     }
     assert counts["model_judged"]["datasets"]["Jokes"]["rows"] == 1
 
@@ -86,17 +90,21 @@ def test_balanced_accuracy_is_the_mean_over_full_marks_and_less(tmp_path: Path) 
 
 
 def test_the_command_prints_a_table_json_or_what_differs(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(results)]) == 0
+    assert main(["agreement", str(results)]) == 0
     assert "strict rows (v3.5 and paper): 4 of 6 agree" in capsys.readouterr().out
-    assert main([str(results), "--json", "--scoring=v3.5"]) == 0
+    assert main(["agreement", str(results), "--json", "--scoring=v3.5"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"strict", "model_judged", "datasets"}
-    assert main([str(results), "--list"]) == 0
+    assert main(["agreement", str(results), "--list"]) == 0
     assert "Colours 0 (v3.5, somebody), line 2: published 1.00, ours 0.00" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("{", "line 1: no JSON"), ("[]", "line 1: a JSON object"), ('{"dataset": "Colours"}', "line 1: not a published")],
+    [
+        ("{", "bad.jsonl:1: not JSON"),
+        ("[]", "bad.jsonl:1: expected an object"),
+        ('{"dataset": "Colours"}', ":1: not a published"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
@@ -105,14 +113,14 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
     path.write_text(text)
     with pytest.raises(DatasetError, match=told):
         measure(path, "current")
-    assert main([str(path)]) == 2
+    assert main(["agreement", str(path)]) == 2
     assert told in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_or_no_gzip_is_an_error_of_two(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.gz").write_text("no gzip")
-    assert main([str(tmp_path / "none.jsonl")]) == 2
-    assert main([str(tmp_path / "x.jsonl.gz")]) == 2
+    assert main(["agreement", str(tmp_path / "none.jsonl")]) == 2
+    assert main(["agreement", str(tmp_path / "x.jsonl.gz")]) == 2
 
 
 def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(tmp_path: Path) -> None:
@@ -124,7 +132,14 @@ def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(tmp_path: Pat
     assert counts["Colours"]["v3.5"]["agree"] == 1
 
 
-@needs_published
+@pytest.fixture(scope="module")
+def current() -> Agreement:
+    """The current rules against all published results."""
+    return measure(PUBLISHED, "current", keep=True)
+
+
+@pytest.mark.slow
+@pytest.mark.published
 @pytest.mark.parametrize("scoring", ["v3.5", "paper"])
 def test_published_rules_agree_with_every_strict_row(scoring: Any) -> None:
     strict = measure(PUBLISHED, scoring).as_json()["strict"]
@@ -132,25 +147,29 @@ def test_published_rules_agree_with_every_strict_row(scoring: Any) -> None:
     assert strict["agree"] == strict["rows"]
 
 
-@needs_published
+@pytest.mark.slow
+@pytest.mark.published
 @pytest.mark.parametrize(
     ("dataset", "share"),
     [("Jokes", 0.98), ("Trigger Response", 0.97), ("Locations Directions", 0.97), ("Restaurant", 0.92)],
 )
-def test_current_rules_give_the_published_verdict_where_a_model_judged(dataset: str, share: float) -> None:
-    counts = measure(PUBLISHED, "current").as_json()["model_judged"]["datasets"][dataset]
+def test_current_rules_give_the_published_verdict_where_a_model_judged(
+    current: Agreement, dataset: str, share: float
+) -> None:
+    counts = current.as_json()["model_judged"]["datasets"][dataset]
     assert counts["rows"] > 50
-    assert counts["agree"] >= share * counts["rows"]
+    assert counts["sides" if dataset == "Locations Directions" else "agree"] >= share * counts["rows"]
 
 
-CORRECTED = {"NameList": 7, "Shopping": 22, "Spy Meeting": 1}
+CORRECTED = {"Colours": 19, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy Meeting": 10}
 """Rows of docs/evaluators.md, "deliberate corrections"."""
 
 
-@needs_published
-def test_current_rules_differ_from_strict_rows_by_the_documented_corrections_alone() -> None:
+@pytest.mark.slow
+@pytest.mark.published
+def test_current_rules_differ_from_strict_rows_by_the_documented_corrections_alone(current: Agreement) -> None:
     found: dict[str, int] = {}
-    for difference in measure(PUBLISHED, "current", keep=True).differences:
+    for difference in current.differences:
         origin = difference.row["orig_eval"]
         if origin["status"] == "ok" and origin["code"] in ("v3.5-benchmark", "paper"):
             found[difference.row["dataset"]] = found.get(difference.row["dataset"], 0) + 1

@@ -1,4 +1,4 @@
-"""`python -m pytest_ltm amend`."""
+"""`ltm amend`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import sample_runs
 
 from pytest_ltm._cli import main
-from pytest_ltm._result import RunResult, write_results
-from pytest_ltm.reporting._run_folder import read_run
-from pytest_ltm.reporting._summary import summary_json, verdicts_csv, write_summary
-from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm._engine.result import RunResult, write_results
+from pytest_ltm.reporting.runs import read_run
+from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
+from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def test_the_old_and_the_new_verdict_and_total_are_told(tmp_path: Path, capsys: 
         "ltm/colours.py::test_colours[full-2k-0-0]",
         "  before: 0.00: because",
         "  now:    1.00: amended by hand: it is right",
-        "total of full at 2k: 1.50 of 2 before, now 2.00 of 2 (1 verdict of 4 amended by hand)",
+        "total of full at 2k: 1.00 to 1.50 of 2 before, now 1.50 to 2.00 of 2 (1 verdict of 4 amended by hand)",
     ]
 
 
@@ -92,7 +92,7 @@ def test_a_second_amendment_still_shows_what_the_rules_said(tmp_path: Path, caps
     path = folder(tmp_path, ("full", "2k"))
     amend(path, "colours/0")
     amend(path, "colours/0", score="0.5", reason="half of it")
-    assert "  by the rules: 0.00: because" in capsys.readouterr().out.splitlines()
+    assert "  automatic: 0.00: because" in capsys.readouterr().out.splitlines()
 
 
 def test_an_item_of_several_agents_is_not_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import sample_runs
 
-from pytest_ltm import _amendments
-from pytest_ltm._amendments import Amendment
-from pytest_ltm._errors import ConfigurationError, LtmError
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record.amendments import Amendment
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
 
 if TYPE_CHECKING:
     from pathlib import Path

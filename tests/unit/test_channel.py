@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import io
 import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_ltm._channel import Channel
-from pytest_ltm._clock import START, SimulatedClock
-from pytest_ltm._errors import AgentFault
-from pytest_ltm._filler import FillerExchange
-from pytest_ltm._journal import Journal, Timings
-from pytest_ltm._tokens import TokenCounter
-from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm._engine.agent import Reply, Usage
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.cost import Bill, Tariff
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.port import Connection, Live
+from pytest_ltm._engine.tokens import TokenCounter
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import START, SimulatedClock
+from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from pytest_ltm._transcript import Exchange
+    from pytest_ltm._engine.transcript import Exchange
+
+
+T = TypeVar("T")
 
 
 class Agent:
@@ -51,16 +57,15 @@ class Agent:
 class Line:
     """A channel with everything that can be looked at afterwards."""
 
-    def __init__(self, agent: Any = None, **options: Any) -> None:
+    def __init__(self, agent: Any = None, *, heard: Any = lambda _: None, **options: Any) -> None:
         self.counted: list[str] = []
         self.file, self.timings, self.clock = io.StringIO(), io.StringIO(), SimulatedClock()
+        counter = TokenCounter("characters", self.count)
+        connection = Connection.of(Speaker(agent or Agent(), timeout=None))
+        self.port = Live(connection, counter, self.clock, Timings(self.timings), **options)
+        self.bill = Bill(Tariff())
         self.channel = Channel(
-            Speaker(agent or Agent(), timeout=None),
-            TokenCounter("characters", self.count),
-            self.clock,
-            Journal(self.file),
-            Timings(self.timings),
-            **options,
+            self.port, counter, self.clock, Journal(self.file), observers=[self.bill.hear], heard=heard
         )
 
     def count(self, text: str) -> int:
@@ -140,11 +145,12 @@ def test_faults_are_counted_until_a_reply_comes() -> None:
     assert faults == [1, 2, 0, 1]
 
 
-def test_an_empty_reply_is_a_reply_and_is_counted() -> None:
+def test_an_empty_reply_is_a_reply() -> None:
     line = Line(Agent("", "x", ""))
     for _ in range(3):
         line.channel.ask("a/0", "say", "hello")
-    assert (line.channel.silences, line.channel.faults) == (2, 0)
+    assert [exchange.reply for exchange in line.channel.transcript] == ["", "x", ""]
+    assert line.channel.faults == 0
 
 
 def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
@@ -152,8 +158,8 @@ def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
     line = Line(Agent(Reply("a", usage=usage, cost_usd=0.25), "b", Reply("c", cost_usd=0.5)))
     for _ in range(3):
         line.channel.ask("a/0", "say", "hello")
-    assert line.channel.cost_usd == 0.75
-    assert line.channel.costs == {0: 0.25, 2: 0.5}
+    assert line.bill.usd == 0.75
+    assert line.bill.costs == {0: 0.25, 2: 0.5}
     replies = [event for event in line.events if event["event"] == "reply"]
     assert replies[0]["usage"] == {"input_tokens": 7, "output_tokens": 2, "cached_tokens": 1}
     assert [event.get("cost_usd") for event in replies] == [0.25, None, 0.5]
@@ -162,7 +168,7 @@ def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
 def test_who_tells_no_cost_has_none() -> None:
     line = Line()
     line.channel.ask("a/0", "say", "hello")
-    assert line.channel.cost_usd is None
+    assert line.bill.usd is None
 
 
 def test_filler_that_is_told_is_an_exchange_marked_so() -> None:
@@ -198,7 +204,7 @@ def test_the_agent_is_told_the_time_before_every_message() -> None:
     assert agent.times == [START, later]
 
 
-def test_the_powers_of_the_agent_are_those_of_the_channel() -> None:
+def test_the_capabilities_of_the_agent_are_those_of_the_channel() -> None:
     def plain(_: str) -> str:
         return "ok"
 
@@ -209,7 +215,7 @@ def test_the_powers_of_the_agent_are_those_of_the_channel() -> None:
             return "ok"
 
     assert Line().channel.can_tell
-    assert "TimeAware" in Line().channel.powers
+    assert "TimeAware" in Line().channel.capabilities
     assert not Line(Narrow()).channel.can_tell
     assert Line(Narrow()).channel.max_message_tokens == 99
     assert Line().channel.max_message_tokens == 4096
@@ -227,14 +233,13 @@ def test_who_listens_hears_each_exchange_once_it_is_in_the_transcript() -> None:
     assert heard == [(0, 1), (1, 2)]
 
 
-def test_every_call_of_the_agent_is_surrounded_in_the_name_of_who_speaks() -> None:
+def test_every_call_of_the_agent_is_carried_out_in_the_name_of_who_speaks() -> None:
     log: list[str] = []
 
-    @contextmanager
-    def around(by: str) -> Iterator[None]:
+    def calling(by: str, call: Callable[[], T]) -> T:
         log.append(f"in {by}")
         try:
-            yield
+            return call()
         finally:
             log.append(f"out {by}")
 
@@ -243,7 +248,7 @@ def test_every_call_of_the_agent_is_surrounded_in_the_name_of_who_speaks() -> No
             log.append(message)
             raise RuntimeError
 
-    line = Line(Loud(), around=around)
+    line = Line(Loud(), calling=calling)
     with pytest.raises(AgentFault):
         line.channel.ask("a/0", "say", "hello")
     line.channel.tell(FILLER)

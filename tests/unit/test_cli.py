@@ -1,20 +1,34 @@
-"""`python -m pytest_ltm`: its commands, and what it says to what it does not understand."""
+"""`ltm`: its commands, and what it says to what it does not understand."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm import _suite
-from pytest_ltm._cli import COMMANDS, main
+from pytest_ltm.__main__ import run
+from pytest_ltm._cli import commands, main
+from pytest_ltm._cli.longmemeval_score import COMPLETE
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm._engine.score import SCORINGS
+from pytest_ltm._gate.baseline import FOLDER
 from pytest_ltm.agents._specs import describe_embedded, find
+from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS
+from pytest_ltm.judges._check import NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(words) == 0
+    try:
+        assert main(words) == 0
+    except SystemExit as ended:
+        assert ended.code == 0  # noqa: PT017 - help and versions end so
     return capsys.readouterr().out
 
 
@@ -35,8 +49,8 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
 
 def test_help_names_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(said(capsys, "--help").split())
-    for name, command in COMMANDS.items():
-        assert f"{name} {command.help}" in shown
+    for name, command in commands().items():
+        assert f"{name} {command['help']}" in shown
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,12 +72,50 @@ def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(capsys: pyte
     assert "no list 'scenario'. Did you mean 'scenarios'?" in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", commands())
 def test_every_command_has_a_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert f"python -m pytest_ltm {command}" in capsys.readouterr().out
+    assert f"usage: ltm {command} " in capsys.readouterr().out
+
+
+def test_the_versions_of_plugin_python_and_pytest_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    python = ".".join(map(str, sys.version_info[:3]))
+    shown = said(capsys, "--version")
+    assert shown == f"pytest-ltm {version('pytest-ltm')}, Python {python}, pytest {pytest.__version__}\n"
+
+
+@pytest.mark.parametrize("command", commands())
+def test_what_is_written_is_named_by_output_and_a_run_by_its_place(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = said(capsys, command, "--help")
+    assert ("-o " in shown) == ("--output " in shown)
+    assert "--out " not in shown
+    assert "--run" not in shown
+
+
+def test_the_arguments_say_what_the_code_knows() -> None:
+    arguments = {name: said["arguments"] for name, said in commands().items()}
+    assert ", ".join(NAMES) in arguments["judge-check"]["--limit"]["help"]
+    assert f"default: {SESSIONS}," in arguments["locomo-generate"]["--sessions"]["help"]
+    assert f"default: {TURNS})" in arguments["locomo-generate"]["--turns"]["help"]
+    assert ", ".join(COMPLETE) in arguments["longmemeval-score"]["file"]["help"]
+    assert tuple(arguments["agreement"]["--scoring"]["choices"]) == SCORINGS
+    assert arguments["compare"]["--baselines"]["default"] == FOLDER
+
+
+def test_a_command_imports_no_other(tmp_path: Path) -> None:
+    code = "import sys, pytest_ltm._cli as c; c.main(['list', 'agents']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = {name.rpartition(".")[2] for name in done.stderr.split() if name.startswith("pytest_ltm._cli.")}
+    assert loaded == {"listing"}
+
+
+def test_the_console_script_is_the_module() -> None:
+    [script] = [point for point in entry_points(group="console_scripts") if point.name == "ltm"]
+    assert script.load() is run
 
 
 def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]) -> None:

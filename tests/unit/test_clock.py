@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._clock import START, SignallingClock, SimulatedClock, WallClock, describe, stopwatch, wall_time
+from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock, describe, stopwatch, wall_time
 
 
 def test_simulated_time_begins_at_a_fixed_aware_moment_and_stands_still() -> None:

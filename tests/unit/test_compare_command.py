@@ -1,4 +1,4 @@
-"""`python -m pytest_ltm compare`."""
+"""`ltm compare`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from gate_sides import FULL, WORSE, held, side
 
 from pytest_ltm._cli import main
-from pytest_ltm._result import write_results
-from pytest_ltm.reporting._baselines import save
+from pytest_ltm._engine.result import write_results
+from pytest_ltm.reporting.runs import save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,14 +64,14 @@ def test_later_sides_share_the_limit_of_a_rule_about_chance(kept: Path, capsys: 
     assert main(["compare", "good", "bad", "--fail=p:0.01"]) == 1
     capsys.readouterr()
     assert main(["compare", "good", "bad", "good", "good", "--fail=p:0.015"]) == 1
-    assert "one of 3 looks" in capsys.readouterr().out
+    assert "one of 3 comparisons" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("kept")
 def test_json_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     main(["compare", "main", "worse", "main", "--fail=mean:5%", "--json"])
     first, second = json.loads(capsys.readouterr().out)
-    assert (first["gate"]["state"], second["gate"]["state"]) == ("breached", "held")
+    assert (first["gate"]["state"], second["gate"]["state"]) == ("failed", "passed")
     assert main(["compare", "main", "worse", "--markdown"]) == 0
     assert "| colours | 1.00 | 0.00 | -1.00 |" in capsys.readouterr().out
 
@@ -82,7 +82,7 @@ def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pyt
         folder.mkdir(parents=True)
         write_results(folder / "results.json", conversation)
     assert main(["compare", "r1", "r1"]) == 2
-    assert "holds several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
+    assert "has several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
     assert main(["compare", "r1@a", "r1@b", "--fail=mean:5%"]) == 1
     assert "b at 2k" in capsys.readouterr().out
 

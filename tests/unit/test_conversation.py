@@ -10,17 +10,17 @@ import pytest
 from _talks import After, Agent, Dots, Historian, example, patient, simple, speakers, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._clock import START, SimulatedClock
-from pytest_ltm._filler import FillerExchange
-from pytest_ltm._journal import Journal
-from pytest_ltm._scenario import Ask, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.scenario import Ask, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._handle import Ltm
+    from pytest_ltm._engine.handle import Ltm
 
 
 # --- taking turns
@@ -88,8 +88,24 @@ def test_the_span_of_a_wait_counts_from_the_start_of_the_scenario() -> None:
 
 
 def test_the_reply_before_a_wait_counts_towards_it() -> None:
-    played = talk({"a": patient}, Agent("r" * 1100), span=2000)
+    played = talk({"a": patient}, Agent("r" * 1100), span=2000, count="all")
     assert speakers(played) == ["a/0", "a/0"]
+
+
+@pytest.mark.parametrize(
+    ("count", "counted", "told"),
+    [("all", (40 + 50) + (8 + 50), 8), ("capped", (40 + 40) + (18 + 18), 18), ("told", 40 + 58 + 1 + 1, 60)],
+)
+def test_a_reply_counts_towards_the_span_as_far_as_the_mode_says(count: str, counted: int, told: int) -> None:
+    def waits(ltm: Ltm) -> None:
+        ltm.say("x" * 40)
+        ltm.wait(span=0.1)
+        ltm.ask("y")
+
+    transcript = talk({"a": waits}, Agent("r" * 50), filler=Dots(), span=1000, count=count).transcript
+    needle, question = transcript.of("a/0")
+    assert transcript.counted_before(question.number) == counted >= 100
+    assert transcript.told_gap(needle, question) == told
 
 
 def test_tokens_count_from_the_moment_of_waiting() -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from _talks import After, Agent, patient, simple, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._errors import AgentFault
+from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents._speaker import Speaker
 
 if TYPE_CHECKING:
-    from pytest_ltm._handle import Ltm
+    from pytest_ltm._engine.handle import Ltm
 
 
 def test_a_fault_is_raised_in_the_body_and_ends_that_example_only() -> None:
@@ -131,8 +131,8 @@ def test_an_agent_that_never_returns_ends_the_conversation() -> None:
     conversation, endings = conversation_of({"a": simple, "b": simple}, Speaker(agent, timeout=0.02))
     played_out(conversation)
     assert agent.heard == ["blue"]
-    assert "did not come back" in str(endings["a/0"].error)
-    assert "did not come back" in (endings["b/0"].unreached or "")
+    assert "did not return" in str(endings["a/0"].error)
+    assert "did not return" in (endings["b/0"].unreached or "")
 
 
 def test_no_reset_message_is_sent_to_an_agent_that_is_gone() -> None:

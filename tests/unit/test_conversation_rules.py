@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from _talks import After, Agent, Historian, events, example, patient, simple, talk, watching
 
-from pytest_ltm._clock import START
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._lane import Ending
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.lane import Ending
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.clock import START
+from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._handle import Ltm
+    from pytest_ltm._engine.handle import Ltm
 
 
 # --- scenarios that break the rules
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ),
         (
             lambda ltm: ltm.watch(After(1)),
-            "watches before it has said anything. Say what the agent is to do first",
+            "watches before it has said anything. Tell the agent what to do first",
         ),
         (
             lambda ltm: (ltm.say("x"), ltm.wait(tokens=2001)),
@@ -88,7 +88,7 @@ def test_a_text_longer_than_the_span_is_not_played() -> None:
     assert agent.heard == ["blue", "which?"]
 
 
-def test_a_missing_power_is_the_reason_not_to_play() -> None:
+def test_a_missing_capability_is_the_reason_not_to_play() -> None:
     played = talk(
         {"a": simple, "b": simple}, examples=[example("a", requires=("TimeAware", "Resettable")), example("b")]
     )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _talks import After, Dots, Historian, example, patient, simple, speakers, talk, watching
 
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.score import Score, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._handle import Ltm
-    from pytest_ltm._transcript import Exchange
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.transcript import Exchange
 
 
 def test_a_counting_watcher_hears_everybody_and_its_own_message_first() -> None:
@@ -62,7 +62,7 @@ def test_a_watcher_to_the_end_needs_no_filler_and_keeps_nobody_waiting() -> None
 
 def test_a_watcher_to_the_end_that_cannot_tell_is_unscored() -> None:
     played = talk({"a": watching(After(100))})
-    assert played.endings["a/0"].verdict == Unscored("the watcher could not tell before the conversation ended")
+    assert played.endings["a/0"].verdict == Unscored("the watcher gave no verdict before the conversation ended")
 
 
 def test_a_watcher_to_the_end_is_asked_once_more_at_the_end() -> None:
@@ -92,7 +92,7 @@ def test_a_watcher_that_has_spoken_is_not_asked_again_at_the_end() -> None:
 
 def test_a_watcher_that_cannot_tell_in_its_time_is_unscored() -> None:
     played = talk({"a": watching(After(9), replies=2)})
-    assert played.endings["a/0"].verdict == Unscored("the watcher could not tell within 2 replies")
+    assert played.endings["a/0"].verdict == Unscored("the watcher gave no verdict within 2 replies")
 
 
 def test_a_watcher_set_late_counts_the_replies_that_came_meanwhile() -> None:

@@ -6,19 +6,35 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from journals import header, message, reply, write
 
-from pytest_ltm._costs._bill import Bill, Tariff
-from pytest_ltm._costs._budget import Budget, Limits, Spent, read_dollars, read_tokens, spent_in
-from pytest_ltm._costs._prices import JUDGE, Price, list_price, read_price, read_prices
-from pytest_ltm._errors import BudgetSpent, ConfigurationError
-from pytest_ltm._journal import line
-from pytest_ltm._shared import Shared
+from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.cost import (
+    JUDGE,
+    Bill,
+    Budget,
+    Limits,
+    Price,
+    Spent,
+    Tariff,
+    list_price,
+    read_dollars,
+    read_price,
+    read_prices,
+    read_tokens,
+    spent_in,
+)
+from pytest_ltm._record.timings import JudgeTime, Timings
+from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
+from pytest_ltm._storage.shared import Shared
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm._record.events import Event
+
 OPENAI = "https://api.openai.com/v1"
-USED = {"input_tokens": 1_000, "output_tokens": 100, "cached_tokens": 600}
+USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +66,7 @@ def test_list_prices_are_those_of_the_makers_own_endpoint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tariff", "event", "usd", "spent"),
+    ("tariff", "said", "usd", "spent"),
     [
         (Tariff(), {"cost_usd": 0.5, "tokens": 7}, 0.5, (0.5, 27)),
         (Tariff(price=Price(100, 200)), {"cost_usd": 0.5, "tokens": 7}, 0.5, (0.5, 27)),
@@ -58,22 +74,23 @@ def test_list_prices_are_those_of_the_makers_own_endpoint() -> None:
         (Tariff(price=Price(100, 200, 0)), {"tokens": 10, "usage": USED}, 0.06, (0.06, 1_100)),
         (Tariff(), {"tokens": 10, "usage": USED}, None, (None, 1_100)),
         (Tariff(free=True), {"tokens": 10}, None, (0.0, 30)),
-        (Tariff(free=True), {"cost_usd": 9, "hypothetical": True, "tokens": 10}, 9.0, (0.0, 0)),
+        (Tariff(free=True), {"cost_usd": 9.0, "tokens": 10}, 9.0, (9.0, 30)),
     ],
 )
 def test_what_a_reply_costs_and_what_a_budget_is_charged_with(
-    tariff: Tariff, event: dict[str, Any], usd: float | None, spent: tuple[float | None, int]
+    tariff: Tariff, said: dict[str, Any], usd: float | None, spent: tuple[float | None, int]
 ) -> None:
-    assert tariff.cost(event, message_tokens=20) == (usd if usd is None else pytest.approx(usd))
-    charged, tokens = tariff.spent(event, message_tokens=20)
+    heard = reply(**said)
+    assert tariff.cost(heard, counted=(20, heard.tokens)) == (usd if usd is None else pytest.approx(usd))
+    charged, tokens = tariff.spent(heard, counted=(20, heard.tokens))
     assert (charged if charged is None else pytest.approx(charged), tokens) == spent
 
 
 def test_a_bill_keeps_exchanges_apart() -> None:
     bill = Bill(Tariff(price=Price(1e6, 1e6)))
     assert (bill.usd, bill.of({0}), bill.input_tokens) == (None, None, None)
-    bill.add(0, {"tokens": 2}, message_tokens=1)
-    bill.add(4, {"tokens": 2, "usage": USED}, message_tokens=1)
+    bill.add(reply(0), message_tokens=1)
+    bill.add(reply(4, usage=USED), message_tokens=1)
     assert (bill.usd, bill.of({0}), bill.of({1})) == (1_103, 3, 0)
     assert (bill.input_tokens, bill.cached_tokens, bill.hypothetical) == (1_000, 600, False)
 
@@ -96,7 +113,7 @@ def test_conversations_spend_from_one_budget_whoever_writes_first(tmp_path: Path
     budgets = [Budget(Limits(usd=1.0), Shared(tmp_path / "budget.json")) for _ in range(4)]
 
     def spend(budget: Budget, name: str) -> None:
-        account = budget.account(name)
+        account = budget.account(name, agent="bot")
         for _ in range(5):
             account.check()
             account.add("agent", usd=0.04, tokens=3)
@@ -109,27 +126,27 @@ def test_conversations_spend_from_one_budget_whoever_writes_first(tmp_path: Path
     spent = budgets[0].spent()
     assert spent.usd == pytest.approx(0.8)
     assert (spent.tokens, spent.calls) == (60, 20)
-    account = budgets[1].account("c1")
+    account = budgets[1].account("c1", agent="bot")
     account.add("judge", usd=0.3, tokens=1)
     with pytest.raises(BudgetSpent, match="--ltm-max-cost=\\$1") as found:
-        budgets[2].account("c2").check()
+        budgets[2].account("c2", agent="bot").check()
     assert "21 replies" in str(found.value)
 
 
 def test_whoever_was_refused_once_stays_refused(tmp_path: Path) -> None:
     budget = Budget(Limits(tokens=5), Shared(tmp_path / "budget.json"))
-    account = budget.account("c")
+    account = budget.account("c", agent="bot")
     account.add("agent", usd=None, tokens=5)
     with pytest.raises(BudgetSpent, match="--ltm-max-tokens=5"):
         account.check()
     budget.begin({"agent": {}, "judge": {}})
     with pytest.raises(BudgetSpent):
         account.check()
-    budget.account("other").check()
+    budget.account("other", agent="bot").check()
 
 
 def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(tmp_path: Path) -> None:
-    account = Budget(Limits(usd=5), Shared(tmp_path / "budget.json")).account("bot~2k~0")
+    account = Budget(Limits(usd=5), Shared(tmp_path / "budget.json")).account("bot~2k~0", agent="bot")
     account.check()
     account.add("agent", usd=None, tokens=5)
     with pytest.raises(BudgetSpent, match="--ltm-price=bot=IN/OUT"):
@@ -147,15 +164,19 @@ def test_a_larger_budget_is_larger_than_what_was_spent_under_an_earlier_one() ->
 
 
 def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
-    journal, timings = tmp_path / "journal.jsonl", tmp_path / "timings.jsonl"
-    journal.write_text(
-        line("message", exchange=0, text="a", tokens=20)
-        + line("reply", exchange=0, text="b", tokens=10)
-        + line("message", exchange=1, text="a", tokens=20)
-        + line("reply", exchange=1, text="b", tokens=10, cost_usd=1.0)
-        + '{"event": "torn'
-    )
-    timings.write_text(line("judge", remembered=True, cost_usd=9.0) + line("judge", remembered=False, cost_usd=0.5))
-    found = spent_in(journal, timings, agent=Tariff(price=Price(1e6, 1e6)), judge=Tariff())
+    journal, timed = tmp_path / "journal.jsonl", tmp_path / "timings.jsonl"
+    said: list[Event] = [
+        header(),
+        message(0, tokens=20),
+        reply(0, tokens=10),
+        message(1, tokens=20),
+        reply(1, tokens=10, cost_usd=1.0),
+    ]
+    unspent: list[Event] = [message(2, tokens=20), reply(2, tokens=10, cost_usd=9.0, hypothetical=True)]
+    write(journal, *said, "{damaged\n", *unspent, torn='{"event": "torn')
+    timings = Timings.at(timed)
+    for remembered, usd in ((True, 9.0), (False, 0.5)):
+        timings.write(JudgeTime(example="a/0", vote=0, remembered=remembered, seconds=1.0, cost_usd=usd))
+    found = spent_in(journal, timed, agent=Tariff(price=Price(1e6, 1e6)), judge=Tariff())
     assert found == {"agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1)}
     assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == Spent()

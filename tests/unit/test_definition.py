@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._definition import from_json, read, to_json, write
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.definition import from_json, read, to_json, write
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,18 +69,18 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     ("data", "sentence"),
     [
         ({}, "x.json: the field 'steps' is missing."),
-        ([], "x.json: expected a mapping with the fields steps, expected, parameters, got []."),
+        ([], "x.json: expected a mapping with the fields steps, expected, parameters, replies, got []."),
         (
             {"step": []},
-            "x.json: step: unknown field, known here are steps, expected, parameters. Did you mean 'steps'?",
+            "x.json: step: unknown field; known fields: steps, expected, parameters, replies. Did you mean 'steps'?",
         ),
         ({"steps": "A."}, "x.json: steps: expected a list of steps, got 'A.'."),
-        ({"steps": [{"say": " "}]}, "x.json: steps[0].say: expected a text that is not empty, got ' '."),
-        ({"steps": [{"say": 3}]}, "x.json: steps[0].say: expected a text that is not empty, got 3."),
+        ({"steps": [{"say": " "}]}, "x.json: steps[0].say: expected a non-empty text, got ' '."),
+        ({"steps": [{"say": 3}]}, "x.json: steps[0].say: expected a non-empty text, got 3."),
         ({"steps": [{}]}, "x.json: steps[0]: expected one step with exactly one of say, ask and wait, got {}."),
         ({"steps": [{"about": "A."}]}, "exactly one of say, ask and wait, got {'about': 'A.'}."),
         ({"steps": [{"say": "A.", "ask": "B?"}]}, "exactly one of say, ask and wait"),
-        ({"steps": [{"say": "A.", "about": "B."}]}, "x.json: steps[0].about: unknown field, known here are say."),
+        ({"steps": [{"say": "A.", "about": "B."}]}, "x.json: steps[0].about: unknown field; known fields: say."),
         (
             {"steps": [{"wait": 3}]},
             "x.json: steps[0].wait: expected a mapping with the fields span, tokens, time, history, got 3.",
@@ -103,7 +103,10 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ({"steps": [], "expected": {3: "a"}}, "x.json: expected: expected names that are texts, got 3."),
         ({"steps": [], "expected": float("inf")}, "x.json: expected: expected a JSON value"),
         ({"steps": [], "expected": [{"a": {1}}]}, "x.json: expected[0].a: expected a JSON value"),
-        ({"steps": [{"say": "\ud800"}]}, "x.json: steps[0].say: half of a surrogate pair is no character: '\\ud800'."),
+        (
+            {"steps": [{"say": "\ud800"}]},
+            "x.json: steps[0].say: half of a surrogate pair is not a character: '\\ud800'.",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_file_field_and_what_was_expected(data: object, sentence: str) -> None:
@@ -118,11 +121,11 @@ def test_what_is_wrong_is_said_with_file_field_and_what_was_expected(data: objec
         (b"", "0.def.json:1: not JSON: Expecting value (column 1)."),
         (b'{\n"steps": [}', "0.def.json:2: not JSON"),
         (b"\xff\xfe", "not UTF-8 (at byte 0)."),
-        (b'{"steps": [], "steps": []}', "the name 'steps' stands twice in one mapping."),
-        (b'{"steps": [], "expected": NaN}', "NaN is no JSON number."),
-        (b'{"steps": [], "expected": -Infinity}', "-Infinity is no JSON number."),
+        (b'{"steps": [], "steps": []}', "the name 'steps' appears twice in one mapping."),
+        (b'{"steps": [], "expected": NaN}', "NaN is not a JSON number."),
+        (b'{"steps": [], "expected": -Infinity}', "-Infinity is not a JSON number."),
         (b'{"steps": [], "expected": 1e999}', "the number '1e999' is too large."),
-        (b'{"steps": [], "expected": ' + b"9" * 5000 + b"}", "not JSON that can be used"),
+        (b'{"steps": [], "expected": ' + b"9" * 5000 + b"}", "not usable JSON"),
         (b"[" * 100_000, "nested too deeply."),
         (b'{"steps": [], "expected": ' + b"[" * 150 + b"]" * 150 + b"}", "nested more than 100 levels deep."),
     ],

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._checkpoints import Checkpoints
-from pytest_ltm._disk import Appender, write_whole
-from pytest_ltm._errors import DiskFault
-from pytest_ltm._locks import FolderLock, InUse
+from pytest_ltm._engine.port import Checkpoints
+from pytest_ltm._storage.disk import Appender, write_whole
+from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._storage.locks import FolderLock, InUse
 
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from pytest_ltm._disk import Appender, write_whole
-from pytest_ltm._errors import DiskFault
+from pytest_ltm._storage.disk import Appender, write_whole
+from pytest_ltm._storage.errors import DiskFault
 resource.setrlimit(resource.RLIMIT_FSIZE, (15, resource.RLIM_INFINITY))
 folder = Path(sys.argv[1])
 file = Appender(folder / "lines", new=True)

@@ -2,39 +2,30 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from journals import begin, fault, header, message, reply, write
 
-from pytest_ltm._doctor._command import main
-from pytest_ltm._doctor._run import Diagnosis, diagnose
-from pytest_ltm._doctor._show import run_lines
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._locks import FolderLock
-from pytest_ltm._run_file import RunFile, write_run_file
+from pytest_ltm._cli import main
+from pytest_ltm._cli.doctor import Diagnosis, diagnose, run_lines
+from pytest_ltm._record.events import End, Event
+from pytest_ltm._record.run_file import RunFile, write_run_file
+from pytest_ltm._storage.locks import FolderLock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEADER: dict[str, Any] = {
-    "event": "header",
-    "format": 1,
-    "plan": {"examples": [{}]},
-    "agent": {"spec": "bot", "powers": ["AcceptsHistory"], "max_message_tokens": 4096},
-}
-SAID: list[dict[str, Any]] = [
-    {"event": "begin", "example": "cat/0"},
-    {"event": "message", "exchange": 0, "by": "cat/0", "kind": "ask", "text": "Hi?", "tokens": 3},
-    {"event": "reply", "exchange": 0, "text": "Yes.", "tokens": 2},
-]
-DONE: list[dict[str, Any]] = [{"event": "end", "example": "cat/0"}, {"event": "end", "reason": "complete"}]
+HEADER = header("AcceptsHistory", plan={"examples": [{}]})
+SAID: list[Event] = [begin("cat/0"), message(0, "cat/0", "ask", "Hi?", tokens=3), reply(0, "Yes.")]
+DONE: list[Event] = [End(example="cat/0"), End(reason="complete")]
 
 
-def run_folder(root: Path, *events: dict[str, Any], torn: str = "", name: str = "bot~2k~0") -> Path:
+def run_folder(root: Path, *said: Event | str, torn: str = "", name: str = "bot~2k~0") -> Path:
     run = root / ".ltm" / "runs" / "r1"
     folder = run / name
     folder.mkdir(parents=True)
-    (folder / "journal.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events) + torn)
+    write(folder / "journal.jsonl", *said, torn=torn)
     started = RunFile(
         run="r1", options={}, paths=(), folder=".", settings={"agents": {"bot": "bot"}}, versions={"pytest": "0.1"}
     )
@@ -65,39 +56,34 @@ def test_an_interrupted_one_says_how_far_it_came_and_what_is_torn(tmp_path: Path
 
 
 def test_one_whose_agent_cannot_be_put_back_says_so(tmp_path: Path) -> None:
-    header = {**HEADER, "agent": {**HEADER["agent"], "powers": []}}
-    found = diagnosed(run_folder(tmp_path, header, *SAID))
+    found = diagnosed(run_folder(tmp_path, header(), *SAID))
     assert "neither Checkpointable" in ways(found)["resume"]
 
 
 def test_a_conversation_without_its_checkpoint_names_it(tmp_path: Path) -> None:
-    header = {**HEADER, "agent": {**HEADER["agent"], "powers": ["Checkpointable"]}}
-    assert "no checkpoint of exchange 0" in ways(diagnosed(run_folder(tmp_path, header, *SAID)))["resume"]
+    found = diagnosed(run_folder(tmp_path, header("Checkpointable"), *SAID))
+    assert "no checkpoint of exchange 0" in ways(found)["resume"]
 
 
 def test_what_can_be_gone_on_with_is_told_beside_what_cannot(tmp_path: Path) -> None:
-    run_folder(tmp_path, {**HEADER, "agent": {**HEADER["agent"], "powers": []}}, *SAID)
+    run_folder(tmp_path, header(), *SAID)
     run = run_folder(tmp_path, HEADER, *SAID, name="other~2k~0")
     found = diagnosed(run)
     assert ways(found)["resume"] == "pytest --ltm-resume=r1"
     shown = " ".join(" ".join(run_lines(found, 80)).split())
     assert "bot~2k~0: interrupted, 1 exchange" in shown
-    assert "cannot be gone on with: the agent cannot be put back to where it was" in shown
+    assert "cannot be resumed: the agent cannot be restored to where it was" in shown
 
 
 def test_a_trial_that_was_not_begun_can_be_gone_on_with(tmp_path: Path) -> None:
-    run = run_folder(tmp_path, {**HEADER, "agent": {**HEADER["agent"], "powers": []}}, *SAID)
+    run = run_folder(tmp_path, header(), *SAID)
     settings = {"agents": {"bot": "bot"}, "spans": {"2k": 2000}, "trials": 2}
     write_run_file(run, RunFile(run="r1", options={}, paths=(), folder=".", settings=settings, versions={}))
     assert ways(diagnosed(run))["resume"] == "pytest --ltm-resume=r1"
 
 
 def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
-    events: list[dict[str, Any]] = [
-        {"event": "fault", "exchange": 1, "text": "boom", "fatal": True},
-        {"event": "end", "reason": "boom"},
-    ]
-    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, *events)).conversations
+    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, fault(1, fatal=True), End(reason="boom"))).conversations
     assert one.state == "agent gone"
 
 
@@ -168,7 +154,7 @@ def test_the_command_says_it_in_lines_of_the_terminals_width(
     run_folder(tmp_path, HEADER, *SAID, *DONE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["r1"]) == 0
+    assert main(["doctor", "r1"]) == 0
     text = capsys.readouterr().out
     assert "bot~2k~0: complete, 1 exchange, 5 tokens, 1 of 1 example ended" in text
     assert max(map(len, text.splitlines())) <= 80
@@ -177,20 +163,20 @@ def test_the_command_says_it_in_lines_of_the_terminals_width(
 def test_the_command_speaks_json_and_tells_by_its_status_that_something_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_folder(tmp_path, {"event": "other"})
+    run_folder(tmp_path, '{"event": "other"}\n')
     monkeypatch.chdir(tmp_path)
-    assert main(["r1", "--json"]) == 1
+    assert main(["doctor", "r1", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["conversations"][0]["state"] == "damaged"
 
 
 def test_a_run_that_is_not_there_is_refused_with_those_that_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_folder(tmp_path, HEADER)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match="r1"):
-        main(["r2"])
+    assert main(["doctor", "r2"]) == 2
+    assert "r1" in capsys.readouterr().err
 
 
 def test_without_a_run_it_tells_of_the_installation_and_of_keys_the_names_only(
@@ -199,7 +185,7 @@ def test_without_a_run_it_tells_of_the_installation_and_of_keys_the_names_only(
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "GROQ_API_KEY", "ANSWERS_BOT_TOKEN"):
         monkeypatch.setenv(name, "sk-planted-0123456789abcdef")
-    main([])
+    main(["doctor"])
     text = capsys.readouterr().out
     assert "GROQ_API_KEY" in text
     assert "ANSWERS_BOT_TOKEN" in text
@@ -217,6 +203,6 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     def refuse(**_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm._doctor._environment.tempfile.TemporaryFile", refuse)
-    assert main([]) == 1
+    monkeypatch.setattr("pytest_ltm._cli.doctor.tempfile.TemporaryFile", refuse)
+    assert main(["doctor"]) == 1
     assert "cannot be written: Permission denied" in capsys.readouterr().out

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_ltm._errors import did_you_mean, told
+from pytest_ltm._storage.errors import did_you_mean, told
 
 
 def test_an_exception_is_told_on_one_line() -> None:

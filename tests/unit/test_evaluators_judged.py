@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 from test_evaluators_recall import EXCUSES, JOKES, QUOTE, joke
 from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WAITER
 
-from pytest_ltm._errors import JudgeError
-from pytest_ltm._judge import FakeJudge, Inquiry, LtmJudge
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.evaluators import PlaysGuest, QuoteAtReply, RecallsFacts, RecallsSteps, SaysAtEachTrigger
+from pytest_ltm.judges._ask import FakeJudge, LtmJudge
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._inquiry import Inquiry
 
 
 @dataclass
@@ -48,7 +52,7 @@ def test_a_paraphrase_that_shares_no_word_is_a_case_for_a_judge(n: int, paraphra
     assert value(joke(n)([paraphrase])) == 0
     verdict = joke(n, judge=judge)([paraphrase])
     assert value(verdict) == 1
-    assert verdict.rule == "jokes/1+judge/jokes/2"
+    assert verdict.rule == "jokes/2+judge/jokes/2"
     [asked] = judge.asked
     assert paraphrase in asked.text
     assert all(one in asked.text for one in JOKES)
@@ -76,7 +80,7 @@ def test_an_evening_that_rules_can_follow_asks_about_the_first_reply_only() -> N
     verdict = PlaysGuest(MENU, WAITER, judge)(ANSWERS)
     assert value(verdict) == 1
     assert judge.names == ["restaurant-drink"]
-    assert verdict.rule == "restaurant/1+judge/restaurant-drink/1"
+    assert verdict.rule == "restaurant/2+judge/restaurant-drink/1"
 
 
 HARD = (
@@ -144,7 +148,7 @@ def test_a_judge_that_fails_at_a_stage_leaves_the_evening_unscored_as_its_fault(
     verdict = PlaysGuest(MENU, WAITER, LtmJudge(ask))(HARD)
     assert isinstance(verdict, Unscored)
     assert (verdict.reason, verdict.cause, verdict.evidence) == ("the judge failed: gone", "judge", HARD[1])
-    assert verdict.rule == "restaurant/1+judge/restaurant-drink/1+judge/restaurant-dish/1"
+    assert verdict.rule == "restaurant/2+judge/restaurant-drink/1+judge/restaurant-dish/1"
 
 
 def test_without_a_judge_no_stage_remembers_more_than_before() -> None:
@@ -207,6 +211,7 @@ def test_a_step_in_other_words_is_a_case_for_a_judge_and_a_number_never() -> Non
     assert [asked.parts["reference"] for asked in judge.asked] == [expected[0]]
 
 
+@pytest.mark.slow
 def test_a_sentence_with_a_slip_at_one_activation_is_a_case_for_a_judge() -> None:
     sentence = "The kettle is on, mind the steam"
     answers = [sentence, "The kettle stands on the stove, so mind all the steam.", "Pardon?"]
@@ -215,7 +220,7 @@ def test_a_sentence_with_a_slip_at_one_activation_is_a_case_for_a_judge() -> Non
     verdict = SaysAtEachTrigger(sentence, judge=judge)(answers)
     assert value(verdict) == pytest.approx(2 / 3)
     assert [asked.parts["answer"] for asked in judge.asked] == [answers[1]]
-    assert verdict.rule == "trigger-response/1+judge/trigger-response/1"
+    assert verdict.rule == "trigger-response/2+judge/trigger-response/1"
 
 
 def test_a_part_that_nobody_can_judge_leaves_the_whole_unscored() -> None:
@@ -224,6 +229,7 @@ def test_a_part_that_nobody_can_judge_leaves_the_whole_unscored() -> None:
     assert (verdict.rule, verdict.evidence) == ("delayed-recall/1+judge/answer/1", "On Sundays.")
 
 
+@pytest.mark.slow
 def test_where_published_rules_ask_a_model_the_judge_is_that_model() -> None:
     judge = Waiting({"answer": "yes", "trigger-response": "yes"})
     for verdict in (

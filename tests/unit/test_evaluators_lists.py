@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._score import Score
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm.evaluators import AnswersWord, DecodesMessages, ListsItems, ListsNames, NamesColour, PicksOption
-from pytest_ltm.evaluators._json import NoJSON, published_json, values
 
 NAMES = ("Orla", "Sinéad", "Mary-Jane")
 ITEMS = (("oat milk", 2), ("candle", 3))
@@ -44,7 +44,7 @@ def test_an_unknown_rule_set_is_refused_with_the_known_ones() -> None:
         ("It is RED now.", 1, 1, 1),
         ("We shared it.", 0, 1, 0),
         ("You said 'Red'.", 1, 1, 0),
-        ("Red/orange", 1, 1, 0),
+        ("Red/orange", 0, 1, 0),
         ("I do not have that information, but popular colours are red and blue.", 0, 1, 1),
         ("", 0, 0, 0),
     ],
@@ -81,7 +81,7 @@ def test_grey_may_be_spelled_gray() -> None:
 
 def test_a_verdict_names_its_rule_and_the_text_that_decided() -> None:
     verdict = NamesColour("Red")(["Hm. It was red, you said."])
-    assert (verdict.rule, "red, you said" in verdict.evidence) == ("colours/1", True)
+    assert (verdict.rule, "red, you said" in verdict.evidence) == ("colours/2", True)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,8 @@ def test_a_verdict_names_its_rule_and_the_text_that_decided() -> None:
         ('[{"name": "Orla"}, {"name": "Sinéad"}, {"name": "Mary-Jane"}]', 1),
         ("['Orla', 'Mary-Jane',]", 2 / 3),
         ('["Orla", "Orla", "Sinéad", "Mary-Jane"]', 1),
-        ('["Orla", "Bob", "Tim", "Zed"]', 1 / 4),
+        ('["Orla", "Sinéad", "Bob"]', 1 / 3),
+        ('["Orla", "Bob", "Tim", "Zed"]', 0),
         ("- Orla\n- Mary-Jane", 2 / 3),
         ("[] (you were Orla once)", 0),
         ("I cannot know.", 0),
@@ -125,9 +126,9 @@ def items(*pairs: tuple[str, object]) -> str:
         ("- 2 oat milk\n- Candles: three\n", 1),
         (items(("oat milk", 1), ("oat milk", 1), ("candle", 3)), 1),
         (items(("oat milk", 2), ("candle", 3), ("soap", 0)), 1),
-        (items(("oat milk", 2), ("candle", 4)), (1 + 1 / 2 + 1) / 3),
+        (items(("oat milk", 2), ("candle", 4)), 3 / 4),
         (items(("oat milk", 2), ("candle", 3), ("soap", 1)), 2 / 3),
-        (items(("oat milk", "some"), ("candle", 3)), (1 + 1 / 2 + 1) / 3),
+        (items(("oat milk", "some"), ("candle", 3)), 3 / 4),
         ("[]", 0),
         (items(("soap", 1)), 0),
         ("I have no access to your list. For example:\n" + items(("oat milk", 2), ("candle", 3)), 0),
@@ -192,7 +193,7 @@ SPY = DecodesMessages((("noon", "midday"), ("quarry",), ("ladder", "rope")), (("
     ("answer", "expected"),
     [
         ("Midday at the QUARRY, with ladders", 1),
-        ("Noon, quarry, rope, or else at dusk on the pier", 2 / 3),
+        ("Noon, quarry, rope, or else at dusk on the pier", 1 / 3),
         ("dusk", 0),
         ("afternoon", 0),
     ],

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from pytest_ltm._judge import PROMPTS, FakeJudge, Inquiry
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
+from pytest_ltm.judges._ask import FakeJudge
+from pytest_ltm.judges._prompts import PROMPTS
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._inquiry import Inquiry
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",
@@ -16,7 +22,7 @@ TELLINGS = (
     (
         JOKES[0],
         "You told me the one about the lighthouse keeper who quit because gulls looked down on him.",
-        "It was the lighthouse joke.",
+        "Our lighthouse keeper quit, since gulls looked down upon him.",
     ),
     (
         JOKES[1],
@@ -28,7 +34,7 @@ TELLINGS = (
         "The one with the handless clock: you're always on time for nothing.",
         "About a clock that has no hands.",
     ),
-    (JOKES[3], "Your accordion sought asylum at the neighbor's place and lives in a shed now.", "The accordion one"),
+    (JOKES[3], "Your accordion sought asylum at the neighbor's place and lives in a shed now."),
 )
 ALL_TOLD = (
     "\n".join(JOKES),
@@ -57,6 +63,12 @@ def value(verdict: object) -> float:
 
 
 @pytest.mark.parametrize("n", range(4))
+def test_a_joke_that_is_only_named_is_not_told(n: int) -> None:
+    hints = ("It was the lighthouse joke.", "Something about library books.", "The clock one.", "The accordion one")
+    assert value(joke(n)([hints[n]])) == 0
+
+
+@pytest.mark.parametrize("n", range(4))
 def test_a_joke_is_recognised_in_other_words_and_told_from_the_others(n: int) -> None:
     for k, tellings in enumerate(TELLINGS):
         for telling in tellings:
@@ -76,7 +88,7 @@ def test_the_published_rule_takes_the_text_even_in_a_list_of_all() -> None:
 
 def test_where_the_published_rule_asks_a_model_the_verdict_says_what_stood_in() -> None:
     verdict = joke(2, scoring="v3.5")(["About a clock that has no hands."])
-    assert (verdict.rule, "stands in" in verdict.reason) == ("jokes/v3.5+jokes/1", True)
+    assert (verdict.rule, "stands in" in verdict.reason) == ("jokes/v3.5+jokes/2", True)
 
 
 def test_a_judge_is_asked_only_where_the_rule_is_unsure() -> None:
@@ -147,3 +159,16 @@ def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float 
     for scoring in ("current", "v3.5", "paper"):
         verdict = QuoteAtReply(QUOTE, 3, scoring).verdict(replies)
         assert (value(verdict) if verdict else None) == expected
+
+
+def test_a_sentence_that_comes_at_controls_costs_their_share() -> None:
+    rule = SaysAtEachTrigger(SENTENCE, 2, controls=2)
+    assert value(rule([SENTENCE, SENTENCE, "", "I see."])) == 1
+    assert value(rule([SENTENCE, SENTENCE, "", SENTENCE])) == 0.5
+    assert value(rule([SENTENCE] * 4)) == 0
+
+
+def test_a_sentence_with_another_telling_word_is_not_said() -> None:
+    rule = SaysAtEachTrigger("Fish keep every secret that they are told.", 1)
+    assert value(rule(["Fish keep every secret that they are given."])) == 0
+    assert value(rule(["Fish keep every secret they are told"])) == 1

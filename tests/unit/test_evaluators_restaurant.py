@@ -2,17 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._judge import FakeJudge
-from pytest_ltm._score import Score, Unscored
-from pytest_ltm.evaluators import (
-    Menu,
-    PlaysGuest,
-    notices_mix_up,
-    orders_dish,
-    orders_drink,
-    read_order,
-    recalls_drink,
-)
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm.evaluators import Menu, PlaysGuest, notices_mix_up, orders_dish, orders_drink, read_order, recalls_drink
+from pytest_ltm.judges._ask import FakeJudge
 
 PRINTED = """Waiter: Good evening, please have a look:
 
@@ -157,17 +149,17 @@ def test_a_white_wine_is_no_red_wine() -> None:
 
 WAITER = (
     PRINTED,
-    "Waiter: Here is your lemonade. What would you like to eat?",
+    "Waiter: Here is your beer. What would you like to eat?",
     f"Waiter: I am sorry, {TROUT} is out. Something else?",
     f"Waiter: Here you are: {TAGINE}.",
     "Waiter: Forgive me. A drink on the house: what were you having?",
 )
 ANSWERS = (
-    "I'll have a lemonade, please.",
+    "I'll have a beer, please.",
     "I'll have the grilled trout.",
     "Then the venison goulash, please.",
     "I'm sorry, but I ordered the goulash.",
-    "I was having a lemonade.",
+    "I was having a beer.",
 )
 
 
@@ -197,4 +189,39 @@ def test_a_judge_may_overrule_the_first_stage_and_its_failure_leaves_all_unscore
 def test_under_published_rules_the_current_rules_stand_in() -> None:
     verdict = PlaysGuest(MENU, WAITER, scoring="v3.5")(ANSWERS)
     assert isinstance(verdict, Score)
-    assert verdict.rule == "restaurant/v3.5+restaurant/1"
+    assert verdict.rule == "restaurant/v3.5+restaurant/2"
+
+
+def test_a_drink_or_a_dish_may_be_ordered_by_its_number() -> None:
+    assert orders_drink("Number 9, please.", MENU).items == ("house wine red",)
+    assert orders_dish("Let me have number 2, please.", MENU).items == (MENU.dishes[1],)
+
+
+def test_a_drink_that_is_not_on_the_menu_is_no_order_but_water_always_is() -> None:
+    assert value(PlaysGuest(MENU)(["A lemonade, please."])) == 0
+    assert value(PlaysGuest(MENU)(["A glass of water, please."])) == 0.2
+    assert value(PlaysGuest(MENU, scoring="v3.5")(["A lemonade, please."])) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok"),
+    [
+        ("Either the red wine or the beer, I forget.", False),
+        ("It was not the red wine.", False),
+        ("Beer, red wine and elderflower cordial.", False),
+        ("Not the beer, the red wine.", True),
+        ("The wine, the red one.", True),
+    ],
+)
+def test_the_drink_recalled_is_the_one_that_a_reply_settles_on(reply: str, ok: bool) -> None:
+    served = ("red wine", "beer", "elderflower cordial")
+    assert recalls_drink(reply, ["red wine"], served).ok == ok
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Um, sorry, but this isn't mine.", "Trout? I was expecting the goulash.", "That must be for another table.",
+     "I'm still waiting for my goulash."],
+)  # fmt: skip
+def test_guests_complain_in_many_ways(reply: str) -> None:
+    assert notices_mix_up(reply).ok

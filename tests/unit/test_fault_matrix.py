@@ -1,6 +1,6 @@
-# ruff: noqa: ARG001 - agents under test keep the protocol's signatures
 """Every fault of an agent, at every place of a conversation: what becomes of it is what docs/faults.md says."""
 
+# ruff: noqa: ARG001 - agents under test keep the protocol's signatures
 from __future__ import annotations
 
 import asyncio
@@ -16,8 +16,8 @@ import pytest
 from _talks import Dots, events, watching
 
 from pytest_ltm import AgentFault, Score, TransientFault
-from pytest_ltm._journal import Journal
-from pytest_ltm.agents._deadline import can_interrupt
+from pytest_ltm._record.journal import Journal
+from pytest_ltm.agents._speaker import can_interrupt
 from pytest_ltm.testing import Played, run_conversation
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ SCENARIOS = {"other": tells("other"), "victim": tells("victim"), "watched": watc
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """No wait takes time; returns how long they would have been."""
     seconds: list[float] = []
-    monkeypatch.setattr("pytest_ltm._clock.time.sleep", seconds.append)
+    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", seconds.append)
     return seconds
 
 

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import FillerError
-from pytest_ltm._tokens import counter
-from pytest_ltm.agents.reading import ABILITIES, Notebook, Turn
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.fillers import filler_from_spec
-from pytest_ltm.fillers._arithmetic import arithmetic
-from pytest_ltm.fillers._facts import facts
-from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES, VERSION
+from pytest_ltm.fillers._knowledge import arithmetic, facts
+from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
+from pytest_ltm.reader import ABILITIES, Notebook, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._filler import Filler, FillerExchange
-    from pytest_ltm._tokens import TokenCounter
+    from pytest_ltm._engine.filler import Filler, FillerExchange
+    from pytest_ltm._engine.tokens import TokenCounter
 
 LIMIT = 4096
 CL100K = counter("cl100k_base")
@@ -60,6 +59,7 @@ def asked(message: str) -> list[str]:
     return [line.rpartition("?")[0] + "?" for line in body(message).split("\n")]
 
 
+@pytest.mark.slow
 def test_the_shares_of_lengths_are_those_that_are_meant() -> None:
     lengths = [CL100K.count(made.message) for made in islice(filled(10**6), 4000)]
     assert sum(share for share, *_ in BANDS) == pytest.approx(1)
@@ -80,6 +80,7 @@ def test_no_exchange_but_the_last_comes_near_the_end_of_the_gap() -> None:
     assert sum(others) < 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [15, 40, 150, 700, 3000])
 def test_a_gap_is_just_reached(tokens: int) -> None:
     over = [sum(map(size, filled(tokens, seed))) - tokens for seed in range(40)]
@@ -130,6 +131,7 @@ def test_what_is_said_is_true_and_no_question_comes_twice() -> None:
     assert all(re.search(r"\d", question) for question in sums.keys() - known)  # arithmetic
 
 
+@pytest.mark.slow
 def test_arithmetic_goes_on_where_no_fact_is_left() -> None:
     filler = new()
     for _ in range(13_000):

@@ -12,16 +12,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import TRIVIAQA
 
-from pytest_ltm._errors import FillerError
-from pytest_ltm._tokens import TokenCounter, counter
+from pytest_ltm._engine.tokens import TokenCounter, counter
+from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.fillers import INSTRUCTION, Fact, TriviaFiller, answers_of, filler_from_spec, reply_of
-from pytest_ltm.fillers._arithmetic import arithmetic
-from pytest_ltm.fillers._facts import facts
-from pytest_ltm.fillers._pool import VERSION, Pool, built_in
+from pytest_ltm.fillers._knowledge import arithmetic, facts
 from pytest_ltm.fillers._quiz import cost_of
-from pytest_ltm.fillers._trivia import shuffled
-from pytest_ltm.fillers._triviaqa import pool_of_file
+from pytest_ltm.fillers._trivia import VERSION, Pool, built_in, pool_of_file, shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +28,6 @@ LIMIT = 4096
 CL100K = counter("cl100k_base")
 FACTS = tuple(facts())
 ANSWERS = dict(FACTS)
-TRIVIAQA = Path(__file__).parents[3] / "shared" / "data" / "filler" / "triviaqa.json"
 
 
 def new(seed: int = 0, counts: TokenCounter = CL100K, pool: Pool | None = None) -> TriviaFiller:
@@ -188,6 +185,7 @@ def test_no_fact_touches_what_scenarios_talk_about(words: str) -> None:
         assert not found, fact
 
 
+@pytest.mark.slow
 def test_arithmetic_is_right_and_goes_on() -> None:
     exact: dict[str, Callable[..., int]] = {
         r"What is (\d+) \+ (\d+) \+ (\d+)\?": lambda a, b, c: a + b + c,
@@ -337,9 +335,9 @@ def test_both_layouts_of_triviaqa_are_read(tmp_path: Path) -> None:
             {"Data": [{"Question": "x"}]},
             r"no field 'AnswerValue' \(nor 'Answer' with 'Value'\); its fields: 'Question'",
         ),
-        ({"Data": [{**RECORD, "AnswerValue": 3}]}, r"field 'AnswerValue' must be a text that is not empty, not 3"),
-        ({"Data": [{**RECORD, "Question": " "}]}, r"field 'Question' must be a text that is not empty, not ' '"),
-        ({"Data": [{**NESTED, "Answer": {"Value": None}}]}, r"field 'AnswerValue' must be a text .* not None"),
+        ({"Data": [{**RECORD, "AnswerValue": 3}]}, r"field 'AnswerValue' must be a non-empty text, not 3"),
+        ({"Data": [{**RECORD, "Question": " "}]}, r"field 'Question' must be a non-empty text, not ' '"),
+        ({"Data": [{**NESTED, "Answer": {"Value": None}}]}, r"field 'AnswerValue' must be a non-empty text, not None"),
         ({"Data": [{**RECORD, "AnswerValue": "x A: y"}]}, r"no question left"),
     ],
 )
@@ -372,7 +370,7 @@ def test_the_fingerprint_of_a_file_is_its_content_not_its_place(tmp_path: Path) 
     assert new().configuration() == {"filler": "trivia", "facts": built_in().identity}
 
 
-@pytest.mark.skipif(not TRIVIAQA.exists(), reason=f"needs the TriviaQA questions at {TRIVIAQA}")
+@pytest.mark.published
 def test_the_published_questions_fill_as_well() -> None:
     filler = filler_from_spec(f"trivia:{TRIVIAQA}", Random(1), CL100K)
     for tokens in (80, 500, 3_000, 3_000):
@@ -444,6 +442,7 @@ def test_the_reply_is_json_as_people_write_it() -> None:
     assert reply_of(["Zürich", 'a "b"']) == '["Zürich", "a \\"b\\""]'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base", "approx"])
 def test_the_tokens_that_filler_says_it_has_are_those_of_its_message(encoding: str) -> None:
     counts = counter(encoding)

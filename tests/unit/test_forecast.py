@@ -1,4 +1,4 @@
-"""What is foreseen of an agent that is not made, and how a schedule looks."""
+"""The profile of an agent that is not made, and how a schedule looks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._costs._forecast import Bar
+from pytest_ltm._engine.cost import Bar
 from pytest_ltm._providers import Model
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._foreseen import foresee, is_free, model_of, powers_of_class
-from pytest_ltm.agents._keyless import keyless
-from pytest_ltm.agents._memory import count
+from pytest_ltm.agents._adapt import keyless, source
+from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._openai import OpenAiChat, Shown
-from pytest_ltm.agents._powers import powers
-from pytest_ltm.agents._reader import Reader, make_reader
-from pytest_ltm.agents._reads import Chat, Reads, Seen, Sent, Whole
+from pytest_ltm.agents._profile import Chat, Reads, Seen, Whole, capabilities_of_class, is_free, model_of, profile_of
 from pytest_ltm.agents._specs import find
-from pytest_ltm.reporting._gantt import MOST_LINES, gantt
+from pytest_ltm.reader.memory import count
+from pytest_ltm.reader.reader import Reader, make_reader
+from pytest_ltm.reporting.forecast import MOST_LINES, gantt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,21 +44,21 @@ def make_something():  # type: ignore[no-untyped-def]
     return Bot()
 
 
-def test_powers_are_read_off_the_class() -> None:
-    assert powers_of_class(Reader) == powers(make_reader("full")())
-    assert powers_of_class(Bot) == {"AcceptsHistory", "Resettable", "LimitsMessages"}
-    assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= powers_of_class(OpenAiChat)
+def test_capabilities_are_read_off_the_class() -> None:
+    assert capabilities_of_class(Reader) == capabilities(make_reader("full")())
+    assert capabilities_of_class(Bot) == {"AcceptsHistory", "Resettable", "LimitsMessages"}
+    assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= capabilities_of_class(OpenAiChat)
 
 
 @pytest.mark.parametrize("given", [Bot, functools.partial(Bot), make_bot])
-def test_an_agent_is_foreseen_without_being_made(given: object) -> None:
-    found = foresee(source(given, spec="bots:Bot"))
-    assert "AcceptsHistory" in found.powers
+def test_an_agent_has_a_profile_without_being_made(given: object) -> None:
+    found = profile_of(source(given, spec="bots:Bot"))
+    assert "AcceptsHistory" in found.capabilities
 
 
 def test_of_a_factory_that_does_not_say_what_it_makes_nothing_is_assumed() -> None:
-    assert foresee(source(make_something, spec="bots:make")).powers == frozenset()
-    assert foresee(source(Bot, spec="bots:Bot")).max_message_tokens == 700
+    assert profile_of(source(make_something, spec="bots:make")).capabilities == frozenset()
+    assert profile_of(source(Bot, spec="bots:Bot")).max_message_tokens == 700
 
 
 def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,25 +69,26 @@ def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: p
         "env: [MY_KEY]\n"
     )
     with keyless():
-        http, human = foresee(find("bot.yml", base=tmp_path)), foresee(find("human"))
-    assert http.powers == {"AcceptsHistory", "Configured"}
+        http, human = profile_of(find("bot.yml", base=tmp_path)), profile_of(find("human"))
+    assert http.capabilities == {"AcceptsHistory", "Configured"}
     assert http.max_message_tokens == 300
-    assert {"AcceptsHistory", "TimeAware"} <= human.powers
+    assert {"AcceptsHistory", "TimeAware"} <= human.capabilities
 
 
-def test_a_chat_model_needs_neither_key_nor_client_to_be_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_model_needs_neither_key_nor_client_for_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with keyless():
-        found = foresee(find("openai:gpt-4o?context=2000"))
+        found = profile_of(find("openai:gpt-4o?context=2000"))
     assert found.max_message_tokens == 500
-    assert "AcceptsHistory" in found.powers
+    assert "AcceptsHistory" in found.capabilities
 
 
 @pytest.mark.parametrize(
     ("spec", "free"),
     [("full", True), ("window:8k", True), ("cost:3/15", True), ("human", True), ("length-bias:8k", True),
      ("length-bias:shortest:0.5k", True), ("length-bias:8k:full", True), ("length-bias:8k:bots.Bot", False),
-     ("length-bias:8k:openai:gpt-4o", False), ("openai:gpt-4o", False), ("bots:Bot", False), ("cmd:run", False)],
+     ("length-bias:8k:openai:gpt-4o", False), ("padded:500:echo", True), ("padded:bots:Bot", False),
+     ("openai:gpt-4o", False), ("bots:Bot", False), ("cmd:run", False)],
 )  # fmt: skip
 def test_ours_are_free(spec: str, free: bool) -> None:
     assert is_free(spec) is free
@@ -99,7 +98,7 @@ def test_ours_are_free(spec: str, free: bool) -> None:
 def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with keyless():
-        assert "AcceptsHistory" in foresee(find(spec)).powers
+        assert "AcceptsHistory" in profile_of(find(spec)).capabilities
 
 
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
@@ -118,7 +117,7 @@ def test_each_policy_sends_what_it_shows() -> None:
     assert second == (sizes[0] + count(talk[1][0]), first[0])
     whole.tell(*talk[2])
     assert whole.ask(*talk[3])[0] == sum(sizes[:3]) + count(talk[3][0])
-    assert Sent().ask(*talk[0]) == (count(talk[0][0]), 0)
+    assert Reads().ask(*talk[0]) == (count(talk[0][0]), 0)
 
 
 def test_a_window_never_sends_more_than_it_holds() -> None:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._errors import ConfigurationError, LtmError
-from pytest_ltm._gate._baseline import check_name, dump
-from pytest_ltm._gate._baseline_reading import load
-from pytest_ltm._gate._changes import changes
-from pytest_ltm.reporting._baselines import find, save
+from pytest_ltm._gate.baseline import check_name, dump, load
+from pytest_ltm._gate.changes import changes
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm.reporting.runs import find, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._gate._side import Side
+    from pytest_ltm._gate.changes import Side
 
 MIXED = {**FULL, "spy": (None, 1 / 3)}
 
@@ -84,7 +83,7 @@ def test_names_of_baselines(name: str) -> None:
     "name", ["", ".", "..", "../x", "a/b", "a\\b", "latest", "-x", ".hidden", "a b", "é", "x" * 101, "a\n"]
 )
 def test_a_name_that_is_a_path_or_a_word_of_ours_is_refused(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="no name for a baseline"):
+    with pytest.raises(ConfigurationError, match="cannot name a baseline"):
         check_name(name)
 
 
@@ -149,13 +148,13 @@ def _drop(*path: Any) -> Any:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no baseline"),
-        ("[1, 2", "no baseline"),
+        ("", "not a baseline"),
+        ("[1, 2", "not a baseline"),
         ("[]", "format None"),
         ("null", "format None"),
-        ("[" * 100_000, "no baseline"),
-        ('{"format": "pytest-ltm summary 1"}', "name the run's folder"),
-        (broken(_set("format", to="pytest-ltm baseline 2")), "format 'pytest-ltm baseline 2', expected"),
+        ("[" * 100_000, "not a baseline"),
+        ('{"format": "pytest-ltm summary 2"}', "name the run's folder"),
+        (broken(_set("format", to="pytest-ltm baseline 1")), "format 'pytest-ltm baseline 1', expected"),
         (broken(_drop("rows")), "the field 'rows' is missing"),
         (broken(_set("rows", to={})), "rows: expected a list of rows"),
         (broken(_set("rows", 2, to=7)), "rows[2]: expected a mapping"),
@@ -171,9 +170,9 @@ def _drop(*path: Any) -> Any:
         (broken(_set("conversations", 0, "memory_span", to=0)), "conversations[0].memory_span"),
         (broken(_set("conversations", 0, "plan", to=None)), "conversations[0].plan"),
         (broken(_set("conversations", 0, "cost_usd", to="free")), "conversations[0].cost_usd"),
-        (broken(_set("scenarios", 0, "pass_mark", to="all")), "scenarios[0].pass_mark"),
+        (broken(_set("scenarios", 0, "threshold", to="all")), "scenarios[0].threshold"),
         (broken(_set("scenarios", 0, "skills", to=3)), "scenarios[0].skills"),
-        (broken(_set("agent", to="")), "agent: expected a text"),
+        (broken(_set("agent", to="")), "agent: expected a non-empty text"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_baseline_is_told_by_file_and_field(tmp_path: Path, text: str, told: str) -> None:
@@ -187,7 +186,7 @@ def test_a_file_that_is_no_baseline_is_told_by_file_and_field(tmp_path: Path, te
 
 def test_bytes_that_are_no_text_are_no_baseline(tmp_path: Path) -> None:
     (tmp_path / "main.json").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(LtmError, match="no baseline"):
+    with pytest.raises(LtmError, match="not a baseline"):
         load(tmp_path / "main.json")
 
 

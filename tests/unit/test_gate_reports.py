@@ -11,24 +11,23 @@ import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._gate._changes import changes
-from pytest_ltm._gate._rules import against, under
-from pytest_ltm._gate._verdict import Finding, Verdict, judge
-from pytest_ltm._result import Measure, RunResult
-from pytest_ltm.reporting._changes import change_lines
-from pytest_ltm.reporting._gate import github_annotations, verdict_lines
-from pytest_ltm.reporting._markdown import comparison_markdown, run_markdown, text
-from pytest_ltm.reporting._spans import span_sentences, spans_json
-from pytest_ltm.reporting._terminal import summary_lines
+from pytest_ltm._engine.result import Metric, RunResult
+from pytest_ltm._gate.changes import changes
+from pytest_ltm._gate.rules import against, under
+from pytest_ltm._gate.verdict import Finding, Verdict, judge
+from pytest_ltm.reporting.columns import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report
+from pytest_ltm.reporting.markdown import comparison_markdown, run_markdown, text
+from pytest_ltm.reporting.moved import change_lines, github_annotations, talk_lines, verdict_lines
+from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ltm._gate._facts import PlanFacts
-    from pytest_ltm._gate._side import Side
-    from pytest_ltm._result import ConversationResult
+    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.plan_facts import PlanFacts
 
 SPANS = ("isolated", "2k", "32k")
 
@@ -44,7 +43,7 @@ def forgetful() -> RunResult:
 
 
 def breach(sentence: str, rule: str = "mean:5%") -> Verdict:
-    finding = Finding(rule=rule, agent="bot", span_label="2k", state="breached", sentence=sentence, moved=True)
+    finding = Finding(rule=rule, agent="bot", span_label="2k", state="failed", sentence=sentence, moved=True)
     return Verdict(findings=(finding,))
 
 
@@ -91,28 +90,27 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
         return " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
 
     assert (
-        "mybot at 2k is worse than run 1: -0.25 (95 % interval -0.25 … -0.25; one-sided p = 0.004; 24 examples in 8 "
-        "conversations each)."
+        "On these texts mybot at 2k is worse than run 1 by 0.25 of full marks: better in 0, worse in 8, equal in 16 of "
+        "24 examples (p = 0.009). On other texts and in other conversations: worse, too (95 % interval -0.25 … -0.25; "
+        "p = 0.008; 8 conversations each)."
     ) in told(better, worse)
-    assert "mybot at 2k is better than run 2: +0.25 (95 % interval +0.25 … +0.25; one-sided" in told(worse, better)
+    assert "mybot at 2k is better than run 2 by 0.25 of full marks: better in 8, worse in 0" in told(worse, better)
 
 
 def test_a_difference_that_chance_explains_makes_no_side_better() -> None:
     some = {"colours": (1.0, 0.0), "jokes": (1.0,), **{f"more_{i}": (1.0,) for i in range(4)}}
     other = {**some, "colours": (0.0, 1.0), "jokes": (0.0,)}
-    told = change_lines(changes(side(*played(some, trials=1)), side(*played(other, trials=1)), WAYS), 200)
+    told = change_lines(changes(side(*played(some, trials=1)), side(*played(other, trials=1)), WAYS), 250)
 
-    assert any(
-        "mybot at 2k cannot be told from this run by more than chance explains: -0.17 (" in line for line in told
-    )
+    assert any("is worse than this run by 0.17 of full marks, which chance explains" in line for line in told)
 
 
 def test_where_even_a_total_loss_may_be_chance_no_detectable_drop_is_told() -> None:
-    before = {f"s{i}": (float(i % 2),) for i in range(6)}
-    after = {name: (1 - score,) for name, (score,) in before.items()}
-    told = " ".join(change_lines(changes(side(*played(before, trials=1)), side(*played(after, trials=1)), WAYS), 200))
+    good, bad = ({f"s{i}": (score,) for i in range(6)} for score in (1.0, 0.0))
+    before, after = (side(held(one), held(two, trial="1")) for one, two in ((good, bad), (bad, good)))
+    told = " ".join(change_lines(changes(before, after, WAYS), 200))
 
-    assert "mybot at 2k: hardly any drop would stand out from chance: take more trials." in told
+    assert "mybot at 2k: hardly any drop would stand out from chance; run more trials." in told
 
 
 def test_several_places_share_the_limit_of_what_is_called_better() -> None:
@@ -122,19 +120,32 @@ def test_several_places_share_the_limit_of_what_is_called_better() -> None:
     after = side(*(part for span in spans for part in played(bad if span == "8k" else good, span)))
     told = " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
 
-    assert "mybot at 8k cannot be told from this run by more than chance explains: -0.50 (" in told
-    assert "one-sided p = 0.004, one of 13 looks;" in told
+    assert "mybot at 8k is worse than this run by 0.50 of full marks, which chance explains" in told
+    assert "not shown (95 % interval -0.50 … -0.50; p = 0.008, one of 13 comparisons; 8 conversations each)" in told
 
 
 @pytest.mark.parametrize(("trials", "said"), [(1, True), (3, False)])
-def test_what_single_conversations_suppose_is_said(trials: int, *, said: bool) -> None:
+def test_what_single_conversations_do_not_show_is_said(trials: int, *, said: bool) -> None:
     many = {f"scenario_{i}": (1.0, 0.5) for i in range(6)}
     less = {**many, "scenario_0": (0.0, 0.0)}
     before = side(*(held(many, trial=str(trial)) for trial in range(trials)))
     after = side(*(held(less, trial=str(trial)) for trial in range(trials)))
-    told = " ".join(change_lines(changes(before, after, WAYS), 80))
+    told = " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
 
-    assert ("One conversation does not show what befalls all of it" in told) == said
+    assert ("conversations: unknown, as one conversation each does not show how much" in told) == said
+
+
+@pytest.mark.parametrize(("replies", "said"), [(100, False), (290, False), (310, True), (930, True)])
+def test_an_agent_that_talks_much_more_than_before_is_told_of(replies: int, *, said: bool) -> None:
+    def talking(tokens: int) -> Side:
+        talk, plan = held(FULL)
+        return side((replace(talk, tokens=1_000, reply_tokens=tokens), plan))
+
+    found = changes(talking(100), talking(replies), WAYS)
+    told = " ".join(" ".join(change_lines(found, 80)).split())
+    share = f"the agent's own replies are {replies / 1_000:.0%} of all tokens, 10% before"
+    assert (share in told) == said
+    assert bool(talk_lines(found, 80)) == said
 
 
 def test_a_scenario_with_bars_in_its_name_stays_one_cell() -> None:
@@ -150,9 +161,10 @@ def test_the_summary_leads_with_the_verdict_then_totals_then_what_moved() -> Non
     found = changes(before, after, WAYS)
     page = run_markdown(after.result, verdict=judge(after.result, rules, found), changes=found, rules=rules)
     parts = [
-        "## Long-term memory: regressed", "**gate: regressed: mybot at 2k, 2 rules broken**", "What must hold",
-        "| mybot at 2k | 1.50 of 3 | 0.50 | 33% (", "### What moved against baseline 'main' (agent mybot)",
-        "| colours | 1.00 | 0.00 | -1.00 |", "mybot at 2k: whether it dropped",
+        "## Long-term memory: regressed", "**gate: regressed: mybot at 2k, 2 rules broken**", "Rules",
+        "| mybot at 2k | 1.50 of 3 | 50% | 33% (interval needs trials) |",
+        "### What moved against baseline 'main' (agent mybot)",
+        "| colours | 1.00 | 0.00 | -1.00 |", "On these texts mybot at 2k is worse than baseline 'main'",
         "Mean score of each scenario",
     ]  # fmt: skip
     places = [page.index(part) for part in parts]
@@ -166,11 +178,11 @@ def test_a_run_without_a_gate_has_a_summary_too() -> None:
 
 
 def test_a_summary_has_the_figures_beside_the_score_and_the_notes() -> None:
-    rows = tuple(sample_runs.row(name, 1.0, measures=(Measure("f1", f1),)) for name, f1 in (("a", 0.5), ("b", 0.25)))
+    rows = tuple(sample_runs.row(name, 1.0, metrics=(Metric("f1", f1),)) for name, f1 in (("a", 0.5), ("b", 0.25)))
     talk = sample_runs.conversation("full", "2k", {}, scenarios=rows)
     page = run_markdown(sample_runs.run(talk, notices=("people: 87.9 F1",)))
 
-    assert "<summary>Beside the score: " in page
+    assert "<summary>Metrics beside the score: " in page
     assert "| b | 1 | 0.250 |" in page
     assert "| all examples | 2 | 0.375 |" in page
     assert "- people: 87.9 F1" in page
@@ -201,13 +213,13 @@ def test_scenarios_that_did_not_move_are_not_listed() -> None:
 
 def test_how_far_an_agent_remembers_is_told_with_what_it_keeps() -> None:
     [sentence] = span_sentences(forgetful())
-    assert sentence.startswith("mybot: effective memory span 2k tokens")
-    assert sentence.endswith("it keeps 85% of its isolated score; 100% at 2k, 57% at 32k")
+    assert sentence.startswith("mybot: effective memory span not known: more trials would narrow it (95% interval of")
+    assert sentence.endswith("keeps 85% of its isolated score); this run kept 100% at 2k, 57% at 32k")
     assert any(
-        "effective memory span 2k" in line for line in summary_lines(forgetful(), width=200, verbosity=0, color=False)
+        "effective memory span" in line for line in summary_lines(forgetful(), width=200, verbosity=0, color=False)
     )
     [found] = spans_json(forgetful())
-    assert (found["span"], [point["span_label"] for point in found["curve"]]) == (2_000, ["2k", "32k"])
+    assert (found["kept_in_run"], [point["span_label"] for point in found["curve"]]) == (2_000, ["2k", "32k"])
 
 
 def test_one_span_or_none_has_no_effective_span() -> None:
@@ -220,4 +232,4 @@ def test_the_report_file_tells_how_far_they_remember(tmp_path: Path) -> None:
     build_report([folder], tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "How far do they remember?" in page
-    assert "it keeps 85% of its isolated score; 100% at 2k, 57% at 32k." in page
+    assert "this run kept 100% at 2k, 57% at 32k." in page

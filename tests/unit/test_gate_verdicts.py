@@ -1,4 +1,4 @@
-"""The verdict of a gate: held, breached, not measurable; and what changed against a baseline."""
+"""The verdict of a gate: passed, failed, not measurable; and what changed against a baseline."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ import pytest
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._gate._changes import changes
-from pytest_ltm._gate._rules import against, under
-from pytest_ltm._gate._side import Side, one_agent
-from pytest_ltm._gate._verdict import Verdict, judge
-from pytest_ltm._result import RunResult
-from pytest_ltm.reporting._changes import change_lines, changes_json
-from pytest_ltm.reporting._gate import verdict_line
+from pytest_ltm._engine.result import RunResult
+from pytest_ltm._gate.changes import Side, changes, one_agent
+from pytest_ltm._gate.rules import against, under
+from pytest_ltm._gate.verdict import Verdict, judge
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm.reporting.moved import change_lines, changes_json, verdict_line
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
 
 
 def texts(verdict: Verdict) -> list[str]:
-    return [finding.text for finding in verdict.findings if finding.state != "held"]
+    return [finding.text for finding in verdict.findings if finding.state != "passed"]
 
 
 def compared(before: Side, after: Side, *rules: str) -> Verdict:
@@ -33,7 +31,7 @@ def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
     same = side(held(FULL), held(FULL, span="32k"))
     found = changes(same, same, WAYS)
 
-    assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "held"
+    assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "passed"
     for change in found.changes:
         assert change.identical
         assert change.overall.difference == 0
@@ -41,13 +39,13 @@ def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
         assert all(level.difference == 0 for level in change.levels.values())
         assert (change.lost_passes, change.won_passes, change.only_before, change.only_after) == (0, 0, 0, 0)
         assert change.mcnemar == 1
-    assert "every one of 6 examples has exactly the score it had" in " ".join(change_lines(found, 200))
+    assert "mybot at 32k and this run have equal scores in all 6 examples" in " ".join(change_lines(found, 200))
 
 
 def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:
     verdict = compared(side(held(FULL), name="baseline 'main'"), side(held(WORSE)), "mean:5%")
 
-    assert verdict.state == "breached"
+    assert verdict.state == "failed"
     [text] = texts(verdict)
     assert text.startswith(
         "mybot at 2k: the mean score dropped from 0.88 to 0.50, by more than 5 % of the baseline's; "
@@ -57,13 +55,13 @@ def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:
 
 
 def test_a_drop_within_the_limit_holds_and_a_rise_always_does() -> None:
-    assert compared(side(held(FULL)), side(held(WORSE)), "mean:0.4").state == "held"
-    assert compared(side(held(WORSE)), side(held(FULL)), "mean:0", "total:0", "pass_rate:0").state == "held"
+    assert compared(side(held(FULL)), side(held(WORSE)), "mean:0.4").state == "passed"
+    assert compared(side(held(WORSE)), side(held(FULL)), "mean:0", "total:0", "pass_rate:0").state == "passed"
 
 
 def test_agents_are_never_paired_by_their_label() -> None:
     verdict = compared(side(held(FULL, agent="a")), side(held(WORSE, agent="b"), held(FULL, agent="c")), "mean:5%")
-    assert [(finding.agent, finding.state) for finding in verdict.findings] == [("b", "breached"), ("c", "held")]
+    assert [(finding.agent, finding.state) for finding in verdict.findings] == [("b", "failed"), ("c", "passed")]
 
 
 def test_the_order_of_agents_conversations_and_rows_changes_nothing() -> None:
@@ -90,7 +88,7 @@ def test_a_rule_holds_for_each_agent_at_each_span() -> None:
     run = side(held(FULL), held(WORSE, span="32k"), held(WORSE, agent="b")).result
     verdict = judge(run, [under("0.8")])
     assert [(f.agent, f.span_label, f.state) for f in verdict.findings] == [
-        ("mybot", "2k", "held"), ("mybot", "32k", "breached"), ("b", "2k", "breached"),
+        ("mybot", "2k", "passed"), ("mybot", "32k", "failed"), ("b", "2k", "failed"),
     ]  # fmt: skip
     assert "mybot at 32k: the mean score is 0.50, not at least 0.80" in texts(verdict)
 
@@ -98,20 +96,20 @@ def test_a_rule_holds_for_each_agent_at_each_span() -> None:
 @pytest.mark.parametrize(
     ("rule", "state"),
     [
-        ("scenario:colours.mean:0.1", "breached"),
-        ("scenario:spy.mean:0.8", "held"),
+        ("scenario:colours.mean:0.1", "failed"),
+        ("scenario:spy.mean:0.8", "passed"),
         ("scenario:spye.mean:0.8", "unmeasurable"),
-        ("skill:R.mean:0.9", "breached"),
+        ("skill:R.mean:0.9", "failed"),
         ("skill:X.mean:0.9", "unmeasurable"),
-        ("worst:0.01", "breached"),
-        ("total:1.5", "held"),
-        ("total:1.6", "breached"),
-        ("pass_rate:0.33", "held"),
-        ("pass_rate:0.34", "breached"),
-        ("tokens:2k", "breached"),
-        ("tokens:3k", "held"),
+        ("worst:0.01", "failed"),
+        ("total:1.5", "passed"),
+        ("total:1.6", "failed"),
+        ("pass_rate:0.33", "passed"),
+        ("pass_rate:0.34", "failed"),
+        ("tokens:2k", "failed"),
+        ("tokens:3k", "passed"),
         ("cost:1", "unmeasurable"),
-        ("pass^1:0.33", "held"),
+        ("pass^1:0.33", "passed"),
         ("pass^2:0.1", "unmeasurable"),
         ("span:2k", "unmeasurable"),
     ],
@@ -126,13 +124,13 @@ def test_a_cost_that_only_some_conversations_tell_cannot_be_measured() -> None:
     assert verdict.state == "unmeasurable"
     assert verdict_line(verdict) == "gate: could not be measured: 1 rule cannot be evaluated"
     assert texts(verdict) == [
-        "mybot at 2k: the cost is unknown: the agent does not tell what all of its replies cost (see --ltm-price)"
+        "mybot at 2k: the cost is unknown: the agent does not report the cost of all its replies (see --ltm-price)"
     ]
 
 
 def test_costs_rise_against_the_baseline() -> None:
     before, after = side(held(FULL, cost_usd=1.0)), side(held(FULL, cost_usd=1.2))
-    assert compared(before, after, "cost:20%").state == "held"
+    assert compared(before, after, "cost:20%").state == "passed"
     assert texts(compared(before, after, "cost:10%")) == [
         "mybot at 2k: the cost rose from 1.00 USD to 1.20 USD, by more than 10 % of the baseline's"
     ]
@@ -176,19 +174,43 @@ def test_examples_without_a_score_on_either_side_are_in_no_mean() -> None:
     assert "2 examples without a score before or now" in " ".join(change_lines(changes(before, after, WAYS), 200))
 
 
+def test_who_leaves_an_answer_open_gains_nothing() -> None:
+    hedged = side(held({**FULL, "jokes": (1.0, None)}))
+    found = judge(hedged.result, list(map(under, ("mean:0.7", "worst:0.6", "pass_rate:0.9", "unscored:0.2"))))
+    assert texts(found) == [
+        "mybot at 2k: the lowest mean of a scenario is 0.50, 1 example without a score counted as 0, not at least 0.60",
+        "mybot at 2k: the pass rate is 0.67, 1 example without a score counted as 0, not at least 0.90",
+    ]
+    assert compared(side(held(FULL)), hedged, "mean:0.01").state == "failed"
+    assert compared(hedged, hedged, "mean:0", "total:0", "pass_rate:0").state == "passed"
+    assert compared(side(held(FULL)), hedged, "unscored:0").state == "failed"
+
+
+@pytest.mark.parametrize(("ungraded", "state"), [(1, "passed"), (2, "unmeasurable")])
+def test_a_judge_without_a_grade_for_more_than_a_twentieth_is_trouble(ungraded: int, state: str) -> None:
+    one, plan = held({"colours": (1.0,) * (21 - ungraded), "jokes": (None,) * ungraded})
+    asked = tuple(replace(row, judge_calls=1, cause="" if row.scored else "ungraded") for row in one.scenarios)
+    run = side((replace(one, scenarios=asked), plan)).result
+    verdict = judge(run, [under("mean:0.1")])
+    assert verdict.state == state
+    assert verdict.lost == (
+        "the judge gave no grade for 2 of 21 examples that asked it, more than 5%" if ungraded > 1 else ""
+    )
+
+
 def test_an_error_of_the_scenario_breaks_the_gate_unless_a_rule_allows_it() -> None:
     one, _ = held(FULL)
     bad = replace(one.scenarios[0], outcome="error", score=None, cause="scenario")
     run = RunResult(run_id="r", conversations=(replace(one, scenarios=(bad, *one.scenarios[1:])),))
     assert texts(judge(run, [under("0.5")])) == ["mybot at 2k: 1 example ended in an error of the scenario: colours"]
-    assert judge(run, [under("0.5"), under("errors:20%")]).state == "held"
-    assert judge(run, [under("errors:10%")]).state == "breached"
+    assert judge(run, [under("0.5"), under("errors:20%")]).state == "passed"
+    assert judge(run, [under("errors:10%")]).state == "failed"
 
 
 @pytest.mark.parametrize(
     ("scores", "state"),
-    [((1.0, 1.0, 0.0), "held"), ((1.0, 0.0, 0.5), "breached"), ((1.0, None, 0.0), "unmeasurable"),
-     ((None, 0.0, 0.0), "breached"), ((1.0, 1.0, None), "held")],
+    [((1.0, 1.0, 0.0), "passed"), ((1.0, 0.0, 0.5), "failed"), ((1.0, None, 0.0), "unmeasurable"),
+     ((None, 0.0, 0.0), "failed"), ((1.0, 1.0, None), "passed")],
 )  # fmt: skip
 def test_so_many_trials_must_pass(scores: tuple[float | None, ...], state: str) -> None:
     parts = [held({"colours": (score,), "jokes": (1.0,)}, trial=str(i))[0] for i, score in enumerate(scores)]
@@ -209,9 +231,9 @@ def test_a_significant_drop_is_red_and_noise_is_not() -> None:
     noise = side(
         *(held({"colours": (float(i % 2), 1.0), "jokes": (1.0, float(i < 7))}, trial=str(i)) for i in range(8))
     )
-    assert compared(before, dropped, "p:0.01", "holm:0.05").state == "breached"
-    assert compared(noise, noise, "p:0.05", "holm:0.05").state == "held"
-    assert compared(before, dropped, "scenario:jokes.p:0.05").state == "held"
+    assert compared(before, dropped, "p:0.01", "holm:0.05").state == "failed"
+    assert compared(noise, noise, "p:0.05", "holm:0.05").state == "passed"
+    assert compared(before, dropped, "scenario:jokes.p:0.05").state == "passed"
 
 
 def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks_at() -> None:
@@ -223,16 +245,27 @@ def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks
         return side(*(held(of, span=span, trial=str(i)) for span, of in scores.items() for i in range(8)))
 
     before, now = run(dict.fromkeys(spans, full)), run({**dict.fromkeys(spans, full), "32k": less})
-    assert compared(run({"32k": full}), run({"32k": less}), "p:0.005").state == "breached"
+    assert compared(run({"32k": full}), run({"32k": less}), "p:0.005").state == "failed"
     assert compared(before, now, "p:0.005").state == "unmeasurable"  # eight trials cannot show so little
     (told,) = [text for text in texts(compared(before, now, "p:0.02")) if text.startswith("mybot at 32k: ")]
-    assert "one of 3 looks" in told
+    assert "one of 3 comparisons" in told
 
 
 def test_too_few_trials_for_a_test_are_not_measurable_rather_than_green() -> None:
     verdict = compared(side(held(FULL)), side(held(WORSE)), "p:0.05")
     assert verdict.state == "unmeasurable"
-    assert "cannot be told" in texts(verdict)[0]
+    assert "cannot tell whether" in texts(verdict)[0]
+
+
+def test_a_rule_about_the_mean_is_no_test_and_says_so_where_trials_show_chance() -> None:
+    def mixed(*scores: float) -> Side:
+        return side(*(held({"colours": (score,), "jokes": (1.0,)}, trial=str(i)) for i, score in enumerate(scores)))
+
+    (noise,) = texts(compared(mixed(1.0, 0.0, 1.0), mixed(0.0, 1.0, 0.0), "mean:5%"))
+    (lost,) = texts(compared(mixed(*[1.0] * 5), mixed(*[0.0] * 5), "mean:5%"))
+
+    assert noise.endswith("; chance explains as much (p = 0.500)")
+    assert "chance" not in lost
 
 
 def test_the_effective_span_may_not_shrink() -> None:
@@ -240,11 +273,11 @@ def test_the_effective_span_may_not_shrink() -> None:
     before = side(*(held(FULL, span=span) for span in spans))
     after = side(held(FULL, span="isolated"), held(FULL, span="2k"), held(WORSE, span="32k"))
     assert texts(compared(before, after, "span:0")) == [
-        "mybot: the effective memory span in tokens dropped from 32,000 to 2,000"
+        "mybot: the memory span that was kept, in tokens, dropped from 32,000 to 2,000"
     ]
-    assert judge(after.result, [under("span:2k")]).state == "held"
+    assert judge(after.result, [under("span:2k")]).state == "passed"
     assert texts(judge(after.result, [under("span:4k")])) == [
-        "mybot: the effective memory span in tokens is 2,000, not at least 4,000"
+        "mybot: the memory span that was kept, in tokens, is 2,000, not at least 4,000"
     ]
     assert judge(before.result, [under("span:64k")]).state == "unmeasurable"
 
@@ -288,7 +321,7 @@ def test_the_refusal_names_the_options_that_leave_new_scenarios_out_or_give_as_m
 
 def test_a_rule_broken_at_two_places_is_one_rule() -> None:
     run = side(held(WORSE), held(WORSE, span="32k")).result
-    assert verdict_line(judge(run, [under("0.8")])) == "gate: breached: mybot at 2k, mybot at 32k, 1 rule broken"
+    assert verdict_line(judge(run, [under("0.8")])) == "gate: failed: mybot at 2k, mybot at 32k, 1 rule broken"
 
 
 def test_changed_scenarios_are_named_and_never_compared() -> None:
@@ -318,7 +351,7 @@ def test_trials_that_only_one_side_has_are_named() -> None:
     after = side(held(FULL), held(WORSE, trial="2"), held(WORSE, trial="3"))
     found = changes(before, after, WAYS)
     assert found.changes[0].identical
-    assert "6 examples of the earlier and 12 of the later side (trials that only one has: 1, 2, 3)" in " ".join(
+    assert "6 examples of the earlier and 12 of the later side (trials of one side only: 1, 2, 3)" in " ".join(
         change_lines(found, 300)
     )
 
@@ -330,7 +363,7 @@ def test_nothing_in_common_is_refused() -> None:
 
 def test_a_side_with_several_agents_needs_a_choice() -> None:
     several = side(held(FULL), held(FULL, agent="b"))
-    with pytest.raises(ConfigurationError, match=r"holds several agents: mybot, b\. Name one"):
+    with pytest.raises(ConfigurationError, match=r"has several agents: mybot, b\. Name one"):
         changes(several, side(held(FULL)), WAYS)
     assert one_agent(several, "b").agents == ("b",)
     with pytest.raises(ConfigurationError, match="Did you mean 'mybot'"):

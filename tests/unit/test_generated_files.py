@@ -21,6 +21,7 @@ def made(tmp_path: Path, *words: str) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", ["--turns=40", "--turns=300", "--tokens=4000"])
 def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str) -> None:
@@ -30,6 +31,7 @@ def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str)
     assert list(locomo_faults(sample)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=12k"], ["--count=7", "--sessions=9"]])
 def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str]) -> None:
@@ -38,6 +40,7 @@ def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str
     assert [found for one in records for found in longmemeval_faults(one)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [["--tokens=20k"], ["--sessions=8"]])
 def test_compiled_histories_are_sound(tmp_path: Path, size: list[str]) -> None:
     made(tmp_path, "longmemeval-generate", "--count=14", "--seed=5")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._green import GreenBody
-from pytest_ltm._scenario import Ask, Say
-from pytest_ltm._score import Check
+from pytest_ltm._engine.lane import GreenBody
+from pytest_ltm._engine.scenario import Ask, Say
+from pytest_ltm._engine.score import Check
+from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_ltm._lane import Ending, Lane
+    from pytest_ltm._engine.lane import Ending, Lane
 
 OUTSIDE = "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._clock import START
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._handle import Ltm, Sheet
-from pytest_ltm._scenario import Ask, Definition, Say, Wait, Watch
-from pytest_ltm._score import Check, Score, Unscored
+from pytest_ltm._engine.handle import Ltm, Sheet
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._engine.score import Check, Score, Unscored
+from pytest_ltm._storage.clock import START
+from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from pytest_ltm._scenario import Request
+    from pytest_ltm._engine.scenario import Request
 
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 
@@ -151,8 +151,8 @@ def test_nobody_scores_twice() -> None:
 # --- the sheet
 
 
-def verdict(sheet: Sheet, *watched: Score | Unscored, pass_mark: float = 1.0) -> Score | Unscored:
-    return sheet.verdict(watched, pass_mark=pass_mark)
+def verdict(sheet: Sheet, *watched: Score | Unscored, threshold: float = 1.0) -> Score | Unscored:
+    return sheet.verdict(watched, threshold=threshold)
 
 
 def test_who_noted_nothing_and_failed_nowhere_has_full_marks() -> None:
@@ -206,7 +206,7 @@ def test_a_watchers_partial_credit_is_kept() -> None:
 
 
 def test_a_watchers_zero_earns_nothing_though_any_score_passes() -> None:
-    combined = verdict(Sheet([PASSED]), Score(0.0, "nothing"), pass_mark=0.0)
+    combined = verdict(Sheet([PASSED]), Score(0.0, "nothing"), threshold=0.0)
     assert isinstance(combined, Score)
     assert combined.value == 0.5
 

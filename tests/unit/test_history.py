@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._history import PastExchange, ToldTexts, parts
-from pytest_ltm._journal import Journal
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._scenario import Ask, Definition, Wait
-from pytest_ltm._score import Score
-from pytest_ltm._tokens import counter
-from pytest_ltm._transcript import gap
+from pytest_ltm._engine.history import PastExchange, ToldTexts, parts
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm._record.journal import Journal
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
 if TYPE_CHECKING:

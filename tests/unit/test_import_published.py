@@ -8,23 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._errors import DatasetError
-from pytest_ltm._plan import Plan
-from pytest_ltm._published._command import imported, notices
-from pytest_ltm._published._files import read
-from pytest_ltm._published._names import Benchmark, agent_labels, benchmark
-from pytest_ltm._published._rows import merged
-from pytest_ltm._published._totals import checked, totals
-from pytest_ltm._result import RunResult, ScenarioResult
-from pytest_ltm.reporting._columns import columns
-from pytest_ltm.reporting._run_folder import Run, read_run
-from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting.html._details import NO_EXCHANGES, details
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "goodai"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published results are not at {DATA}")
+from pytest_ltm._cli.published import checked, imported, notices, totals
+from pytest_ltm._engine.plan import Plan
+from pytest_ltm._engine.result import RunResult, ScenarioResult
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets._published_results import Benchmark, agent_labels, benchmark, merged, read
+from pytest_ltm.reporting.columns import columns
+from pytest_ltm.reporting.html.details import NO_EXCHANGES, details
+from pytest_ltm.reporting.runs import Run, read_run
+from pytest_ltm.reporting.terminal import summary_lines
 
 BOT = "LLMChatSession - bot-1 - 8000"
 
@@ -195,23 +190,23 @@ def test_a_published_correction_by_hand_counts_as_amended(tmp_path: Path) -> Non
 
 def test_a_transcript_becomes_a_journal(tmp_path: Path) -> None:
     run = run_of(tmp_path, told())
-    log = run.conversations[0].log()
-    assert log is not None
-    assert [(each.by, each.message, each.reply) for each in log.exchanges] == [
+    record = run.conversations[0].record()
+    assert record is not None
+    assert [(each.by, each.message, each.reply) for each in record.transcript] == [
         ("colours/0", "I like ochre best.", "Noted."),
         ("colours/0", "Which colour do I like best?", "Ochre: I noted it."),
     ]
-    assert (log.exchanges[1].now - log.exchanges[0].now).total_seconds() == 7_200
+    assert (record.transcript[1].now - record.transcript[0].now).total_seconds() == 7_200
     assert [(question.number, question.answer) for question in only(run).questions] == [(1, "Ochre: I noted it.")]
 
 
 def test_exchanges_of_several_examples_stand_in_the_order_of_their_times(tmp_path: Path) -> None:
     between = ["Test (2024-05-01 11:00:00.000001): My name is Ada.", "Agent (2024-05-01 11:00:01.000001): Hello."]
     names = told(dataset="NameList", task_log=between, responses=[])
-    log = run_of(tmp_path, names, told()).conversations[0].log()
-    assert log
-    assert [each.by for each in log.exchanges] == ["colours/0", "name_list/0", "colours/0"]
-    assert [each.start for each in log.exchanges[1:]] == [each.end for each in log.exchanges[:-1]]
+    record = run_of(tmp_path, names, told()).conversations[0].record()
+    assert record
+    assert [each.by for each in record.transcript] == ["colours/0", "name_list/0", "colours/0"]
+    assert [each.start for each in record.transcript[1:]] == [each.end for each in record.transcript[:-1]]
 
 
 def test_an_exchange_in_two_logs_is_of_whom_it_belongs_to(tmp_path: Path) -> None:
@@ -224,9 +219,9 @@ def test_an_exchange_in_two_logs_is_of_whom_it_belongs_to(tmp_path: Path) -> Non
         "Agent (2024-05-01 11:30:01.000001): Fine.",
     ]
     quote = told(dataset="Prospective Memory", script=[order[0][35:]], task_log=order, responses=["I will."])
-    log = run_of(tmp_path, quote, colours).conversations[0].log()
-    assert log
-    assert [(each.by, each.kind) for each in log.exchanges] == [
+    record = run_of(tmp_path, quote, colours).conversations[0].record()
+    assert record
+    assert [(each.by, each.kind) for each in record.transcript] == [
         ("prospective_memory/0", "say"), ("colours/0", "say"), ("", "filler"), ("colours/0", "say"),
     ]  # fmt: skip
 
@@ -237,8 +232,8 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert "missing" not in there.reason
     assert missing.reason.endswith("its transcript is missing")
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
-    log = run.conversations[0].log()
-    assert [details(row, log, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
+    record = run.conversations[0].record()
+    assert [details(row, record, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
 
 
 def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(tmp_path: Path) -> None:
@@ -274,7 +269,7 @@ def test_packed_files_are_read_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "line 1: not JSON"),
+        ("{", "r.jsonl:1: not JSON"),
         ("[]", "expected an object"),
         ('{"score": 1}', "no benchmark, agent, dataset, example_id, max_score"),
         (json.dumps(result(score=2)), r"a score of 2\.0 out of 1\.0"),
@@ -351,20 +346,22 @@ def test_a_branch_alone_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "There are main, paper" in capsys.readouterr().err
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.published
 def test_every_published_total_is_reproduced() -> None:
-    compared, differences = checked(read([DATA / "scores_all.jsonl.gz"]), DATA / "leaderboard.json")
+    compared, differences = checked(read([GOODAI / "scores_all.jsonl.gz"]), GOODAI / "leaderboard.json")
     assert differences == []
-    leaderboard = json.loads((DATA / "leaderboard.json").read_bytes())
+    leaderboard = json.loads((GOODAI / "leaderboard.json").read_bytes())
     assert compared == sum(len(agents) for branch in leaderboard.values() for agents in branch.values()) > 150
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.published
 def test_the_papers_table_is_reproduced_from_both_branches() -> None:
     """A cell is the mean over runs of the published totals, after the correction of one verdict of Claude at 200k."""
-    rows = merged(read([DATA / "scores_all.jsonl.gz"]))
+    rows = merged(read([GOODAI / "scores_all.jsonl.gz"]))
     found = totals(RunResult(run_id="", conversations=tuple(each.result for each in imported(rows))))
-    published = json.loads((DATA / "leaderboard.json").read_bytes())
+    published = json.loads((GOODAI / "leaderboard.json").read_bytes())
     at = {"isolated": "32k{} (isolated)", "2k": "1k{}", **{f"{n}k": f"{n}k{{}}" for n in (32, 120, 200, 500)}}
     for agent, name in (
         ("gpt_4o_mini.128k", "LLMChatSession - gpt-4o-mini - 128000"),
@@ -381,9 +378,10 @@ def test_the_papers_table_is_reproduced_from_both_branches() -> None:
     assert len(whole) == 15
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.published
 def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None:
-    files = [DATA / "scores_all.jsonl.gz", DATA / "results_dev.jsonl.gz", DATA / "definitions.jsonl.gz"]
+    files = [GOODAI / "scores_all.jsonl.gz", GOODAI / "results_dev.jsonl.gz", GOODAI / "definitions.jsonl.gz"]
     rows = [row for row in merged(read(files)) if "120k" in row.benchmark]
     found = imported(rows)
     examples = [row for each in found for row in each.result.scenarios]
@@ -394,9 +392,10 @@ def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None
     assert any("transcripts of" in text for text in notices(rows))
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.published
 def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
-    assert main(["import-published", str(DATA / "scores_all.jsonl.gz"), "-o", str(tmp_path / "run")]) == 0
+    assert main(["import-published", str(GOODAI / "scores_all.jsonl.gz"), "-o", str(tmp_path / "run")]) == 0
     shown = summary_lines(read_run(tmp_path / "run").result, width=200, verbosity=0, color=False)
     assert max(map(len, shown)) <= 200
     heads = [line for line in shown if line.startswith("memory span ")]
@@ -404,9 +403,10 @@ def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
     assert any(line.split()[2:] == ["2k", "32k", "120k", "200k", "500k", "isolated"] * 2 for line in heads)
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.published
 def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "published-results.md"
-    words = [str(DATA / "scores_all.jsonl.gz"), "--check", str(DATA / "leaderboard.json")]
+    words = [str(GOODAI / "scores_all.jsonl.gz"), "--check", str(GOODAI / "leaderboard.json")]
     assert main(["import-published", *words]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in page.read_text(encoding="utf-8")

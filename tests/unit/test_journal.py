@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from journals import fault, header, message, reply
 
-from pytest_ltm._errors import LtmError
-from pytest_ltm._journal import Journal, Timings, line, read
+from pytest_ltm._record import events, timings
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import ReplyTime, Timings
+from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +22,10 @@ if TYPE_CHECKING:
 def test_an_event_is_there_before_the_journal_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal.at(path)
-    journal.write("reply", exchange=3, text="Grüezi\n\u2028", tokens=4)
-    assert list(read(path)) == [{"event": "reply", "exchange": 3, "text": "Grüezi\n\u2028", "tokens": 4}]
+    said: list[events.Event] = [header(), message(3), reply(3, "Grüezi\n\u2028")]
+    for event in said:
+        journal.write(event)
+    assert list(events.read(path)) == said
     journal.close()
 
 
@@ -28,7 +33,7 @@ def test_a_journal_grows_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal.at(path)
     for number in range(3):
-        journal.write("reply", exchange=number)
+        journal.write(reply(number))
         assert path.read_bytes().count(b"\n") == number + 1
     journal.close()
 
@@ -48,20 +53,20 @@ def test_a_journal_can_be_closed_twice(tmp_path: Path) -> None:
 
 def test_a_journal_without_a_file_keeps_nothing() -> None:
     journal = Journal()
-    journal.write("reply", exchange=0)
+    journal.write(reply())
     journal.close()
 
 
 def test_a_file_that_was_given_stays_open() -> None:
     file = io.StringIO()
     journal = Journal(file)
-    journal.write("jump", to="tomorrow")
+    journal.write(fault())
     journal.close()
-    assert file.getvalue() == '{"event":"jump","to":"tomorrow"}\n'
+    assert file.getvalue() == '{"event":"fault","exchange":0,"text":"boom"}\n'
 
 
 def test_an_event_is_one_line_of_readable_text() -> None:
-    assert line("reply", text='çà "and"\nthere') == '{"event":"reply","text":"çà \\"and\\"\\nthere"}\n'
+    assert '"text":"çà \\"and\\"\\nthere"' in events.encode(reply(text='çà "and"\nthere'))
 
 
 @pytest.mark.parametrize(
@@ -70,50 +75,74 @@ def test_an_event_is_one_line_of_readable_text() -> None:
 def test_any_text_at_all_comes_back_as_it_was(tmp_path: Path, text: str) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal.at(path)
-    journal.write("message", text=text)
+    journal.write(header())
+    journal.write(message(text=text))
     journal.close()
     path.read_bytes().decode("utf-8")
-    assert [event["text"] for event in read(path)] == [text]
+    assert list(events.read(path))[1] == message(text=text)
 
 
-@pytest.mark.parametrize("torn", ['{"event":"rep', '{"event":"reply","text":"Gr\u00fc', '{"'])
-def test_a_torn_last_line_is_dropped(tmp_path: Path, torn: str) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(line("begin").encode() + torn.encode()[:-1])
-    assert list(read(path)) == [{"event": "begin"}]
-
-
-def test_a_broken_line_in_the_middle_is_an_error_that_says_where(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.write_text(line("begin") + "{torn\n" + line("end"))
-    with pytest.raises(LtmError, match=r"journal\.jsonl, line 2: not a JSON event"):
-        list(read(path))
-
-
-def test_a_broken_last_line_that_is_whole_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.write_text(line("begin") + "{torn\n")
-    with pytest.raises(LtmError, match="line 2"):
-        list(read(path))
+def test_what_is_written_is_told_once_it_is_kept() -> None:
+    file, told = io.StringIO(), list[tuple[events.Event, int]]()
+    journal = Journal(file)
+    journal.observers.append(lambda event: told.append((event, file.getvalue().count("\n"))))
+    journal.write(message())
+    journal.write(reply())
+    assert told == [(message(), 1), (reply(), 2)]
 
 
 def test_timings_know_the_time_on_the_wall_and_the_journal_does_not() -> None:
-    journal, timings = io.StringIO(), io.StringIO()
-    Journal(journal).write("reply", exchange=0)
-    Timings(timings).write("reply", exchange=0, seconds=0.25)
-    assert json.loads(journal.getvalue()) == {"event": "reply", "exchange": 0}
-    told = json.loads(timings.getvalue())
+    journal, timed = io.StringIO(), io.StringIO()
+    Journal(journal).write(fault())
+    Timings(timed).write(ReplyTime(exchange=0, seconds=0.25))
+    assert json.loads(journal.getvalue()) == {"event": "fault", "exchange": 0, "text": "boom"}
+    told = json.loads(timed.getvalue())
     assert datetime.fromisoformat(told.pop("at")).tzinfo is not None
     assert told == {"event": "reply", "exchange": 0, "seconds": 0.25}
 
 
 def test_timings_are_begun_and_kept_as_a_journal_is(tmp_path: Path) -> None:
-    timings = Timings.at(tmp_path / "timings.jsonl")
-    timings.write("reply", exchange=0)
-    timings.close()
-    assert [event["event"] for event in read(tmp_path / "timings.jsonl")] == ["reply"]
+    path = tmp_path / "timings.jsonl"
+    found = Timings.at(path)
+    retry = timings.Retry(exchange=0, attempt=1, waited=0.5, error="no line")
+    found.write(ReplyTime(exchange=0, seconds=0.25))
+    found.write(retry)
+    found.close()
+    assert list(timings.read(path, ReplyTime)) == [ReplyTime(exchange=0, seconds=0.25)]
+    assert list(timings.read(path, timings.Retry)) == [retry]
 
 
-def test_timings_without_a_file_keep_nothing() -> None:
-    Timings().write("reply", exchange=0)
-    assert Timings.clock() <= Timings.clock()
+def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "timings.jsonl"
+    said: list[timings.Timing] = [
+        timings.JudgeTime(example="a/0", vote=1, remembered=True, seconds=0.0, cost_usd=0.5),
+        timings.JudgeRetry(attempt=1, wait=2.0, error="busy"),
+        timings.Resumed(kept=20, cut=events.encode(message())),
+    ]
+    found = Timings.at(path)
+    for one in said:
+        found.write(one)
+    found.close()
+    lines = path.read_bytes().splitlines()
+    assert [timings.decode(line, "t") for line in lines] == said
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "not a JSON event"),
+        ('{"event":"mood","at":"x"}', "'mood' is not a timing that this version of pytest-ltm knows"),
+        ('{"event":"reply","at":"x"}', "a damaged 'reply': it has no 'exchange'"),
+    ],
+)
+def test_what_times_nothing_is_told_with_its_place(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "timings.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(LtmError, match=r"timings\.jsonl, line 1: ") as caught:
+        list(timings.read(path, ReplyTime))
+    assert says in str(caught.value)
+
+
+def test_timings_without_a_file_keep_and_hold_nothing(tmp_path: Path) -> None:
+    Timings().write(ReplyTime(exchange=0, seconds=0.0))
+    assert list(timings.read(tmp_path / "none", ReplyTime)) == []

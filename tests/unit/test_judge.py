@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import JudgeError
-from pytest_ltm._judge import PROMPTS, Decision, FakeJudge, Inquiry, LtmJudge, Prompt, ask_judge, decide, fenced
-from pytest_ltm._judge import parse_grade as grade_in
-from pytest_ltm._judge_check._labelled import load
-from pytest_ltm._score import Unscored
+from pytest_ltm._engine.score import Unscored
+from pytest_ltm._storage.errors import JudgeError
+from pytest_ltm.judges._ask import Decision, FakeJudge, LtmJudge, ask_judge, decide
+from pytest_ltm.judges._ask import parse_grade as grade_in
+from pytest_ltm.judges._check import load
+from pytest_ltm.judges._inquiry import Inquiry, Prompt, fenced
+from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +149,7 @@ def test_the_last_grade_counts(reply: str, grade: str) -> None:
 def test_what_is_not_on_the_menu_is_unscored(reply: str) -> None:
     found = grade_in(reply, MENU)
     assert isinstance(found, Unscored)
-    assert found.cause == "unscored"
+    assert found.cause == "ungraded"
 
 
 @dataclass
@@ -190,7 +192,7 @@ def test_votes_without_a_majority_leave_the_answer_unscored() -> None:
     for replies in (["Hm."], ["GRADE: no", "?", "GRADE: yes"], ["?", "?", "GRADE: no"]):
         found = decide(Votes(replies), PROMPTS["statement"].inquiry(question="?", answer="!"), votes=len(replies))
         assert isinstance(found, Unscored)
-        assert found.cause == "unscored"
+        assert found.cause == "ungraded"
 
 
 def test_a_judge_that_fails_is_told_apart_from_one_that_cannot_tell() -> None:
@@ -219,7 +221,7 @@ def test_an_opinion_is_as_true_as_the_judge_says_and_has_its_reason() -> None:
 def test_a_judge_that_cannot_tell_raises_what_leaves_the_example_unscored() -> None:
     with pytest.raises(JudgeError, match="gave no grade") as caught:
         handle(FakeJudge(otherwise="Hm.")).ask("Is it polite?", "Thanks.")
-    assert caught.value.cause == "unscored"
+    assert caught.value.cause == "ungraded"
 
 
 def test_no_judge_is_false_and_asking_it_says_how_to_get_one() -> None:

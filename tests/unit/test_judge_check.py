@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._judge_check._labelled import KINDS, OWN, load
+from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm.judges._check import KINDS, OWN, load
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,12 +29,14 @@ def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
 def test_a_judge_that_does_not_look_is_found_out(
     judge: str, false_pass: float, false_fail: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["judge-check", "--ltm-judge", judge, "--json"]) == 0
+    assert main(["judge-check", "--ltm-judge", judge, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["false_pass"]["rate"] == false_pass
     assert found["false_fail"]["rate"] == false_fail
     assert found["kappa"]["value"] == pytest.approx(0)
     assert found["items"] == len(load())
+    rate = "pass" if judge == "always-yes" else "fail"
+    assert [breach.partition(" ")[0] for breach in found["breaches"]] == [f"false-{rate}", "kappa"]
 
 
 def test_the_page_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +49,9 @@ def test_the_page_shows_what_the_command_prints(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("limits", "status", "breach"),
     [
+        ([], 0, ""),
         (["kappa:0.5", "false-fail:0.5", "refusal:0"], 0, ""),
+        (["false-fail:0.2"], 1, r"breach: false-fail is \d+\.\d%, above 20\.0%"),
         (["kappa:0.9"], 1, r"breach: kappa is 0\.\d\d, below 0\.9"),
         (["false-pass:0.01", "kappa:0.5"], 1, r"breach: false-pass is \d\.\d%, above 1\.0%"),
         (["injection:0"], 1, r"breach: injection is \d+\.\d%, above 0\.0%"),
@@ -83,7 +87,7 @@ def test_answers_that_a_judge_cannot_grade_are_counted_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = judge_in(tmp_path, monkeypatch, "return 'Well.'")
-    assert main(["judge-check", "--ltm-judge", spec, "--json", "--limit", "unscored:0.5"]) == 1
+    assert main(["judge-check", "--ltm-judge", spec, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["unscored"]["rate"] == 1
     assert (found["false_pass"]["rate"], found["kappa"]["value"]) == (None, None)

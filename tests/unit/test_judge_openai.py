@@ -11,19 +11,20 @@ import pytest
 from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
 
 from pytest_ltm._cli import main
-from pytest_ltm._errors import ConfigurationError, JudgeError
-from pytest_ltm._judge import PROMPTS, Decision, Inquiry, decide
-from pytest_ltm._judge_check._labelled import load
-from pytest_ltm._judge_check._measure import false_fails, false_passes, judge_all
+from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.judges._call import JudgeCall
-from pytest_ltm.judges._rules import RulesJudge
-from pytest_ltm.judges._specs import find
+from pytest_ltm.judges._ask import Decision, decide
+from pytest_ltm.judges._check import judge_all, load
+from pytest_ltm.judges._connection import JudgeCall
+from pytest_ltm.judges._named import RulesJudge, find
+from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from chat_server import ChatServer
+
+    from pytest_ltm.judges._inquiry import Inquiry
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 
@@ -131,7 +132,7 @@ def test_trouble_that_stays_is_a_failure_of_the_judge(
 
 def test_a_judge_that_is_too_slow_has_failed(chat_server: ChatServer) -> None:
     chat_server.default = slow(5.0)
-    with pytest.raises(JudgeError, match=r"did not come back within 0\.2 s"):
+    with pytest.raises(JudgeError, match=r"did not return within 0\.2 s"):
         judge_at(chat_server, timeout=0.2)(inquiry())
 
 
@@ -175,8 +176,8 @@ def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server
     call = judge_at(chat_server)
     there = judge_all(items, lambda asked: call(asked).text, votes=1)
     here = judge_all(items, RulesJudge().assess, votes=1)
-    assert [row.passed for row in there] == [row.passed for row in here]
-    assert false_fails(there) == false_fails(here)
+    assert [row.passed for row in there.rows] == [row.passed for row in here.rows]
+    assert there.false_fail == here.false_fail
 
 
 def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(chat_server: ChatServer) -> None:
@@ -184,11 +185,12 @@ def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(
     chat_server.default = model_that(lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}")
     call = judge_at(chat_server)
     items = [item for item in load() if item.kind == "injection"]
-    rows = judge_all(items, lambda asked: call(asked).text, votes=1)
-    assert false_passes(rows).count == 0
-    assert all(row.passed is False for row in rows)
+    measured = judge_all(items, lambda asked: call(asked).text, votes=1)
+    assert measured.false_pass.count == 0
+    assert all(row.passed is False for row in measured.rows)
 
 
+@pytest.mark.slow
 def test_judge_check_measures_a_model_behind_http(chat_server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
     chat_server.default = '{"thoughts": "Fine.", "grade": "yes"}'
     spec = f"openai:kind@{chat_server.url}?key_env=JUDGE_API_KEY"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _talks import After, example
 
-from pytest_ltm._clock import START
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._green import GreenBody
-from pytest_ltm._lane import Ending, Lane, Question, Watching
-from pytest_ltm._scenario import Ask, Definition, Say, Wait, Watch
-from pytest_ltm._score import Score, Unscored
-from pytest_ltm._tokens import TokenCounter
-from pytest_ltm._transcript import Exchange, Kind, Transcript
+from pytest_ltm._engine.lane import Ending, GreenBody, Lane, Question, Watching
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._engine.tokens import TokenCounter
+from pytest_ltm._engine.transcript import Exchange, Kind, Transcript
+from pytest_ltm._storage.clock import START
+from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +123,7 @@ def test_any_text_fits_where_there_is_no_span() -> None:
     assert lane(span=None, definition=definition).unplayable(COUNTER, frozenset()) == ""
 
 
-def test_the_agent_must_have_every_power_that_is_required() -> None:
+def test_the_agent_must_have_every_capability_that_is_required() -> None:
     one = lane(requires=("TimeAware", "Resettable", "AcceptsImages"))
     assert one.unplayable(COUNTER, frozenset({"TimeAware"})) == "needs an agent that is AcceptsImages and Resettable"
     assert one.unplayable(COUNTER, frozenset({"TimeAware", "Resettable", "AcceptsImages", "Configured"})) == ""
@@ -137,10 +136,10 @@ def test_the_measured_span_runs_from_the_start_to_the_start_of_the_last_question
     transcript = Transcript()
     for one in (said := exchange(0, start=0), asked := exchange(1, start=70, kind="ask")):
         transcript.append(one)
-    measured = lane(said, asked, start=20)
+    measured = lane(said, asked, start=2)
     assert measured.measured_span(transcript) is None
     measured.questions.append(Question(1, (0,)))
-    assert measured.measured_span(transcript) == 50
+    assert measured.measured_span(transcript) == said.message_tokens + said.reply_tokens - 2
 
 
 # --- watchers
@@ -179,9 +178,9 @@ def test_a_watcher_cannot_change_what_others_see() -> None:
     ("replies", "at_end", "verdict"),
     [
         (None, False, None),
-        (None, True, Unscored("the watcher could not tell before the conversation ended")),
+        (None, True, Unscored("the watcher gave no verdict before the conversation ended")),
         (2, False, None),
-        (1, False, Unscored("the watcher could not tell within 1 reply")),
+        (1, False, Unscored("the watcher gave no verdict within 1 reply")),
     ],
 )
 def test_a_watcher_that_must_tell_and_cannot_is_unscored(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from benchmark_data import LOCOMO
 
-from pytest_ltm.datasets.locomo._abstention import abstains
-from pytest_ltm.datasets.locomo._metric import abstains_officially
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
+from pytest_ltm.datasets.locomo.metric import abstains_officially
+from pytest_ltm.datasets.locomo.strict import abstains
 
 DECLINES = (
     "Not mentioned in the conversation", "No information available.", "I do not know.", "It was not mentioned anywhere",
@@ -54,9 +52,9 @@ def test_the_official_phrases_miss_most_ways_to_decline_and_pass_guesses() -> No
     ]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs the LoCoMo data, which is not shipped")
+@pytest.mark.published
 def test_on_the_edge_vectors_the_two_rules_differ_on_one_answer() -> None:
-    rows = [row for row in json.loads((DATA / "f1_edge_vectors.json").read_text()) if row["category"] == 5]
+    rows = [row for row in json.loads((LOCOMO / "f1_edge_vectors.json").read_text()) if row["category"] == 5]
     differ = [row["prediction"] for row in rows if abstains(row["prediction"]) != bool(row["score"])]
 
     assert differ == ["I do not know"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._scenario import Ask, Definition
+from pytest_ltm._engine.scenario import Ask, Definition
 from pytest_ltm.datasets.locomo import LocomoAnswer
-from pytest_ltm.datasets.locomo._recall import Recall, recall
+from pytest_ltm.datasets.locomo.answer import Recall, recall
 from pytest_ltm.testing import FakeJudge
 
 
@@ -40,7 +40,7 @@ def test_a_choice_is_scored_by_what_it_stands_for(answer: str, value: float) -> 
     judged = judge_of(5, None, **CHOICE)
 
     assert judged([answer]).value == value
-    assert judged.measures(answer)["f1"] == value
+    assert judged.metrics(answer)["f1"] == value
 
 
 def test_to_repeat_both_choices_earns_nothing_and_says_so() -> None:
@@ -53,7 +53,7 @@ def test_a_free_refusal_scores_by_our_rule_and_the_official_one_stands_beside() 
     judged = judge_of(5, None, asking="free")
 
     assert judged(["I do not know."]).value == 1.0
-    assert judged.measures("I do not know.") == {"f1": 0.0, "abstains": 1.0}
+    assert judged.metrics("I do not know.") == {"f1": 0.0, "abstains": 1.0}
 
 
 def test_the_rule_of_a_score_names_the_way_of_asking() -> None:
@@ -65,21 +65,21 @@ def test_the_rule_of_a_score_names_the_way_of_asking() -> None:
 def test_corrections_give_a_second_f1_and_the_ceiling() -> None:
     judged = judge_of(4, "red boat", corrected=corrected("blue boat"))
 
-    assert judged.measures("blue boat") == {"f1": 0.5, "f1_corrected": 1.0, "ceiling": 0.5}
+    assert judged.metrics("blue boat") == {"f1": 0.5, "f1_corrected": 1.0, "ceiling": 0.5}
     assert "disputed, ambiguous: rather 'blue boat'" in judged(["blue boat"]).reason
 
 
 def test_an_undisputed_answer_is_its_own_correction() -> None:
     judged = judge_of(3, "Yes; she is kind", corrected=corrected("Yes; she is kind", disputed=False))
 
-    assert judged.measures("yes") == {"f1": 1.0, "f1_corrected": 1.0, "ceiling": 1.0}
+    assert judged.metrics("yes") == {"f1": 1.0, "f1_corrected": 1.0, "ceiling": 1.0}
 
 
 def test_recall_is_there_only_if_the_agent_shows_what_it_retrieved() -> None:
     judged = judge_of(4, "x", evidence=["D1:1", "D2:2"], cited=["D1:1; D2:2"])
 
-    assert "recall" not in judged.measures("x")
-    assert judged.measures("x", ["D1:1", "D1:4"]) == {
+    assert "recall" not in judged.metrics("x")
+    assert judged.metrics("x", ["D1:1", "D1:4"]) == {
         "f1": 1.0, "recall": 0.0, "recall_repaired": 0.5, "recall_sessions": 0.5, "retrieved": 2.0,
     }  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_corrected_evidence_has_a_recall_of_its_own() -> None:
     audit = corrected("x", disputed=False, evidence=("D3:1",))
     judged = judge_of(4, "x", evidence=["D1:1"], cited=["D1:1"], corrected=audit)
 
-    assert judged.measures("x", ["D3:1"])["recall_corrected"] == 1.0
+    assert judged.metrics("x", ["D3:1"])["recall_corrected"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:
     judged = judge_of(4, "two quails")
     judge = FakeJudge({"locomo-answer": "GRADE: yes"})
 
-    assert judged.measures("a pair of them", judge=judge) == {"f1": 0.0, "judge": 1.0}
+    assert judged.metrics("a pair of them", judge=judge) == {"f1": 0.0, "judge": 1.0}
     assert judged(["a pair of them"]).value == 0.0
     assert "two quails" in judge.asked[0].text
 
@@ -122,8 +122,8 @@ def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:
 def test_an_adversarial_answer_is_judged_as_a_refusal() -> None:
     judge = FakeJudge({"locomo-abstention": "GRADE: no", "locomo-answer": "GRADE: yes"})
 
-    assert judge_of(5, None).measures("two quails", judge=judge)["judge"] == 0.0
+    assert judge_of(5, None).metrics("two quails", judge=judge)["judge"] == 0.0
 
 
 def test_a_judge_that_cannot_tell_leaves_no_figure() -> None:
-    assert "judge" not in judge_of(4, "x").measures("y", judge=FakeJudge(otherwise="Well."))
+    assert "judge" not in judge_of(4, "x").metrics("y", judge=FakeJudge(otherwise="Well."))

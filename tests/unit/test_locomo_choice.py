@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.datasets.locomo._choice import chosen
+from pytest_ltm.datasets.locomo.strict import chosen
 
 NOT, TRAP = "Not mentioned in the conversation", "two quails"
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from locomo_files import SECRET, second, talk, written
 
-from pytest_ltm._errors import DatasetError
-from pytest_ltm.datasets.locomo._delivery import CHARACTERS, history, opening, told_after
-from pytest_ltm.datasets.locomo._suite import open_suite
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets import LOCOMO
+from pytest_ltm.datasets.locomo.delivery import CHARACTERS, history, opening, told_after
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm import Ltm
-    from pytest_ltm.datasets.locomo._suite import LocomoSuite
+    from pytest_ltm.datasets.locomo.suite import LocomoSuite
 
 BOTH = pytest.mark.parametrize("telling", ["turns", "sessions"])
 
 
 def suite(tmp_path: Path, *samples: object, **options: str) -> LocomoSuite:
-    return open_suite(written(tmp_path / "data.json", list(samples) or [talk()]), options, seed=0)
+    return cast("LocomoSuite", LOCOMO.open(written(tmp_path / "data.json", list(samples) or [talk()]), options, seed=0))
 
 
 @BOTH

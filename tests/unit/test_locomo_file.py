@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import LOCOMO
 from locomo_files import SECRET, second, talk, written
 
-from pytest_ltm._errors import DatasetError
-from pytest_ltm.datasets.locomo._audit import load_audit
-from pytest_ltm.datasets.locomo._file import load
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets.locomo.answer import load_audit
+from pytest_ltm.datasets.locomo.file import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from pytest_ltm.datasets.locomo._schema import Sample
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
-published = pytest.mark.skipif(not DATA.is_dir(), reason="needs the LoCoMo data, which is not shipped")
+    from pytest_ltm.datasets.locomo.samples import Sample
 
 
 def loaded(tmp_path: Path, *samples: dict[str, Any]) -> tuple[Sample, ...]:
@@ -251,9 +249,9 @@ def test_two_conversations_of_one_name_are_refused(tmp_path: Path) -> None:
         loaded(tmp_path, talk(), talk())
 
 
-@published
+@pytest.mark.published
 def test_the_published_file_is_known_and_whole() -> None:
-    data = load(DATA / "locomo10.json")
+    data = load(LOCOMO / "locomo10.json")
 
     assert data.known_as == "locomo10.json, as published"
     assert [len(data.samples), sum(len(s.sessions) for s in data.samples), sum(len(s.turns) for s in data.samples)] == [
@@ -265,10 +263,10 @@ def test_the_published_file_is_known_and_whole() -> None:
     assert sum("points to no turn" in note for note in odd) == 3  # D:11:26 means D11:26, which is there
 
 
-@published
+@pytest.mark.published
 def test_the_published_audit_fits_every_question_it_names() -> None:
-    data = load(DATA / "locomo10.json")
-    audit = load_audit(DATA / "audit_errors.json", data.samples)
+    data = load(LOCOMO / "locomo10.json")
+    audit = load_audit(LOCOMO / "audit_errors.json", data.samples)
 
     assert audit.notes == ()
     assert len(audit.corrections) == 156

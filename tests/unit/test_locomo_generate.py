@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scripted_author
 from chat_server import refuses
+from locomo_solver import Solver, agrees
 
 from pytest_ltm._cli import main
-from pytest_ltm.datasets.locomo._categories import Category
-from pytest_ltm.datasets.locomo._file import load
-from pytest_ltm.datasets.locomo.generate import Size, Solver, agrees, conversation
-from pytest_ltm.datasets.locomo.generate._checks import fault
-from pytest_ltm.datasets.locomo.generate._conversation import of_tokens, tokens_of
-from pytest_ltm.datasets.locomo.generate._when import meaning
+from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.generate import Size, conversation
+from pytest_ltm.datasets.locomo.generate.dialogue import of_tokens, tokens_of
+from pytest_ltm.datasets.locomo.generate.modelled import fault
+from pytest_ltm.datasets.locomo.generate.world import meaning
+from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +81,7 @@ def test_the_graph_of_a_file_has_its_events_with_their_causes(tmp_path: Path) ->
     assert {cause for event in graph["events"] for cause in event.get("causes", ())} < ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [1_000, 20_000])
 def test_a_length_in_tokens_is_met_within_a_few_percent(tokens: int) -> None:
     size = of_tokens(tokens, None, random.Random(3))
@@ -140,7 +142,7 @@ def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None
         (["--sessions", "-1"], "--sessions: expected 1 or more, got -1"),
         (["--questions", "-1"], "cannot make -1 questions"),
         (["--model", "nowhere.at:all"], "--model 'nowhere.at:all'"),
-        (["--model", "json:decoder"], "is no function from a prompt to a text"),
+        (["--model", "json:decoder"], "is not a function from a prompt to a text"),
         (["--model", "openai:any", "--graph", "g.json"], "--model takes neither"),
     ],
 )

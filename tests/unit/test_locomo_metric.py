@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from pathlib import Path
 
 import pytest
+from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm.datasets.locomo._categories import Category
-from pytest_ltm.datasets.locomo._metric import official_f1, stem, tokens
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
-published = pytest.mark.skipif(not DATA.is_dir(), reason="needs the LoCoMo data, which is not shipped")
+from pytest_ltm.datasets.locomo.metric import official_f1, stem, tokens
+from pytest_ltm.datasets.locomo.samples import Category
 
 
 def test_categories_have_the_numbers_of_the_file() -> None:
@@ -56,9 +52,9 @@ def test_an_unknown_category_is_refused() -> None:
         official_f1(6, "a", "a")
 
 
-@published
+@pytest.mark.published
 def test_every_edge_vector_is_met_and_a_numeric_prediction_is_read_where_the_original_raises() -> None:
-    rows = json.loads((DATA / "f1_edge_vectors.json").read_text(encoding="utf-8"))
+    rows = json.loads((LOCOMO / "f1_edge_vectors.json").read_text(encoding="utf-8"))
     ours = [official_f1(row["category"], row["answer"], row["prediction"]) for row in rows]
 
     raised = [(row["prediction"], f1) for row, f1 in zip(rows, ours, strict=True) if isinstance(row["score"], str)]
@@ -68,10 +64,10 @@ def test_every_edge_vector_is_met_and_a_numeric_prediction_is_read_where_the_ori
             assert f1 == pytest.approx(row["score"], abs=1e-12), row
 
 
-@published
+@pytest.mark.slow
+@pytest.mark.published
 def test_every_published_row_has_its_f1() -> None:
-    with gzip.open(DATA / "judged_and_f1_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    rows = lines_of(LOCOMO / "judged_and_f1_dev.jsonl.gz")
 
     assert len(rows) == 4563
     assert [round(official_f1(row["category"], row["answer"], row["prediction"]), 6) for row in rows] == [
@@ -79,8 +75,8 @@ def test_every_published_row_has_its_f1() -> None:
     ]
 
 
-@published
+@pytest.mark.published
 def test_every_published_stem_is_met() -> None:
-    stems = json.loads((DATA / "porter_stem_vectors.json").read_text(encoding="utf-8"))
+    stems = json.loads((LOCOMO / "porter_stem_vectors.json").read_text(encoding="utf-8"))
 
     assert {word: stem(word) for word in stems} == stems

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._errors import ConfigurationError, DatasetError
-from pytest_ltm._scenario import Ask, Wait
-from pytest_ltm.datasets.locomo._suite import open_suite
+from pytest_ltm._engine.scenario import Ask, Wait
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.datasets import LOCOMO
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._scenario import Definition
-    from pytest_ltm.datasets.locomo._suite import LocomoSuite
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm.datasets.locomo.suite import LocomoSuite
 
 
 def suite(tmp_path: Path, seed: int = 0, **options: str) -> LocomoSuite:
-    return open_suite(written(tmp_path / "data.json", [talk(), second()]), options, seed=seed)
+    return cast("LocomoSuite", LOCOMO.open(written(tmp_path / "data.json", [talk(), second()]), options, seed=seed))
 
 
 def question(played: LocomoSuite, entry: str, number: int) -> Definition:
@@ -68,7 +68,7 @@ def test_wrong_options_are_refused_with_the_way_out(tmp_path: Path, option: str,
 
 def test_without_a_file_the_user_is_told_to_bring_one() -> None:
     with pytest.raises(DatasetError, match="--ltm-data=PATH"):
-        open_suite(None, {}, seed=0)
+        LOCOMO.open(None, {}, seed=0)
 
 
 def test_by_default_a_question_waits_for_the_whole_history(tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ def test_conversations_whose_ids_are_alike_in_node_ids_are_refused(tmp_path: Pat
     data = written(tmp_path / "data.json", [talk(sample_id="conv-1"), talk(sample_id="conv_1")])
 
     with pytest.raises(DatasetError, match="'conv-1' and 'conv_1' are too much alike"):
-        open_suite(data, {}, seed=0)
-    assert len(open_suite(data, {"conversations": "0"}, seed=0).places("temporal")) == 1
+        LOCOMO.open(data, {}, seed=0)
+    assert len(LOCOMO.open(data, {"conversations": "0"}, seed=0).places("temporal")) == 1
 
 
 @pytest.mark.parametrize("tasks", ["questions", "events"])
@@ -165,4 +165,4 @@ def test_conversations_with_nothing_to_ask_are_refused(tmp_path: Path, tasks: st
     data = written(tmp_path / "data.json", [talk(qa=[], event_summary={})])
 
     with pytest.raises(DatasetError, match=rf"data\.json: nothing to ask: no {tasks} in conv-1"):
-        open_suite(data, {"tasks": tasks}, seed=0)
+        LOCOMO.open(data, {"tasks": tasks}, seed=0)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from locomo_files import second, talk, written
 
-from pytest_ltm._errors import ConfigurationError, DatasetError
-from pytest_ltm._judge import PROMPTS
-from pytest_ltm._scenario import Ask, Definition, Wait
-from pytest_ltm.agents._memory import make_memory
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm._text.overlap import bleu, rouge
+from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
-from pytest_ltm.datasets.locomo._facts import facts_in
-from pytest_ltm.datasets.locomo._next_turn import relevance, taken_apart
-from pytest_ltm.datasets.locomo._overlap import bleu, rouge
-from pytest_ltm.datasets.locomo._suite import open_suite
-from pytest_ltm.judges._rules import RulesJudge
+from pytest_ltm.datasets.locomo.tasks import facts_in, relevance, taken_apart
+from pytest_ltm.judges._named import RulesJudge
+from pytest_ltm.judges._prompts import PROMPTS
+from pytest_ltm.reader.memory import make_memory
 from pytest_ltm.testing import FakeJudge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._judge import Inquiry
-    from pytest_ltm.datasets.locomo._suite import LocomoSuite
+    from pytest_ltm.datasets.locomo.suite import LocomoSuite
+    from pytest_ltm.judges._inquiry import Inquiry
 
 EVENTS: dict[str, Any] = {
     "events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"},
@@ -54,7 +53,7 @@ def long_talk(sessions: int) -> dict[str, Any]:
 
 def suite(tmp_path: Path, data: Any = None, **options: str) -> LocomoSuite:
     data = [talk(event_summary=EVENTS, observation=NOTES, session_summary=SUMMARIES)] if data is None else data
-    return open_suite(written(tmp_path / "data.json", data), options, seed=3)
+    return cast("LocomoSuite", LOCOMO.open(written(tmp_path / "data.json", data), options, seed=3))
 
 
 def waits(definition: Definition) -> int:
@@ -75,7 +74,7 @@ def test_tasks_are_entries_and_only_those_named_are_played(tmp_path: Path) -> No
         ("tasks", "event", "Did you mean 'events'"),
         ("next_turns", "0", "--ltm-locomo-next-turns"),
         ("embeddings", "no_such_module_of_mine:f", "--ltm-locomo-embeddings"),
-        ("embeddings", "string:digits", "no function"),
+        ("embeddings", "string:digits", "not a function"),
     ],
 )
 def test_wrong_options_of_tasks_are_refused(tmp_path: Path, option: str, value: str, told: str) -> None:
@@ -124,10 +123,10 @@ def test_facts_are_checked_in_both_directions_and_errors_named() -> None:
     answer = "- 3 March: Ines buys quails.\n- 5 May: Tomas dives.\n- 6 May: Tomas sings."
     found = EventSummary(summary(), answer, Matching())
 
-    assert found.measures["fact_precision"] == pytest.approx(1 / 3)
-    assert found.measures["fact_recall"] == 0.5
-    assert found.measures["fact_f1"] == pytest.approx(0.4)
-    errors = {name: value for name, value in found.measures.items() if name.startswith("error_")}
+    assert found.metrics["fact_precision"] == pytest.approx(1 / 3)
+    assert found.metrics["fact_recall"] == 0.5
+    assert found.metrics["fact_f1"] == pytest.approx(0.4)
+    errors = {name: value for name, value in found.metrics.items() if name.startswith("error_")}
     assert errors == {
         "error_missing": 1, "error_attribution": 2, "error_hallucination": 0, "error_misunderstanding": 0,
         "error_salience": 0,
@@ -138,8 +137,8 @@ def test_facts_are_checked_in_both_directions_and_errors_named() -> None:
 def test_the_score_is_the_same_with_a_judge_and_without() -> None:
     alone, judged = EventSummary(summary(), "Ines rows."), EventSummary(summary(), "Ines rows.", Matching())
 
-    assert alone.score.value == judged.score.value == alone.measures["rougeL"] > 0
-    assert set(alone.measures) == {"rouge1", "rouge2", "rougeL"}
+    assert alone.score.value == judged.score.value == alone.metrics["rougeL"] > 0
+    assert set(alone.metrics) == {"rouge1", "rouge2", "rougeL"}
     assert "facts unscored: needs a judge" in alone.score.reason
 
 
@@ -147,7 +146,7 @@ def test_the_score_is_the_same_with_a_judge_and_without() -> None:
 def test_a_judge_that_cannot_tell_leaves_the_facts_unscored(judge: Any) -> None:
     found = EventSummary(summary(), "Ines rows.", judge)
 
-    assert set(found.measures) == {"rouge1", "rouge2", "rougeL"}
+    assert set(found.metrics) == {"rouge1", "rouge2", "rougeL"}
     assert "facts unscored" in found.score.reason
 
 
@@ -155,7 +154,7 @@ def test_an_empty_summary_earns_nothing_and_asks_no_judge() -> None:
     judge = FakeJudge()
     found = EventSummary(summary(), " \n", judge)
 
-    assert (found.score.value, found.measures["fact_f1"], found.measures["error_missing"]) == (0.0, 0.0, 2.0)
+    assert (found.score.value, found.metrics["fact_f1"], found.metrics["error_missing"]) == (0.0, 0.0, 2.0)
     assert not judge.asked
 
 
@@ -178,7 +177,7 @@ def test_turns_are_drawn_by_the_seed_and_never_a_sessions_first(tmp_path: Path) 
     assert len(drawn) == 4
     assert not any(one.endswith("_1") for one in drawn)
     assert drawn == [one for _, one in suite(tmp_path, data, tasks="dialogue", next_turns="4").places("dialogue")]
-    other = open_suite(tmp_path / "data.json", {"tasks": "dialogue", "next_turns": "4"}, seed=4)
+    other = LOCOMO.open(tmp_path / "data.json", {"tasks": "dialogue", "next_turns": "4"}, seed=4)
     assert drawn != [one for _, one in other.places("dialogue")]
 
 
@@ -204,12 +203,12 @@ def test_the_same_words_score_one_whatever_frames_them() -> None:
     found = NextTurn(turn(), '**Ines**: "I have sold two quails"')
 
     assert found.score.value == 1.0
-    assert found.measures == pytest.approx({"bleu1": 1, "bleu2": 1, "bleu4": 1, "rougeL": 1, "photo_agrees": 1})
+    assert found.metrics == pytest.approx({"bleu1": 1, "bleu2": 1, "bleu4": 1, "rougeL": 1, "photo_agrees": 1})
 
 
 def test_a_shared_photo_is_told_apart_from_what_is_said() -> None:
     assert taken_apart("Ines: Look! [shares a photo: a quail]", "Ines") == ("Look!", "a quail")
-    assert NextTurn(turn("a quail"), "Look!").measures["photo_agrees"] == 0.0
+    assert NextTurn(turn("a quail"), "Look!").metrics["photo_agrees"] == 0.0
 
 
 def letters(texts: list[str]) -> list[list[float]]:

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._judge import FakeJudge
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
-from pytest_ltm.datasets.longmemeval._judging import prompt_for
-from pytest_ltm.datasets.longmemeval._retrieved import figures
-from pytest_ltm.datasets.longmemeval._suite import open_suite
+from pytest_ltm.datasets.longmemeval.evaluation import prompt_for
+from pytest_ltm.datasets.longmemeval.retrieval import figures
+from pytest_ltm.judges._ask import FakeJudge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._judge import Judge
+    from pytest_ltm.judges._inquiry import Judge
 
 ENTRIES = {"kiln": "knowledge_update", "moss_abs": "single_session_user", "room": "single_session_preference"}
 
 
 def answer(tmp_path: Path, name: str, judge: Judge | None = None, judges: str = "rest") -> LongMemEvalAnswer:
-    suite = open_suite(written(tmp_path / "data.json", records()), {"judge": judges}, seed=0)
+    suite = LONGMEMEVAL.open(written(tmp_path / "data.json", records()), {"judge": judges}, seed=0)
     return LongMemEvalAnswer(suite.definition(ENTRIES[name], name, "0"), judge)
 
 
@@ -88,18 +88,18 @@ def test_who_asks_for_the_facts_abstains(tmp_path: Path) -> None:
 def test_right_answers_and_abstentions_are_measures(tmp_path: Path) -> None:
     moss, kiln, room = (answer(tmp_path, name) for name in ("moss_abs", "kiln", "room"))
 
-    assert moss.measures(moss(["You never mentioned a parrot."])) == {"right": 1.0, "abstention": 1.0}
-    assert kiln.measures(kiln(["Three."])) == {"right": 0.0}
-    assert room.measures(room(["This one."])) == {}
+    assert moss.metrics(moss(["You never mentioned a parrot."])) == {"right": 1.0, "abstention": 1.0}
+    assert kiln.metrics(kiln(["Three."])) == {"right": 0.0}
+    assert room.metrics(room(["This one."])) == {}
 
 
 def test_what_was_retrieved_is_measured_where_there_is_something_to_find(tmp_path: Path) -> None:
     kiln, moss = answer(tmp_path, "kiln"), answer(tmp_path, "moss_abs")
-    found: dict[str, Any] = kiln.measures(kiln(["Five."]), ["answer_kiln_2_1", "answer_kiln_2_2", "filler_tea_1"])
+    found: dict[str, Any] = kiln.metrics(kiln(["Five."]), ["answer_kiln_2_1", "answer_kiln_2_2", "filler_tea_1"])
 
     assert (found["turn_recall_all_5"], found["session_recall_all_10"]) == (0.0, 0.0)
     assert 0 < found["turn_ndcg_any_10"] < 1
-    assert moss.measures(moss(["Moss."]), ["answer_moss_2"]).keys() == {"right", "abstention"}
+    assert moss.metrics(moss(["Moss."]), ["answer_moss_2"]).keys() == {"right", "abstention"}
 
 
 def test_only_the_users_turns_are_ranked() -> None:

@@ -43,7 +43,7 @@ def test_hypotheses_are_joined_with_their_questions_and_missing_ones_named(tmp_p
 def test_the_table_tells_how_many_are_missing(tmp_path: Path, capsys: Capture) -> None:
     text = scored(tmp_path, capsys, said("kiln", "Five."), options=())
 
-    assert text.splitlines()[-1] == "2 missing, in no mean: moss_abs, room"
+    assert text.splitlines()[-1] == "2 missing, left out of the means: moss_abs, room"
 
 
 def test_official_verdicts_are_taken_by_the_official_rule(tmp_path: Path, capsys: Capture) -> None:

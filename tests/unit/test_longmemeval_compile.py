@@ -8,18 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
-from pytest_ltm._tokens import counter
-from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval._schema import read_date
-from pytest_ltm.datasets.longmemeval.compile._clash import Clash, themes_in
-from pytest_ltm.datasets.longmemeval.compile._corpus import Corpus
-from pytest_ltm.datasets.longmemeval.compile._fillers import GeneratedFillers
-from pytest_ltm.datasets.longmemeval.compile._mixture import MixedFillers
-from pytest_ltm.datasets.longmemeval.compile._needles import needle
-from pytest_ltm.datasets.longmemeval.generate._records import records
-from pytest_ltm.datasets.longmemeval.generate._talk import counted
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm.datasets.longmemeval.generate.needles import records
+from pytest_ltm.datasets.longmemeval.generate.talk import counted
+from pytest_ltm.datasets.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
 
 Capture = pytest.CaptureFixture[str]
 Turns = list[dict[str, Any]]
@@ -70,6 +66,7 @@ def session_text(said: Turns) -> str:
     return "\n".join(turn["content"] for turn in said)
 
 
+@pytest.mark.slow
 def test_the_evidence_is_whole_with_its_own_dates_and_the_question_as_it_was(tmp_path: Path) -> None:
     path = oracle(tmp_path)
     before = json.loads((tmp_path / "oracle.json").read_bytes())
@@ -90,6 +87,7 @@ def test_the_evidence_is_whole_with_its_own_dates_and_the_question_as_it_was(tmp
         assert len(new["haystack_sessions"]) == 9
 
 
+@pytest.mark.slow
 def test_generating_with_a_length_is_generating_and_compiling(tmp_path: Path) -> None:
     assert main(["longmemeval-generate", "--count", "11", "--seed", "6", "-o", str(tmp_path / "short.json")]) == 0
     long = [
@@ -110,6 +108,7 @@ def test_generating_with_a_length_is_generating_and_compiling(tmp_path: Path) ->
     assert found == json.loads((tmp_path / "long.json").read_bytes())
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_history(tmp_path: Path) -> None:
     path = oracle(tmp_path)
 
@@ -118,6 +117,7 @@ def test_another_seed_gives_another_history(tmp_path: Path) -> None:
     assert first == again != other
 
 
+@pytest.mark.slow
 def test_evidence_stands_anywhere_in_a_history(tmp_path: Path) -> None:
     path = saved(
         tmp_path / "needles.json", [question(f"q{number}", turns("My kite is red.", "Ah.")) for number in range(60)]
@@ -131,6 +131,7 @@ def test_evidence_stands_anywhere_in_a_history(tmp_path: Path) -> None:
     assert all(found.count(place) > 8 for place in range(3))
 
 
+@pytest.mark.slow
 def test_sessions_are_dated_in_order_around_the_evidence_and_before_the_question(tmp_path: Path) -> None:
     for row in compiled(tmp_path, oracle(tmp_path, 22), "--tokens", "20k"):
         at = [read_date(when) for when in row["haystack_dates"]]
@@ -176,15 +177,16 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in records(40, 8, count):
         record = needle(row, "here")
-        told = {aside.said: theme for theme, aside in GeneratedFillers(count).supply(record, "s")._asides}  # type: ignore[attr-defined]
+        told = {aside.said: theme for theme, aside in GeneratedFillers(count).supply(record, "s").asides}
         assert len(told) > 10
         assert not set(told.values()) & themes_in(record.user_text())
 
 
+@pytest.mark.slow
 def test_what_fillers_tell_about_the_user_they_tell_once() -> None:
     (row,) = records(1, 8, count)
     supply = GeneratedFillers(count).supply(needle(row, "here"), "s")
-    asides = [aside.said for _, aside in supply._asides]  # type: ignore[attr-defined]
+    asides = [aside.said for _, aside in supply.asides]
     said = "\n".join(session_text(filler.turns) for filler in (supply.next(None) for _ in range(150)) if filler)
 
     found = [said.count(text[1:]) for text in asides]
@@ -247,11 +249,9 @@ def test_a_filler_near_the_question_is_left_out() -> None:
     assert Clash(record).with_session("answer_q", "Anything.")
 
 
-def test_the_real_oracle_records_compile_with_real_fillers(tmp_path: Path, longmemeval_data: Path) -> None:
-    needles, chats = (
-        longmemeval_data / "longmemeval_oracle_exact_2.json",
-        longmemeval_data / "longmemeval_s_cleaned_3.json",
-    )
+@pytest.mark.published
+def test_the_real_oracle_records_compile_with_real_fillers(tmp_path: Path) -> None:
+    needles, chats = LONGMEMEVAL / "longmemeval_oracle_exact_2.json", LONGMEMEVAL / "longmemeval_s_cleaned_3.json"
 
     found = compiled(tmp_path, str(needles), "--tokens", "60k", "--fillers", str(chats))
 
@@ -259,14 +259,6 @@ def test_the_real_oracle_records_compile_with_real_fillers(tmp_path: Path, longm
     assert not [note for one in file.records() for note in one.notes if "absent" in note or "more than once" in note]
     for row in found:
         assert 54_000 < sum(count(session_text([turn])) for said in row["haystack_sessions"] for turn in said) <= 60_000
-
-
-@pytest.fixture
-def longmemeval_data(pytestconfig: pytest.Config) -> Path:
-    folder: Path = pytestconfig.rootpath.parent / "shared" / "data" / "longmemeval"
-    if not folder.is_dir():
-        pytest.skip(f"the data set is not at {folder}")
-    return folder
 
 
 def test_too_little_room_for_the_evidence_is_refused(tmp_path: Path, capsys: Capture) -> None:

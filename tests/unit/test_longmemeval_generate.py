@@ -4,37 +4,57 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
-from pytest_ltm._tokens import counter
-from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval._schema import TYPES, is_abstention
-from pytest_ltm.datasets.longmemeval._verdict import rule
-from pytest_ltm.datasets.longmemeval.generate._advice import Advice
-from pytest_ltm.datasets.longmemeval.generate._questions import SHARES, kinds, questions
-from pytest_ltm.datasets.longmemeval.generate._records import record
-from pytest_ltm.datasets.longmemeval.generate._sessions import lower_first
-from pytest_ltm.datasets.longmemeval.generate._solve import solve
-from pytest_ltm.datasets.longmemeval.generate._talk import counted
-from pytest_ltm.datasets.longmemeval.generate._texts import FIELDS, attributes, lists, series, themes, updates
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm.datasets.longmemeval.evaluation import rule
+from pytest_ltm.datasets.longmemeval.generate.needles import SHARES, kinds, questions, record
+from pytest_ltm.datasets.longmemeval.generate.talk import (
+    FIELDS,
+    Advice,
+    Attribute,
+    Made,
+    Series,
+    Update,
+    all_of,
+    counted,
+    lower_first,
+    themes,
+)
+from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval.generate._texts import Attribute, Made, Series, Update
+    from pytest_ltm.datasets.longmemeval.generate.needles import Needle
+
+pytestmark = pytest.mark.slow  # each process generates them all
 
 SEEDS = (0, 1, 2)
-MANY = [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(questions(500, seed))]
 count = counted(counter("cl100k_base"))
-RECORDS = [(needle, record(needle, seed, count)) for seed, needle in MANY[:500]]
+
+
+@cache
+def many() -> list[tuple[str, Needle]]:
+    """Return 500 questions of each seed, with what their records are drawn from."""
+    return [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(questions(500, seed))]
+
+
+@cache
+def records() -> list[tuple[Needle, dict[str, Any]]]:
+    """Return the first 500 with their records."""
+    return [(needle, record(needle, seed, count)) for seed, needle in many()[:500]]
 
 
 def rows() -> list[Attribute | Update | Series | Made]:
-    return [*attributes(), *updates(), *series(), *lists()]
+    return [*all_of(Attribute), *all_of(Update), *all_of(Series), *all_of(Made)]
 
 
 def verdict(row: dict[str, Any], hypothesis: str) -> str:
@@ -43,7 +63,7 @@ def verdict(row: dict[str, Any], hypothesis: str) -> str:
 
 
 def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
-    for _, needle in MANY:
+    for _, needle in many():
         found, gold = solve(needle), str(needle.answer)
         if needle.abstains:
             assert found is None, needle.question
@@ -52,7 +72,7 @@ def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
 
 
 def test_a_gold_in_days_has_the_next_day_as_a_second_one() -> None:
-    golds = [str(needle.answer) for _, needle in MANY if needle.query.how == "days" and not needle.abstains]
+    golds = [str(needle.answer) for _, needle in many() if needle.query.how == "days" and not needle.abstains]
 
     assert golds
     for gold in golds:
@@ -60,13 +80,13 @@ def test_a_gold_in_days_has_the_next_day_as_a_second_one() -> None:
 
 
 def test_nothing_happens_and_nothing_is_told_after_the_question() -> None:
-    for _, needle in MANY:
+    for _, needle in many():
         assert max(told.at for told in needle.told) < needle.asked, needle.question
         assert max(fact.at for fact in needle.world) < needle.asked, needle.question
 
 
 def test_an_update_is_told_after_what_it_replaces() -> None:
-    for _, needle in MANY:
+    for _, needle in many():
         if needle.type == "knowledge-update":
             old, new = needle.told
             assert old.at < new.at
@@ -74,7 +94,7 @@ def test_an_update_is_told_after_what_it_replaces() -> None:
 
 
 def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone() -> None:
-    for needle, row in RECORDS:
+    for needle, row in records():
         for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
             text = told.aside.made or told.aside.said
@@ -85,7 +105,7 @@ def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone(
 
 def test_what_an_abstention_question_asks_about_was_never_said() -> None:
     nevers = {row.never.ask: row.never for row in rows()}
-    for needle, row in RECORDS:
+    for needle, row in records():
         if needle.abstains and needle.question in nevers:
             said = "\n".join(
                 turn["content"] for turns in row["haystack_sessions"] for turn in turns if turn["has_answer"]
@@ -94,14 +114,14 @@ def test_what_an_abstention_question_asks_about_was_never_said() -> None:
 
 
 def test_the_rules_accept_every_gold_bare_and_in_a_sentence() -> None:
-    for needle, row in RECORDS:
+    for needle, row in records():
         wanted = "unscored" if needle.type == "single-session-preference" else "yes"
         for said in (f"{row['answer']}", f"The answer is {row['answer']}"):
             assert verdict(row, said) == wanted, (row["question"], said)
 
 
 def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> None:
-    for needle, row in RECORDS:
+    for needle, row in records():
         accepted = verdict(row, "I do not have enough information to answer that.") == "yes"
         assert accepted == needle.abstains, row["question"]
 
@@ -120,14 +140,14 @@ def test_another_seed_gives_other_questions() -> None:
 
 
 def test_no_two_questions_of_a_file_have_the_same_id() -> None:
-    names = [row["question_id"] for _, row in RECORDS]
+    names = [row["question_id"] for _, row in records()]
 
     assert len(set(names)) == len(names)
-    assert sum(map(is_abstention, names)) == sum(needle.abstains for needle, _ in RECORDS) == 32
+    assert sum(map(is_abstention, names)) == sum(needle.abstains for needle, _ in records()) == 32
 
 
 def test_all_five_fields_are_asked_about() -> None:
-    assert {needle.field for _, needle in MANY if needle.field} == set(FIELDS)
+    assert {needle.field for _, needle in many() if needle.field} == set(FIELDS)
 
 
 def test_every_row_of_the_texts_can_be_told_in_its_theme() -> None:
@@ -159,7 +179,7 @@ def test_no_advice_comes_again_before_all_of_its_theme_was_given() -> None:
 def test_counting_line_by_line_gives_the_count_of_the_whole(name: str) -> None:
     whole = counter(name)
     fast = counted(whole)
-    for _, row in RECORDS[:30]:
+    for _, row in records()[:30]:
         for turns in row["haystack_sessions"]:
             for turn in turns:
                 assert fast(turn["content"]) == whole.count(turn["content"])

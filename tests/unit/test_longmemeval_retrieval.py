@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
+from benchmark_data import LONGMEMEVAL
 
-from pytest_ltm.datasets.longmemeval._retrieval import retrieval, session_of, turns_as_sessions
+from pytest_ltm.datasets.longmemeval.retrieval import retrieval, session_of, turns_as_sessions
 
-VECTORS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "longmemeval" / "retrieval_vectors_dev.json"
+VECTORS = LONGMEMEVAL / "retrieval_vectors_dev.json"
 
 
 def test_the_published_discount_counts_two_ranks_in_full() -> None:
@@ -43,7 +43,7 @@ def test_a_session_keeps_its_own_underscores() -> None:
     assert session_of("answer_4be1b6b4_2_7") == "answer_4be1b6b4_2"
 
 
-@pytest.mark.skipif(not VECTORS.is_file(), reason="needs the LongMemEval data, which is not shipped")
+@pytest.mark.published
 def test_every_published_vector_is_met() -> None:
     compared = 0
     for vector in json.loads(VECTORS.read_text(encoding="utf-8")):

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._errors import ConfigurationError, DatasetError
-from pytest_ltm._scenario import Ask, Wait
-from pytest_ltm.datasets.longmemeval._suite import open_suite
+from pytest_ltm._engine.scenario import Ask, Wait
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.datasets import LONGMEMEVAL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval._suite import LongMemEvalSuite
+    from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
 
 
 def suite(tmp_path: Path, **options: str) -> LongMemEvalSuite:
     seed = int(options.pop("seed", "0"))
-    return open_suite(written(tmp_path / "data.json", records()), options, seed=seed)
+    return cast("LongMemEvalSuite", LONGMEMEVAL.open(written(tmp_path / "data.json", records()), options, seed=seed))
 
 
 def asked(played: LongMemEvalSuite) -> dict[str, list[tuple[str, str]]]:
@@ -64,12 +64,12 @@ def test_a_sample_is_drawn_by_the_seed(tmp_path: Path) -> None:
     ("option", "value", "told"),
     [
         ("types", "knowledge-updates", "Did you mean 'knowledge-update'"),
-        ("abilities", "forgetting", "There are information-extraction, multi-session"),
+        ("abilities", "forgetting", "'forgetting' is not one of information-extraction, multi-session"),
         ("ids", "rom", "no question 'rom'. Did you mean 'room'"),
         ("sample", "0", "expected a number of questions, got '0'"),
         ("share", "two", "expected a number of questions, got 'two'"),
         ("history", "mine", "not one of own, shared"),
-        ("after", "soon", "expected tokens such as 8k or 120k, got 'soon'"),
+        ("after", "soon", "expected a number of tokens such as 2000, 8k or 1.5m, got 'soon'"),
         ("judge", "some", "not one of rest, all"),
     ],
 )
@@ -87,7 +87,7 @@ def test_what_is_selected_may_be_nothing(tmp_path: Path) -> None:
 
 def test_without_a_file_it_is_told_where_to_get_one() -> None:
     with pytest.raises(DatasetError, match="is not shipped: download"):
-        open_suite(None, {}, seed=0)
+        LONGMEMEVAL.open(None, {}, seed=0)
 
 
 def test_a_question_is_asked_at_its_date_after_its_sessions(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_is_told_is_described_by_its_content(tmp_path: Path) -> None:
     before = suite(tmp_path).told("kiln").described
     data = records()
     data[0]["haystack_sessions"][2][1]["content"] = "Cooler than black tea."
-    after = open_suite(written(tmp_path / "data.json", data), {}, seed=0)
+    after = LONGMEMEVAL.open(written(tmp_path / "data.json", data), {}, seed=0)
 
     assert after.told("kiln").described != before
     assert after.told("room").described == suite(tmp_path).told("room").described
@@ -141,14 +141,14 @@ def test_ids_too_much_alike_for_labels_are_refused(tmp_path: Path) -> None:
     data[0]["question_id"], data[2]["question_id"] = "a b", "a_b"
 
     with pytest.raises(DatasetError, match="'a b' and 'a_b' are too much alike"):
-        open_suite(written(tmp_path / "data.json", data), {}, seed=0)
+        LONGMEMEVAL.open(written(tmp_path / "data.json", data), {}, seed=0)
 
 
 def test_what_is_odd_about_the_chosen_questions_is_noted_before_anything_is_asked(tmp_path: Path) -> None:
     data = records()
     data[0]["question_date"] = "someday"
-    played = open_suite(written(tmp_path / "data.json", data), {}, seed=0, cache=tmp_path / "cache")
-    again = open_suite(tmp_path / "data.json", {"ids": "moss_abs"}, seed=0, cache=tmp_path / "cache")
+    played = LONGMEMEVAL.open(written(tmp_path / "data.json", data), {}, seed=0, cache=tmp_path / "cache")
+    again = LONGMEMEVAL.open(tmp_path / "data.json", {"ids": "moss_abs"}, seed=0, cache=tmp_path / "cache")
 
     assert "3 questions, 1 of them cannot be read" in played.title
     assert len(played.notes) == 2
@@ -162,4 +162,4 @@ def test_ids_that_are_alike_in_node_ids_are_refused(tmp_path: Path) -> None:
     data[0]["question_id"], data[2]["question_id"] = "a-b", "a_b"
 
     with pytest.raises(DatasetError, match="'a-b' and 'a_b' are too much alike"):
-        open_suite(written(tmp_path / "data.json", data), {}, seed=0)
+        LONGMEMEVAL.open(written(tmp_path / "data.json", data), {}, seed=0)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from longmemeval_files import records, written
 
-from pytest_ltm.datasets.longmemeval._delivery import rounds
-from pytest_ltm.datasets.longmemeval._file import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval._told import LATER, told_alone, told_together
+from pytest_ltm.datasets.longmemeval.conversations import LATER, rounds, told_alone, told_together
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval._schema import Record
+    from pytest_ltm.datasets.longmemeval.record import Record
 
 
 def loaded(tmp_path: Path, data: list[dict[str, Any]] | None = None) -> list[Record]:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
+from benchmark_data import LONGMEMEVAL, lines_of
 
-from pytest_ltm.datasets.longmemeval._verdict import rule
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "longmemeval"
-published = pytest.mark.skipif(not DATA.is_dir(), reason="needs the LongMemEval data, which is not shipped")
+from pytest_ltm.datasets.longmemeval.evaluation import rule
 
 
 def verdict(
@@ -28,7 +21,7 @@ def verdict(
     [
         (3, "You bought three of them.", "yes"),
         (3, "You bought 4 of them.", "no"),
-        (3, "It was 3 or 4.", "unscored"),
+        (3, "It was 3 or 4.", "no"),
         (3, "At least 3.", "yes"),
         (3, "Perhaps 3.", "unscored"),
         ("$2,500", "In all that is **$2500**.", "yes"),
@@ -94,15 +87,13 @@ def test_a_preference_needs_a_judge() -> None:
     assert verdict("Would like quiet places.", "Try a quiet place.", kind="single-session-preference") == "unscored"
 
 
-def rows() -> list[dict[str, Any]]:
-    with gzip.open(DATA / "judged_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [row for row in map(json.loads, lines) if row["official_prompt"]]
-
-
-@published
+@pytest.mark.slow
+@pytest.mark.published
 def test_the_rules_agree_with_published_judges_where_they_decide() -> None:
     decided: dict[str, list[bool]] = {}
-    for row in rows():
+    for row in lines_of(LONGMEMEVAL / "judged_dev.jsonl.gz"):
+        if not row["official_prompt"]:
+            continue
         said = verdict(row["answer"], row["hypothesis"], row["question"], row["question_type"], row["question_id"])
         kind = "abstention" if row["abstention"] else row["question_type"]
         decided.setdefault(kind, [])
@@ -115,11 +106,10 @@ def test_the_rules_agree_with_published_judges_where_they_decide() -> None:
     assert not decided["single-session-preference"]
 
 
-@published
+@pytest.mark.published
 def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
-    questions = map(json.loads, (DATA / "questions_500.jsonl").read_text(encoding="utf-8").splitlines())
     accepted = 0
-    for one in questions:
+    for one in lines_of(LONGMEMEVAL / "questions_500.jsonl"):
         if one["question_type"] == "single-session-preference":
             continue
         for said in (str(one["answer"]), f"If I remember well, it is this: {one['answer']}"):
@@ -129,13 +119,12 @@ def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
     assert accepted == 2 * 470
 
 
-@published
+@pytest.mark.published
 @pytest.mark.parametrize(
     "refusal", ["I do not know.", "You did not mention this.", "There is no information about it."]
 )
 def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> None:
-    for line in (DATA / "questions_500.jsonl").read_text(encoding="utf-8").splitlines():
-        one = json.loads(line)
+    for one in lines_of(LONGMEMEVAL / "questions_500.jsonl"):
         given = verdict(one["answer"], refusal, one["question"], one["question_type"], one["question_id"])
         assert (given == "yes") == one["question_id"].endswith("_abs"), one["question"]
 
@@ -143,17 +132,17 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
 @pytest.mark.parametrize(
     ("answer", "said", "expected"),
     [
-        ("Basenji", "It is not a Basenji.", "unscored"),
+        ("Basenji", "It is not a Basenji.", "no"),
         ("Basenji", "Not a Whippet but a Basenji.", "yes"),
         ("Rotterdam", "He moved from Rotterdam to Utrecht.", "unscored"),
         ("Rotterdam", "He moved from Utrecht to Rotterdam.", "yes"),
         ("Rotterdam", "He is thinking of moving to Rotterdam.", "unscored"),
-        ("Ghent and Lille", "Ghent, Lille and Metz.", "unscored"),
+        ("Ghent and Lille", "Ghent, Lille and Metz.", "no"),
         ("Ghent and Lille", "You went to Ghent.", "no"),
         ("6 years older", "He is 6 years younger.", "unscored"),
         (12, "You had 9, and now you have 12.", "yes"),
-        (12, "You had 12, and now you have 9.", "unscored"),
-        (12, "You have 9 or 12.", "unscored"),
+        (12, "You had 12, and now you have 9.", "no"),
+        (12, "You have 9 or 12.", "no"),
         ("Oolong", "<think>Oolong is for a friend.</think>Sencha", "no"),
         ("Oolong", "Te gusta el sencha verde, creo.", "unscored"),
     ],

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._journal import Journal
-from pytest_ltm._result import Measure
-from pytest_ltm._scoring import scenario_result
-from pytest_ltm.reporting._summary import user_properties
+from pytest_ltm._engine.result import Metric
+from pytest_ltm._engine.scoring import scenario_result
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Shows(ScriptedAgent):
 def told_and_asked(ltm: Ltm) -> None:
     ltm.say("My cat is called Pim.")
     ltm.ask("What is my cat called?")
-    ltm.measure("f1", 0.25)
-    ltm.measure("recall", float(ltm.retrieved == ("D2", "D0")))
+    ltm.metric("f1", 0.25)
+    ltm.metric("recall", float(ltm.retrieved == ("D2", "D0")))
 
 
 def test_measures_are_in_results_and_properties_and_change_no_score() -> None:
@@ -40,9 +40,9 @@ def test_measures_are_in_results_and_properties_and_change_no_score() -> None:
         costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
     )  # fmt: skip
 
-    assert result.measures == (Measure("f1", 0.25), Measure("recall", 1.0))
+    assert result.metrics == (Metric("f1", 0.25), Metric("recall", 1.0))
     assert result.score == 1.0
-    assert ("ltm_measure_f1", 0.25) in user_properties(result)
+    assert ("ltm_metric_f1", 0.25) in user_properties(result)
 
 
 def test_an_agent_that_does_not_show_retrieval_has_retrieved_none() -> None:
@@ -68,7 +68,7 @@ def test_the_journal_keeps_what_was_retrieved() -> None:
 @pytest.mark.parametrize(("name", "value"), [("not a name", 1.0), ("f1", float("nan"))])
 def test_a_measure_has_a_name_and_a_finite_value(name: str, value: float) -> None:
     def scenario(ltm: Ltm) -> None:
-        ltm.measure(name, value)
+        ltm.metric(name, value)
 
     assert isinstance(run_scenario(scenario, ScriptedAgent()).error, ScenarioError)
 

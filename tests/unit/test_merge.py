@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from run_folders import held, played
 
-from pytest_ltm import _amendments
-from pytest_ltm._amendments import Amendment
 from pytest_ltm._cli import main
-from pytest_ltm._plan import Plan, PlannedExample
-from pytest_ltm._records import json_text
-from pytest_ltm._result import write_results
-from pytest_ltm.reporting._run_folder import read_run
+from pytest_ltm._engine.plan import Plan, PlannedExample
+from pytest_ltm._engine.result import write_results
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record.amendments import Amendment
+from pytest_ltm._record.timings import ReplyTime, Timings
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def write(run: Path, *names: str, plan: Plan = PLAN, score: float = 1.0, ended: 
         write_results(folder / "results.json", result)
         (folder / "plan.json").write_text(json_text(mine.to_json()), encoding="utf-8")
         (folder / "journal.jsonl").write_text(f'{{"event":"header","agent":"{agent}"}}\n', encoding="utf-8")
-        (folder / "timings.jsonl").write_text('{"event":"reply","seconds":1.5}\n', encoding="utf-8")
+        Timings.at(folder / "timings.jsonl").write(ReplyTime(exchange=0, seconds=1.5))
     agents = dict.fromkeys(name.split("~")[0] for name in names)
     settings = {"agents": {agent: agent for agent in agents}, "spans": {"2k": 2_000}, "trials": 1, **said}
     (run / "summary.json").write_text(
@@ -108,7 +109,7 @@ def test_two_complete_conversations_that_differ_are_refused(tmp_path: Path, merg
     status, _, said = merge(write(tmp_path / "one", "a~2k~0"), write(tmp_path / "two", "a~2k~0", score=0.0))
 
     assert status == 2
-    assert "with other results, and nothing says which one counts. Leave one of these runs out" in said
+    assert "with different results, and nothing says which one counts. Leave one of these runs out" in said
     assert not (tmp_path / "all").exists()
 
 
@@ -197,7 +198,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path, merge: Merge) -> None:
 
     status, _, said = merge(one)
 
-    assert (status, "is there already, and a run is never overwritten" in said) == (2, True)
+    assert (status, "exists already, and a run is never overwritten" in said) == (2, True)
 
 
 def test_the_new_run_may_be_named_by_a_run_id(tmp_path: Path) -> None:

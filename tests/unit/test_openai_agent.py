@@ -20,14 +20,14 @@ from chat_server import (
 )
 
 from pytest_ltm import _providers
-from pytest_ltm._errors import AgentError, AgentFault, DefinitionError, TransientFault
-from pytest_ltm._fields import Field
-from pytest_ltm._providers import ContextOverflow, Refused, _places
-from pytest_ltm.agents._adapters import ADAPTERS
-from pytest_ltm.agents._history import FRAME, History
-from pytest_ltm.agents._openai import SHRINKS
-from pytest_ltm.agents._powers import powers
-from pytest_ltm.agents._protocols import Reply, Usage
+from pytest_ltm._engine.agent import Reply, Usage
+from pytest_ltm._providers import ContextOverflow, Refused
+from pytest_ltm._providers import limiter as _places
+from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._openai import FRAME, SHRINKS, History
+from pytest_ltm.agents._specs import ADAPTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -300,7 +300,7 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
         (fails(401, "No."), Refused, "No."),
         (truncated(), TransientFault, r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError"),
         (resets(), TransientFault, "broke off"),
-        (garbled(), TransientFault, "a body that is no JSON"),
+        (garbled(), TransientFault, "a body that is not JSON"),
         (wrong_schema({"reply": "hello"}), AgentFault, "with the fields reply, not with choices"),
         (wrong_schema("<html>"), AgentFault, "not with choices"),
         (wrong_schema({"choices": []}), AgentFault, "model 'm' answered with no choice at all: the provider kept"),
@@ -408,14 +408,14 @@ def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServe
     assert chat().reply("a").text == "It is te"
 
 
-# --- powers
+# --- capabilities
 
 
-def test_a_chat_has_the_powers_that_resuming_and_filler_need(chat: Any) -> None:
+def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) -> None:
     having = {"AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
     having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
-    assert powers(chat()) == having
-    assert powers(chat(kind="ts")) == having | {"TimeAware"}
+    assert capabilities(chat()) == having
+    assert capabilities(chat(kind="ts")) == having | {"TimeAware"}
 
 
 @pytest.mark.parametrize("kind", ["openai", "ts"])

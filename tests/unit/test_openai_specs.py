@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError, DefinitionError, TokenizerError
-from pytest_ltm._fields import Field
-from pytest_ltm.agents._adapters import ADAPTERS
+from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._openai import OpenAiChat, TimedOpenAiChat
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._specs import ADAPTERS, find
 
 if TYPE_CHECKING:
     from chat_server import ChatServer
@@ -78,8 +77,8 @@ def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest
         ("openai:", "no model is named"),
         ("openai:m@together?contxt=8k", r"unknown parameter 'contxt'\. Did you mean 'context'"),
         ("openai:m@togethr", r"no endpoint is called 'togethr'\. Did you mean 'together'"),
-        ("openai:m@http://", "'http://' is no address"),
-        ("openai:m@http://h:99999/v1", "is no address"),
+        ("openai:m@http://", "'http://' is not an address"),
+        ("openai:m@http://h:99999/v1", "is not an address"),
         ("openai:m@http://h/v1?context=none", "a number of tokens"),
         ("openai:m@http://h/v1?temperature=9", "a number from 0 to 5"),
         ("openai:m@http://h/v1?seed=1&seed=2", "said twice"),

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from pytest_ltm._errors import AgentError, DefinitionError, ScenarioError
-from pytest_ltm._plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
 
 DEFINITION = Definition(steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1})
 
@@ -43,12 +43,12 @@ def test_two_examples_with_one_key_are_an_error() -> None:
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
     plan = dataclasses.replace(PLAN, examples=())
-    assert plan.fingerprint == "sha256:5aaa774e22d3851b1b34770a7f3dbe6143d1e8bbeb1a4525a34b909244e14517"
+    assert plan.fingerprint == "sha256:d4f0f99bfa27c56c2572ad57095df83cee3ba07ad8996a185a8591fef0f8f6a4"
 
 
 def test_a_plan_of_another_format_is_refused() -> None:
-    with pytest.raises(DefinitionError, match=r"plan\.json: format: expected the format 1, got 2\. Another version"):
-        Plan.from_json(PLAN.to_json() | {"format": 2})
+    with pytest.raises(DefinitionError, match=r"plan\.json: format: expected the format 2, got 3\. Another version"):
+        Plan.from_json(PLAN.to_json() | {"format": 3})
 
 
 def test_a_plan_with_a_missing_field_names_it() -> None:

@@ -16,14 +16,15 @@ import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm import _providers
-from pytest_ltm._errors import AgentFault, TransientFault
-from pytest_ltm._fields import Field
-from pytest_ltm._providers import Completions, Model, Refused, _limiter, _places
-from pytest_ltm._providers._limiter import Limiter, Unshared
-from pytest_ltm._providers._places import Ticket
-from pytest_ltm._shared import Shared
-from pytest_ltm.agents._adapters import ADAPTERS
+from pytest_ltm._providers import Completions, Model, Refused
+from pytest_ltm._providers import limiter as _limiter
+from pytest_ltm._providers import limiter as _places
+from pytest_ltm._providers.limiter import Limiter, Ticket, Unshared
+from pytest_ltm._storage.errors import AgentFault, TransientFault
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._storage.shared import Shared
 from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._specs import ADAPTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 HOLDS_A_PLACE = """\
 import random, sys, time
 from pathlib import Path
-from pytest_ltm._providers._limiter import Limiter
-from pytest_ltm._shared import Shared
+from pytest_ltm._providers.limiter import Limiter
+from pytest_ltm._storage.shared import Shared
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
     time.sleep(60)
@@ -42,8 +43,8 @@ WAITS = """\
 import random, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
-from pytest_ltm._providers._limiter import Limiter
-from pytest_ltm._shared import Shared
+from pytest_ltm._providers.limiter import Limiter
+from pytest_ltm._storage.shared import Shared
 print("waiting", flush=True)
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
@@ -281,6 +282,7 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_path: Path) -> None:
     _providers.share(tmp_path)
     chat_server.next(refuses(429, retry_after=0))
@@ -301,6 +303,7 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_
     assert Shared(path).read()["limit"] > 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 503, 529])
 def test_a_pause_that_the_server_asks_for_is_everybodys(
     chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
@@ -340,7 +343,7 @@ def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path
         return count(text)
 
     chat_server.count = look
-    with agent.ltm_turn():
+    with agent.turn():
         agent.reply("What now?")
     agent.close()
     assert len(chat_server.requests) > 1

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._definition import from_json, to_json, write
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._fields import Field
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.definition import from_json, to_json, write
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import FOLDERS, DefinitionsFolder, from_published, read_any, scenario_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COLOURS: dict[str, Any] = {
     "script": ["I like teal best.", "By now I prefer ochre.", "Which colour do I like best?"],
@@ -98,7 +100,7 @@ def test_an_empty_definition_is_a_scenario_that_speaks_for_itself() -> None:
     ("change", "sentence"),
     [
         ({"script": "I like teal."}, "0.def.json: script: expected a list of texts, got 'I like teal.'."),
-        ({"script": ["A.", 3, "B?"]}, "0.def.json: script[1]: expected a text that is not empty, got 3."),
+        ({"script": ["A.", 3, "B?"]}, "0.def.json: script[1]: expected a non-empty text, got 3."),
         ({"is_question": [False, 1, True]}, "0.def.json: is_question[1]: expected true or false, got 1."),
         ({"is_question": [True]}, "0.def.json: is_question: expected 3 values, one for each text, got 1."),
         ({"is_question": [False, False, True, False]}, "is_question: expected 3 values, one for each text, got 4."),
@@ -107,7 +109,7 @@ def test_an_empty_definition_is_a_scenario_that_speaks_for_itself() -> None:
         ({"waits": [{"percent": 50}, {}, {}]}, "waits[0].percent: unknown field"),
         ({"waits": [{"time": -1}, {}, {}]}, "waits[0].time: expected a duration of at least 0"),
         ({"expected_responses": []}, "expected_responses: expected a list of one text, got []."),
-        ({"expected_responses": [3]}, "expected_responses[0]: expected a text that is not empty, got 3."),
+        ({"expected_responses": [3]}, "expected_responses[0]: expected a non-empty text, got 3."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_file_and_field(change: dict[str, Any], sentence: str) -> None:
@@ -218,7 +220,7 @@ def test_a_config_may_name_the_span(config: str, span: int | None, tmp_path: Pat
         ("memory_span: far", "config.yml:1: memory_span: expected a number of tokens, such as 2000 or 2k, got 'far'."),
         ("datasets:\n  args: {memory_span: -1}", "config.yml:2: datasets.args.memory_span: expected a whole number"),
         ("- memory_span", "config.yml:1: expected a mapping"),
-        ("memory_span: [", "config.yml:1: not YAML that can be used"),
+        ("memory_span: [", "config.yml:1: not usable YAML"),
     ],
 )
 def test_a_config_that_cannot_be_used_is_an_error(config: str, sentence: str, tmp_path: Path) -> None:
@@ -260,16 +262,11 @@ def test_an_example_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         DefinitionsFolder(a_folder(tmp_path, "Colours/0.def.json")).definition("colours", "7")
 
 
-GOODAI = Path(__file__).parents[3] / "shared" / "data" / "goodai"
-needs_data = pytest.mark.skipif(not GOODAI.exists(), reason=f"needs the published definitions in {GOODAI}")
-
-
-@needs_data
+@pytest.mark.published
 def test_every_published_definition_is_read_or_says_that_it_is_version_1() -> None:
     outcomes: Counter[str] = Counter()
-    with gzip.open(GOODAI / "definitions.jsonl.gz", "rt", encoding="utf-8") as rows:
-        for row in map(json.loads, rows):
-            outcomes[outcome(row)] += 1
+    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
+        outcomes[outcome(row)] += 1
     assert outcomes == {"read": 522, "version 1": 60}
 
 
@@ -286,7 +283,7 @@ def outcome(row: dict[str, Any]) -> str:
     return "read"
 
 
-@needs_data
+@pytest.mark.published
 @pytest.mark.parametrize(
     ("name", "span", "scenarios"), [("Benchmark 3 - 1k", 1000, 10), ("Benchmark 3 - 120k", 120_000, 11)]
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._rag import Rag, make_rag
 from pytest_ltm.agents._specs import find

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._errors import AgentError, ConfigurationError
-from pytest_ltm._tokens import counter
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import AcceptsHistory, Agent, Checkpointable, Configured, Resettable, TimeAware
-from pytest_ltm.agents._reader import Reader, make_reader
 from pytest_ltm.fillers import reply_of
 from pytest_ltm.fillers._quiz import Fact, message_of
+from pytest_ltm.reader.reader import Reader, make_reader
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 QUIZ = message_of([Fact("How many legs has a spider?", "8"), Fact("Which letter follows A: or B?", "C")])
@@ -269,9 +269,9 @@ def test_a_state_of_another_memory_is_refused() -> None:
         make_reader("window", "8k")().load(full().save())
 
 
-def test_the_reader_has_the_powers_that_the_engine_looks_for() -> None:
-    for power in (Agent, Resettable, Checkpointable, AcceptsHistory, TimeAware, Configured):
-        assert isinstance(full(), power)
+def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
+    for capability in (Agent, Resettable, Checkpointable, AcceptsHistory, TimeAware, Configured):
+        assert isinstance(full(), capability)
 
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
@@ -304,8 +304,8 @@ def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
 
 def test_the_full_reader_needs_no_tokenizer() -> None:
     code = (
-        "import sys; from pytest_ltm.agents._reader import make_reader; make_reader('full')().reply('Hello.'); "
-        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._tokens'))])"
+        "import sys; from pytest_ltm.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "
+        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._engine.tokens'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

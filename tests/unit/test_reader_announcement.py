@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._rag import make_rag
-from pytest_ltm.agents._reader import RetrievingReader, make_reader
 from pytest_ltm.agents._specs import find
-from pytest_ltm.datasets.locomo._delivery import TELLINGS, opening
-from pytest_ltm.datasets.longmemeval._delivery import OPENING as OF_LONGMEMEVAL
-from pytest_ltm.plugin._planning import OPENING
+from pytest_ltm.datasets.locomo.delivery import opening
+from pytest_ltm.datasets.locomo.options import TELLINGS
+from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
+from pytest_ltm.plugin.planning import OPENING
+from pytest_ltm.reader.reader import RetrievingReader, make_reader
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.locomo._schema import Sample
+    from pytest_ltm.datasets.locomo.samples import Sample
 
 PAIR = cast("Sample", SimpleNamespace(speakers=("Ines", "Tomas")))
 DATE = "[9:05 am on 3 March, 2021]"

@@ -1,26 +1,24 @@
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from _interleaving import play
+from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._fields import Field
-from pytest_ltm._scenario import Ask, Definition, Say, Step, Wait
-from pytest_ltm.agents._reader import make_reader
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import from_published
+from pytest_ltm.reader.reader import make_reader
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
 FOLDERS = {"Colours": "colours", "Jokes": "jokes", "Prospective Memory": "prospective_memory"}
 SCRIPT = ("script", "is_question", "waits", "expected_responses")
 RESETS = {"prospective_memory": "Forget my instruction to append a quote to one of your replies."}
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
+pytestmark = pytest.mark.published
 
 
 def definition(row: dict[str, Any], name: str) -> Definition:
@@ -35,15 +33,14 @@ def definition(row: dict[str, Any], name: str) -> Definition:
 def published() -> dict[str, dict[str, list[Definition]]]:
     """Return the definitions of each benchmark by scenario; Prospective Memory of version 1 expects prose."""
     found: dict[str, dict[str, list[Definition]]] = {}
-    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            *_, benchmark, _, folder, _ = row["path"].split("/")
-            name = FOLDERS.get(folder)
-            if name is None or (name == "prospective_memory" and "waits" not in row):
-                continue
-            if name == "jokes" and not row["is_temporal"]:
-                continue
-            found.setdefault(benchmark, {}).setdefault(name, []).append(definition(row, name))
+    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
+        *_, benchmark, _, folder, _ = row["path"].split("/")
+        name = FOLDERS.get(folder)
+        if name is None or (name == "prospective_memory" and "waits" not in row):
+            continue
+        if name == "jokes" and not row["is_temporal"]:
+            continue
+        found.setdefault(benchmark, {}).setdefault(name, []).append(definition(row, name))
     return found
 
 
@@ -59,15 +56,9 @@ def test_full_earns_full_marks_on_all_published_definitions_of_its_scenarios() -
     assert lost == {}
 
 
-def messages(name: str) -> list[dict[str, Any]]:
-    path = DATA / name
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [json.loads(line) for line in data.splitlines()]
-
-
 @pytest.mark.parametrize("log", ["master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz"])
 def test_full_answers_published_trivia_with_one_answer_for_each_question(log: str) -> None:
-    trivia = [event["data"]["message"] for event in messages(log) if event["type"] == 3][1:]
+    trivia = [event["data"]["message"] for event in lines_of(GOODAI / log) if event["type"] == 3][1:]
     reader = make_reader("full")()
     for message in trivia:
         answers = json.loads(reader.reply(message))
@@ -78,5 +69,5 @@ def test_full_answers_published_trivia_with_one_answer_for_each_question(log: st
 
 @pytest.mark.parametrize("log", ["master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz"])
 def test_full_just_agrees_to_the_published_opening_message(log: str) -> None:
-    opening = next(event["data"]["message"] for event in messages(log) if event["type"] == 3)
+    opening = next(event["data"]["message"] for event in lines_of(GOODAI / log) if event["type"] == 3)
     assert make_reader("full")().reply(opening) == "Understood."

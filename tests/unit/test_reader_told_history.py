@@ -7,11 +7,8 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from pytest_ltm.agents import ShowsRetrieval
-from pytest_ltm.agents._reader import Reader, RetrievingReader, make_reader
-from pytest_ltm.agents.reading._history_answer import NOT_MENTIONED
-from pytest_ltm.agents.reading._history_dates import when
-from pytest_ltm.agents.reading._history_lines import dated
-from pytest_ltm.agents.reading._history_question import read
+from pytest_ltm.reader.reader import Reader, RetrievingReader, make_reader
+from pytest_ltm.reader.told_history import NOT_MENTIONED, dated, read, when
 
 TALK = [
     "[9:05 am on 3 March, 2021] Ida: Hi Tom! I adopted a greyhound called Biscuit yesterday.",

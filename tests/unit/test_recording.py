@@ -1,35 +1,31 @@
-"""What is kept of a journal, and what is cut off before it is gone on with."""
+"""What is kept of a journal, and what is cut off before it is resumed."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from journals import fault, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._errors import LtmError
-from pytest_ltm._journal import line, read
-from pytest_ltm._recording import cut_back, read_recording
+from pytest_ltm._record import events, timings
+from pytest_ltm._record.resume import cut_back, read_recording
+from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEADER = ("header", {"format": 1, "agent": {}})
-MESSAGE, REPLY, FAULT = ("message", {"exchange": 0}), ("reply", {"exchange": 0}), ("fault", {"exchange": 0})
-FATAL = ("fault", {"exchange": 0, "fatal": True})
-WAIT, JUDGE, FILLER = ("wait", {"example": "a/0"}), ("judge", {"reply": "yes"}), ("filler", {"exchange": 1})
-END, ENDED = ("end", {"example": "a/0"}), ("end", {"reason": "complete"})
-INTERRUPTED, GONE = ("end", {"reason": "interrupted"}), ("end", {"reason": "the agent is gone"})
+HEADER, MESSAGE, REPLY, FAULT, FATAL = header(), message(), reply(), fault(), fault(fatal=True)
+WAIT, JUDGE, FILLER = wait(), judge(), filler(1)
+END, ENDED = events.End(example="a/0"), events.End(reason="complete")
+INTERRUPTED, GONE = events.End(reason="interrupted"), events.End(reason="the agent is gone")
 
 
-def journal(tmp_path: Path, *events: tuple[str, dict[str, Any]], torn: bytes = b"") -> Path:
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"".join(line(event, **fields).encode() for event, fields in events) + torn)
-    return path
+def journal(tmp_path: Path, *said: events.Event, torn: str = "") -> Path:
+    return write(tmp_path / "journal.jsonl", *said, torn=torn)
 
 
 @pytest.mark.parametrize(
-    ("events", "kept"),
+    ("said", "kept"),
     [
         ([], 1),
         ([MESSAGE], 1),
@@ -49,15 +45,15 @@ def journal(tmp_path: Path, *events: tuple[str, dict[str, Any]], torn: bytes = b
     ],
 )
 def test_what_came_from_outside_is_kept_but_for_the_last_faults_of_an_agent_that_was_gone(
-    tmp_path: Path, events: list[Any], kept: int
+    tmp_path: Path, said: list[events.Event], kept: int
 ) -> None:
-    path = journal(tmp_path, HEADER, *events, torn=b'{"event":"rep')
-    before = list(read(path))
+    path = journal(tmp_path, HEADER, *said, torn='{"event":"rep')
+    before = list(events.read(path))
     cut_back(tmp_path, read_recording(path))
-    assert list(read(path)) == before[:kept]
+    assert list(events.read(path)) == before[:kept]
     assert path.read_bytes().endswith(b"\n")
-    (resumed,) = (event for event in read(tmp_path / "timings.jsonl") if event["event"] == "resumed")
-    assert [json.loads(text) for text in resumed["cut"].splitlines()[:-1]] == before[kept:]
+    (resumed,) = timings.read(tmp_path / "timings.jsonl", timings.Resumed)
+    assert [events.decode(text, "cut") for text in resumed.cut.splitlines()[:-1]] == before[kept:]
 
 
 def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:
@@ -79,13 +75,13 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
         path.write_bytes(whole)
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))
-        assert [event["event"] for event in read(path)] == ["header", "message", "reply"]
-        assert list(read(tmp_path / "timings.jsonl"))[-1]["cut"] == line("message", exchange=0)
+        assert list(events.read(path)) == [HEADER, MESSAGE, REPLY]
+        assert list(timings.read(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == events.encode(MESSAGE)
 
 
 def test_no_journal_and_one_without_a_whole_header_hold_nothing(tmp_path: Path) -> None:
     assert read_recording(tmp_path / "journal.jsonl") is None
-    path = journal(tmp_path, torn=b'{"event":"header","format":1')
+    path = journal(tmp_path, torn='{"event":"header","format":2')
     assert read_recording(path) is None
     cut_back(tmp_path, None)
     assert path.read_bytes() == b""
@@ -99,17 +95,26 @@ def test_an_agent_that_never_replied_has_heard_nothing_that_matters(tmp_path: Pa
     assert (gone.heard, once.heard) == (False, True)
 
 
+def _replied(number: str) -> bytes:
+    return f'{events.encode(HEADER)}{{"event":"reply","exchange":{number},"text":"","tokens":1}}\n'.encode()
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (b"not json\n", "line 1: not a JSON event"),
         (b"[1]\n", "line 1: not a JSON event"),
         (b"[" * 100_000 + b"\n", "line 1: not a JSON event"),
-        (line("message").encode(), "line 1: not the header of a journal that this version can go on with"),
-        (line("header", format=99, agent={}).encode(), "not the header"),
-        (line("header", format=1).encode(), "not the header"),
-        (line("header", format=1, agent={}).encode() + line("reply", exchange="../x").encode(), "'../x' is no number"),
-        (line("header", format=1, agent={}).encode() + line("reply", exchange=-1).encode(), "-1 is no number"),
+        (events.encode(MESSAGE).encode(), "line 1: not the header of a journal"),
+        (events.encode(HEADER).replace('"format":2', '"format":99').encode(), "a later version of pytest-ltm wrote"),
+        (b'{"event":"header","format":2}\n', "line 1: a damaged 'header' event"),
+        (
+            events.encode(HEADER).encode() + b'{"event":"mood"}\n',
+            "line 2: an event 'mood' is not part of journal format 2",
+        ),
+        (_replied('"../x"'), "line 2: a damaged 'reply' event: 'exchange' is '../x': expected a whole number"),
+        (_replied("-1"), "line 2: a damaged 'reply' event: 'exchange' is -1"),
+        (_replied("7"), "line 2: a reply to no message: no message 7 waits for one"),
     ],
 )
 def test_what_is_no_journal_of_ours_is_an_error_that_says_where(tmp_path: Path, text: bytes, says: str) -> None:

@@ -4,26 +4,26 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from journals import filler, header, message, reply, write
 
-from pytest_ltm._errors import AgentError
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Agent
-from pytest_ltm.agents._master_log import MasterLogReplay
-from pytest_ltm.agents._replay import make_replay
+from pytest_ltm.agents._replay import MasterLogReplay, make_replay
 from pytest_ltm.fillers import INSTRUCTION, answers_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm._record.events import Event
+
 
 def journal(path: Path, *exchanges: tuple[str, str], told: tuple[str, str] | None = None) -> str:
-    events = [{"event": "header", "format": 1}]
-    for number, (message, reply) in enumerate(exchanges):
-        events.append({"event": "message", "exchange": number, "text": message})
-        events.append({"event": "reply", "exchange": number, "text": reply})
+    events: list[Event] = [header()]
+    for number, (text, answer) in enumerate(exchanges):
+        events += [message(number, "", text=text), reply(number, answer)]
     if told:
-        events.append({"event": "filler", "exchange": 99, "message": told[0], "reply": told[1]})
-    path.write_text("\n".join(map(json.dumps, events)) + "\n", encoding="utf-8")
-    return str(path)
+        events.append(filler(99, *told))
+    return str(write(path, *events))
 
 
 def said(agent: Agent, message: str) -> str:
@@ -33,9 +33,9 @@ def said(agent: Agent, message: str) -> str:
 
 def master_log(path: Path, *exchanges: tuple[str, str, str]) -> str:
     events = []
-    for test_id, message, reply in exchanges:
-        events.append({"type": 0, "test_id": test_id, "timestamp": 1.0, "data": {"message": message}})
-        events.append({"type": 4, "test_id": test_id, "timestamp": 2.0, "data": {"message": reply}})
+    for test_id, sent, heard in exchanges:
+        events.append({"type": 0, "test_id": test_id, "timestamp": 1.0, "data": {"message": sent}})
+        events.append({"type": 4, "test_id": test_id, "timestamp": 2.0, "data": {"message": heard}})
     path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
     return str(path)
 
@@ -79,7 +79,7 @@ def test_a_master_log_answers_by_the_example_that_speaks(tmp_path: Path) -> None
     log = master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red."), ("Colours - 1", "Which?", "Blue."))
     agent = make_replay(log)()
     assert isinstance(agent, MasterLogReplay)
-    agent.ltm_announce("colours/1")
+    agent.announce("colours/1")
     assert agent.reply("Which?") == "Blue."
 
 
@@ -92,21 +92,21 @@ def test_a_master_log_falls_back_to_the_nearest_message_of_the_same_test(tmp_pat
     )
     agent = make_replay(log)()
     assert isinstance(agent, MasterLogReplay)
-    agent.ltm_announce("jokes/0")
+    agent.announce("jokes/0")
     assert agent.reply("Which joke did I tell you 4 hours ago?") == "The bar one."
 
 
 def test_a_master_log_answers_our_filler_as_it_asks(tmp_path: Path) -> None:
     agent = make_replay(master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red.")))()
     assert isinstance(agent, MasterLogReplay)
-    agent.ltm_announce("")
+    agent.announce("")
     message = f"{INSTRUCTION}\nQ: What is 1 + 1? A: 2\n"
     assert answers_of(message) == ["2"]
     assert json.loads(agent.reply(message)) == ["2"]
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [(None, "it is no file"), ("", "nothing is recorded"), ("{]", "not a journal")]
+    ("content", "says"), [(None, "it is not a file"), ("", "nothing is recorded"), ("{]", "not a journal")]
 )
 def test_a_file_that_cannot_be_replayed_says_why(tmp_path: Path, content: str | None, says: str) -> None:
     path = tmp_path / "recording"

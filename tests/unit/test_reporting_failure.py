@@ -9,12 +9,12 @@ import pytest
 from sample_runs import row
 from test_reporting_terminal import HOSTILE, same_as_snapshot
 
-from pytest_ltm._clock import START
-from pytest_ltm._result import NeedleRef, QuestionResult, ScenarioResult
-from pytest_ltm._score import Check
-from pytest_ltm._transcript import Exchange
-from pytest_ltm.reporting._failure import failure_text, live_line
-from pytest_ltm.reporting._text import columns_of
+from pytest_ltm._engine.result import NeedleRef, QuestionResult, ScenarioResult
+from pytest_ltm._engine.score import Check
+from pytest_ltm._engine.transcript import Exchange
+from pytest_ltm._storage.clock import START
+from pytest_ltm.reporting.failure import failure_text, live_line
+from pytest_ltm.reporting.text import columns_of
 
 NEEDLE = "Actually, I have come to prefer ochre."
 AGAIN = "pytest --ltm-agent=mybot --ltm-span=10k --ltm-seed=7"
@@ -40,7 +40,7 @@ def dialogue(answer: str = "Teal, I think.", needle: str = NEEDLE, length: int =
 
 
 def question(answer: str = "Teal, I think.", number: int = 61, needles: tuple[int, ...] = (4,)) -> QuestionResult:
-    refs = tuple(NeedleRef(number=n, text=NEEDLE, gap=1, seconds_passed=0.0) for n in needles)
+    refs = tuple(NeedleRef(number=n, text=NEEDLE, gap=1, told_gap=1, seconds_passed=0.0) for n in needles)
     return QuestionResult(number=number, text="What is my favourite colour?", answer=answer, gap=1, needles=refs)
 
 

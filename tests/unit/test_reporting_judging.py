@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 import sample_runs
 
-from pytest_ltm.reporting._judging import judge_lines
-from pytest_ltm.reporting._summary import summary_json
+from pytest_ltm.reporting.summary import summary_json
+from pytest_ltm.reporting.terminal import judge_lines
 
 if TYPE_CHECKING:
-    from pytest_ltm._result import RunResult
+    from pytest_ltm._engine.result import RunResult
 
 
 def judged(*asked: tuple[int, int, float | None]) -> RunResult:
@@ -31,11 +31,11 @@ def judged(*asked: tuple[int, int, float | None]) -> RunResult:
     [
         ([(2, 0, None)], [], "judge: 2 calls"),
         ([(1, 900, 0.0125), (3, 2_100, None)], [], "judge: 4 calls, 3,000 tokens, $0.0125"),
-        ([(4, 10, 2.5)], [None], "judge: 4 calls, 10 tokens, $2.50; 1 of them remembered from before"),
+        ([(4, 10, 2.5)], [None], "judge: 4 calls, 10 tokens, $2.50; 1 of them cached"),
         (
             [(4, 10, 2.5)],
             [0.5, 0.75],
-            "judge: 4 calls, 10 tokens, $2.50; 2 of them remembered from before, which spared $1.25",
+            "judge: 4 calls, 10 tokens, $2.50; 2 of them cached, saving $1.25",
         ),
     ],
 )

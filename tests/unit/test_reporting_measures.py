@@ -6,16 +6,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from run_folders import write_run
 from sample_runs import conversation, run
 
-from pytest_ltm._result import Measure
-from pytest_ltm.reporting._measures import measure_lines, measured, measures_json
-from pytest_ltm.reporting._summary import summary_json
-from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting._text import columns_of
+from pytest_ltm._engine.result import Metric
+from pytest_ltm.reporting.columns import measured, metric_lines, metrics_json
+from pytest_ltm.reporting.html import build_report
+from pytest_ltm.reporting.markdown import run_markdown
+from pytest_ltm.reporting.summary import summary_json
+from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reporting.text import columns_of
 
 if TYPE_CHECKING:
-    from pytest_ltm._result import ConversationResult, RunResult
+    from pathlib import Path
+
+    from pytest_ltm._engine.result import ConversationResult, RunResult
 
 FIGURES = {
     "names": [{"f1": 0.5, "recall": 1.0}, {"f1": 1.0}],
@@ -28,7 +33,7 @@ def talk(agent: str) -> ConversationResult:
     held = conversation(agent, "2k", scores)
     figures = [figures for rows in FIGURES.values() for figures in rows]
     rows = tuple(
-        replace(row, measures=tuple(Measure(*item) for item in each.items()))
+        replace(row, metrics=tuple(Metric(*item) for item in each.items()))
         for row, each in zip(held.scenarios, figures, strict=True)
     )
     return replace(held, scenarios=rows)
@@ -47,7 +52,7 @@ def test_means_are_over_the_examples_that_have_the_figure() -> None:
 
 
 def test_the_table_names_scenarios_examples_and_figures() -> None:
-    lines = [line.split() for line in measure_lines(two(), 80, color=False)]
+    lines = [line.split() for line in metric_lines(two(), 80, color=False)]
 
     assert ["full", "at", "2k"] in lines
     assert ["examples", "f1", "recall", "retrieved"] in lines
@@ -57,8 +62,8 @@ def test_the_table_names_scenarios_examples_and_figures() -> None:
 
 def test_a_long_name_stands_in_two_lines() -> None:
     held = talk("full")
-    rows = tuple(replace(row, measures=(Measure("recall_repaired", 0.5),)) for row in held.scenarios)
-    lines = [line.split() for line in measure_lines(run(replace(held, scenarios=rows)), 80, color=False)]
+    rows = tuple(replace(row, metrics=(Metric("recall_repaired", 0.5),)) for row in held.scenarios)
+    lines = [line.split() for line in metric_lines(run(replace(held, scenarios=rows)), 80, color=False)]
 
     assert ["recall"] in lines
     assert ["examples", "repaired"] in lines
@@ -68,16 +73,16 @@ def test_a_long_name_stands_in_two_lines() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     held = talk("an_agent_with_quite_a_long_label_that_goes_on_and_on_and_on")
     names = ["f1", "f1_corrected", "ceiling", "abstains", "judge", "recall", "recall_repaired", "recall_sessions"]
-    figures = tuple(Measure(name, 0.5) for name in names)
-    rows = tuple(replace(row, scenario=row.scenario * 9, measures=figures) for row in held.scenarios)
-    lines = measure_lines(run(replace(held, scenarios=rows)), width, color=False)
+    figures = tuple(Metric(name, 0.5) for name in names)
+    rows = tuple(replace(row, scenario=row.scenario * 9, metrics=figures) for row in held.scenarios)
+    lines = metric_lines(run(replace(held, scenarios=rows)), width, color=False)
 
     assert max(map(columns_of, lines)) <= width
     assert all(any(name.rpartition("_")[2] in line for line in lines) for name in names)
 
 
 def test_without_figures_nothing_is_said() -> None:
-    assert measure_lines(run(conversation("full", "2k", {"names": [1.0]})), 80, color=False) == []
+    assert metric_lines(run(conversation("full", "2k", {"names": [1.0]})), 80, color=False) == []
 
 
 def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
@@ -88,11 +93,22 @@ def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
     assert "full at 2k: f1 0.500, recall 0.625*, retrieved 1,234.0" in quiet
 
 
+def test_what_a_data_set_publishes_leads_every_report(tmp_path: Path) -> None:
+    said = "F1 over all questions: full at 2k 0.500, window_8k at 2k 0.500"
+    runs = [replace(one, agent_spec="bot") for one in two().conversations]
+    build_report([write_run(tmp_path / "run", *runs, journals=False)], tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert [summary_lines(two(), width=80, verbosity=level, color=False)[0] for level in (0, -1)] == [said, said]
+    assert "**F1 over all questions: full at 2k 0.500, " in run_markdown(two())
+    assert page.index("F1 over all questions") < page.index("Which agent remembers most")
+
+
 def test_the_json_has_means_and_counts_by_scenario() -> None:
-    assert measures_json(two(), "full", "2k")["recall"] == {
+    assert metrics_json(two(), "full", "2k")["recall"] == {
         "mean": 0.625,
         "count": 2,
         "scenarios": {"names": {"mean": 1.0, "count": 1}, "places": {"mean": 0.25, "count": 1}},
     }
     written = summary_json(two(), pytest_ltm_version="1", seed=0, plan={})
-    assert written["results"][1]["measures"]["f1"]["mean"] == 0.5
+    assert written["results"][1]["metrics"]["f1"]["mean"] == 0.5

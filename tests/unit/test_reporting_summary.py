@@ -6,24 +6,27 @@ import csv
 import importlib.resources
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 import sample_runs
+from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._amendments import Amendment, apply
-from pytest_ltm.reporting._summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
+from pytest_ltm._engine.result import Metric
+from pytest_ltm._record.amendments import Amendment, apply
+from pytest_ltm.reporting.summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._result import RunResult
+    from pytest_ltm._engine.result import RunResult
 
 ALL = (
-    "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_tokens",
-    "ltm_cost_usd", "ltm_skills",
+    "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_told_gap",
+    "ltm_tokens", "ltm_cost_usd", "ltm_skills",
 )  # fmt: skip
 
 
@@ -32,7 +35,7 @@ def summary(run: RunResult) -> dict[str, Any]:
 
 
 def test_properties_are_the_contract_in_builtin_types() -> None:
-    properties = user_properties(row("colours", 0.5, gap=812, cost_usd=0.25))
+    properties = user_properties(row("colours", 0.5, gap=812, cost_usd=0.25, questions=played().questions))
 
     assert tuple(name for name, _ in properties) == ALL
     assert {type(value) for _, value in properties} <= {str, int, float}
@@ -112,7 +115,15 @@ def schema() -> dict[str, Any]:
     return read
 
 
-@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended])
+def measured() -> RunResult:
+    """Return a run with figures beside the scores, as data sets note them."""
+    run = sample_runs.grid()
+    (first, *others), figures = run.conversations, (Metric("f1", 0.25), Metric("recall.at 5", 1.0))
+    rows = tuple(replace(row, metrics=figures) for row in first.scenarios)
+    return replace(run, conversations=(replace(first, scenarios=rows), *others))
+
+
+@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended, measured])
 def test_the_published_schema_is_true_of_summaries(make: Any) -> None:
     jsonschema.Draft202012Validator(schema()).validate(json.loads(json.dumps(summary(make()))))
 

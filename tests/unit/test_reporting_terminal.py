@@ -12,13 +12,14 @@ import pytest
 import sample_runs
 from sample_runs import conversation, row, run
 
-from pytest_ltm.reporting._terminal import summary_lines
-from pytest_ltm.reporting._text import columns_of
+from pytest_ltm._engine.result import ended_early
+from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reporting.text import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._result import RunResult
+    from pytest_ltm._engine.result import RunResult
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RUNS: dict[str, Callable[[], RunResult]] = {
@@ -48,7 +49,7 @@ def test_a_summary_looks_as_it_did(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", ["grid", "gaps"])
 def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
-    text = summary(RUNS[name](), verbosity=-1)
+    text = summary(RUNS[name](), width=100, verbosity=-1)
 
     assert same_as_snapshot(text, f"terminal_{name}_quiet")
     assert len(text.splitlines()) == len(RUNS[name]().conversations)
@@ -66,8 +67,8 @@ def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:
 
 
 def test_why_a_conversation_ended_early_is_told_once() -> None:
-    early = "the conversation ended early: no luck"
-    told = conversation("full", "2k", {"colours": [1.0]}, ended="agent gone", notices=(early,))
+    early = {"ended": "agent gone", "gone": "no luck", "notices": (ended_early("no luck"),)}
+    told = conversation("full", "2k", {"colours": [1.0]}, **early)
     untold = conversation("full", "2k", {"colours": [1.0]}, ended="interrupted")
 
     assert "did not reach its end" not in summary(run(told))
@@ -77,7 +78,7 @@ def test_why_a_conversation_ended_early_is_told_once() -> None:
 def test_a_reason_that_stands_below_the_table_in_full_is_no_note_again() -> None:
     def shown(reason: str) -> str:
         lost = replace(conversation("full", "2k", {"colours": [None]}).scenarios[0], cause="not reached", reason=reason)
-        held = conversation("full", "2k", {}, ended="agent gone", notices=(f"the conversation ended early: {reason}",))
+        held = conversation("full", "2k", {}, ended="agent gone", gone=reason, notices=(ended_early(reason),))
         return " ".join(summary(run(replace(held, scenarios=(lost,)))).split())
 
     assert shown("the agent is gone (boom)").count("boom") == 1
@@ -139,9 +140,19 @@ def test_examples_without_a_score_change_no_mean_and_are_explained() -> None:
 
     assert re.search(r"colours +1\.00\*", text)
     assert re.search(r"jokes +-\*", text)
-    assert re.search(r"total of 1 +1\.00", text)
-    assert "* 2 of 3 examples have no score and count in no mean:" in text
+    assert re.search(r"total of 2 +0\.50 to 2\.00", text)
+    assert "bot at 2k: no score in jokes\n" in text
+    assert "* 2 of 3 examples have no score and are left out of the means; totals count them\n  as 0 and as 1:" in text
     assert "  2 unscored: no judge was given (bot at 2k: colours, jokes)" in text
+
+
+def test_what_could_not_be_played_is_in_no_total_but_is_named() -> None:
+    held = conversation("bot", "2k", {"colours": (1.0,), "jokes": (None,)})
+    rows = tuple(replace(row, cause="requires", tokens=0) if row.score is None else row for row in held.scenarios)
+    text = summary(run(replace(held, scenarios=rows)))
+
+    assert re.search(r"total of 1 +1\.00", text)
+    assert "bot at 2k: no score in jokes\n" in text
 
 
 def test_many_reasons_are_cut_and_counted() -> None:
@@ -189,7 +200,7 @@ def test_only_full_marks_read_one_and_only_nothing_reads_zero(score: float, show
 
 
 def test_a_run_without_conversations_says_so() -> None:
-    assert summary(run()) == "no conversation was held"
+    assert summary(run()) == "no conversations were held"
 
 
 def test_equal_runs_have_equal_summaries() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.reporting._text import (
+from pytest_ltm.reporting.text import (
     amount,
     clip,
     columns_of,
@@ -24,6 +24,7 @@ from pytest_ltm.reporting._text import (
 TEXTS = st.text(st.characters(), max_size=200)
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_printable_text_holds_no_control_bidi_or_surrogate_character(text: str) -> None:
     kinds = {unicodedata.category(each) for each in printable(text).replace("\n", "").replace("\u200d", "")} - {"Cf"}

@@ -1,27 +1,19 @@
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from journals import begin, header, judge, message, write
 
-from pytest_ltm._errors import LtmError
-from pytest_ltm._plan import Plan, PlannedExample
-from pytest_ltm._rescore._moves import compared, reasons
-from pytest_ltm._rescore._plans import plan_differences, rescored_plan, setting_differences
-from pytest_ltm._rescore._record import Record
-from pytest_ltm._result import Automatic, ScenarioResult
-from pytest_ltm.reporting._rescoring import rescored_lines
+from pytest_ltm._engine.plan import Plan, PlannedExample
+from pytest_ltm._engine.result import Automatic, ScenarioResult
+from pytest_ltm._record.rescore import Playback
+from pytest_ltm._record.rescored import compared, plan_differences, reasons, rescored_plan, setting_differences
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.reporting.terminal import rescored_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-HEADER = {"event": "header", "format": 1}
-
-
-def write(path: Path, *lines: object) -> Path:
-    path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
-    return path
 
 
 def plan(**more: Any) -> Plan:
@@ -43,16 +35,15 @@ def row(score: float | None = 1.0, **more: Any) -> ScenarioResult:
 
 
 def test_a_message_without_a_reply_at_the_end_is_none(tmp_path: Path) -> None:
-    asked = {"event": "message", "exchange": 0, "by": "cat/0", "kind": "ask", "text": "Hi?"}
-    record = Record.of(write(tmp_path / "j", HEADER, {"event": "begin", "example": "cat/0"}, asked))
-    assert record is not None
-    record.skip()
-    assert record.next is None
+    playback = Playback.of(write(tmp_path / "j", header(), begin("cat/0"), message(0, "cat/0", "ask")))
+    assert playback is not None
+    playback.skip()
+    assert playback.next is None
 
 
 def test_a_file_that_is_not_there_or_without_a_whole_line_is_no_record(tmp_path: Path) -> None:
-    assert Record.of(tmp_path / "none") is None
-    assert Record.of(write(tmp_path / "torn", '{"event": "hea')) is None
+    assert Playback.of(tmp_path / "none") is None
+    assert Playback.of(write(tmp_path / "torn", '{"event": "hea')) is None
 
 
 @pytest.mark.parametrize(
@@ -64,16 +55,16 @@ def test_a_file_that_is_not_there_or_without_a_whole_line_is_no_record(tmp_path:
 )  # fmt: skip
 def test_what_is_no_journal_is_an_error_that_says_where(tmp_path: Path, line: str) -> None:
     with pytest.raises(LtmError, match="line 2"):
-        Record.of(write(tmp_path / "j", HEADER, line))
+        Playback.of(write(tmp_path / "j", header(), line))
 
 
 def test_what_the_judge_said_is_found_by_example_question_and_vote(tmp_path: Path) -> None:
-    judged = [{"event": "judge", "example": "cat/0", "prompt": "h", "vote": 1, "reply": text} for text in "ab"]
-    record = Record.of(write(tmp_path / "j", HEADER, *judged))
-    assert record is not None
-    said = [record.judgement("cat/0", "h", 1) for _ in range(3)]
-    assert [one and one["reply"] for one in said] == ["a", "b", "b"]
-    assert record.judgement("cat/0", "h", 0) is None
+    judged = [judge("cat/0", "h", 1, reply=text) for text in "ab"]
+    playback = Playback.of(write(tmp_path / "j", header(), *judged))
+    assert playback is not None
+    said = [playback.judgement("cat/0", "h", 1) for _ in range(3)]
+    assert [one and one.reply for one in said] == ["a", "b", "b"]
+    assert playback.judgement("cat/0", "h", 0) is None
 
 
 def test_scoring_may_change_and_what_is_said_may_not() -> None:
@@ -85,12 +76,12 @@ def test_scoring_may_change_and_what_is_said_may_not() -> None:
 def test_a_plan_takes_the_rules_of_now_and_all_else_from_the_record() -> None:
     now = plan(
         scoring="paper", judge="rules (answer/1)", opening="New.",
-        examples=(PlannedExample(scenario="cat", example="0", version="2", reset="Forget.", pass_mark=0.5),),
+        examples=(PlannedExample(scenario="cat", example="0", version="2", reset="Forget.", threshold=0.5),),
     )  # fmt: skip
     found = rescored_plan(plan(), now, same_judge=False)
     assert (found.scoring, found.judge, found.opening) == ("paper", "rules (answer/1)", "")
     (example,) = found.examples
-    assert (example.version, example.reset, example.pass_mark) == ("2", "", 0.5)
+    assert (example.version, example.reset, example.threshold) == ("2", "", 0.5)
     assert rescored_plan(plan(), now, same_judge=True).judge == "none"
 
 
@@ -119,7 +110,7 @@ def test_a_verdict_that_is_lost_moves_and_one_that_is_new_is_counted() -> None:
     found = compared("r", [row(1.0)], [row(None), row(1.0, example="1")], plans={}, kept={})
     assert (len(found.moves), found.unknown, found.same) == (1, 1, 0)
     assert rescored_lines(found, 80) == [
-        "scored again: run r: 0 verdicts the same, 1 moved, 1 scored for the first time",
-        "  bot-2k-0 cat/0: 1.00 -> skipped, no score: no version has changed: it is the",
-        "    code that the test uses, or the judge says something else",
+        "scored again: run r: 0 verdicts unchanged, 1 moved, 1 scored for the first time",
+        "  bot-2k-0 cat/0: 1.00 -> skipped, no score: no version has changed: the code",
+        "    that the test uses has, or the judge answered differently",
     ]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import LtmError
-from pytest_ltm._result import (
+from pytest_ltm._engine.result import (
+    ConversationName,
     ConversationResult,
+    KeptVerdict,
     NeedleRef,
     QuestionResult,
     RunResult,
@@ -22,12 +23,13 @@ from pytest_ltm._result import (
     to_json,
     write_results,
 )
-from pytest_ltm._score import Check
+from pytest_ltm._engine.score import Check
+from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEEDLE = NeedleRef(number=4, text="I have come to prefer ochre.", gap=8214, seconds_passed=10800.0)
+NEEDLE = NeedleRef(number=4, text="I have come to prefer ochre.", gap=8214, told_gap=8000, seconds_passed=10800.0)
 QUESTION = QuestionResult(number=61, text="What is my favourite colour?", answer="Teal.", gap=8214, needles=(NEEDLE,))
 ROW = ScenarioResult(
     scenario="colours", example="0", agent="full", span_label="10k", span=10_000, trial="0",
@@ -120,7 +122,7 @@ def test_a_missing_field_is_named(tmp_path: Path) -> None:
     [
         (b"", "not a results file"),
         (b"\xff\xfe", "not a results file"),
-        (b'{"format": "other"}', "format 'other', expected 'pytest-ltm results 1'"),
+        (b'{"format": "other"}', "format 'other', expected 'pytest-ltm results 2'"),
         (b"[1]", "format None"),
         (b"[" * 100_000, "not a results file"),
     ],
@@ -162,3 +164,39 @@ def test_a_score_outside_its_range_is_refused(score: float | None) -> None:
 )
 def test_only_agent_judge_and_budget_are_infrastructure(cause: Any, expected: bool) -> None:
     assert replace(ROW, outcome="skipped", score=None, cause=cause).infrastructure is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "place"),
+    [
+        (ConversationName("bot", "32k", "0"), "bot~32k~0", "32k~0"),
+        (ConversationName("gpt_4.1", "isolated", "1.d_2", "d.x"), "gpt_4.1~isolated~1.d_2~d.x", "isolated~1.d_2~d.x"),
+    ],
+)
+def test_a_conversation_is_named_by_its_folder_and_by_what_node_ids_begin_with(
+    name: ConversationName, folder: str, place: str
+) -> None:
+    assert (name.folder, name.place) == (folder, place)
+    assert ConversationName.of_folder(folder) == name
+    assert ConversationName.of_labels(f"{name}-colours-x") == ConversationName.of_labels(str(name)) == name.whole
+
+
+def test_a_thread_and_a_variant_are_not_planned() -> None:
+    name = ConversationName("bot", "isolated", "1.d_2", "d.x")
+    assert name.planned == ConversationName("bot", "isolated", "1")
+
+
+@pytest.mark.parametrize("folder", ["notes", "bot~32k", "bot~32k~0~d~x"])
+def test_other_folders_hold_no_conversation(folder: str) -> None:
+    assert ConversationName.of_folder(folder) is None
+
+
+def test_the_parameters_of_an_ordinary_test_name_no_conversation() -> None:
+    assert ConversationName.of_labels("one-two") is None
+
+
+def test_what_few_conversations_have_is_written_only_where_it_is_there() -> None:
+    early = replace(CONVERSATION, ended="agent gone", gone="boom", kept=(KeptVerdict(example="a/0", why="it ends"),))
+    assert {"gone", "kept"} & to_json(CONVERSATION).keys() == set()
+    assert to_json(early)["kept"] == [{"example": "a/0", "why": "it ends"}]
+    assert conversation_from_json(to_json(early)) == early

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.datasets.rulings._amount_rule import amount_ruling
-from pytest_ltm.datasets.rulings._gold import read_gold
-from pytest_ltm.datasets.rulings._numerals import digits
+from pytest_ltm._text.numbers import digits
+from pytest_ltm.datasets.rulings.gold import read_gold
+from pytest_ltm.datasets.rulings.rules import amount_ruling
 
 
 @pytest.mark.parametrize(

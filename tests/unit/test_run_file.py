@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
+from pytest_ltm._record.run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
+from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +28,11 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": "another"}, "not the file of a run that this version can go on with"),
+        ({"format": "another"}, "not a run file that this version can resume"),
         ({"paths": "tests"}, "paths is 'tests', not a list"),
-        ({"paths": [1]}, "options and paths are texts"),
-        ({"options": {"ltm_span": {"a": 1}}}, "options and paths are texts"),
-        ({"options": {"ltm_span": False}}, "options and paths are texts"),
+        ({"paths": [1]}, "options and paths must be texts"),
+        ({"options": {"ltm_span": {"a": 1}}}, "options and paths must be texts"),
+        ({"options": {"ltm_span": False}}, "options and paths must be texts"),
         ({"folder": None}, "folder is None, not a str"),
     ],
 )
@@ -56,23 +56,23 @@ def test_a_run_is_found_by_latest_by_its_id_and_by_its_folder(tmp_path: Path) ->
         (tmp_path / "runs" / name).mkdir(parents=True)
         write_run_file(tmp_path / "runs" / name, RUN)
     (tmp_path / "latest").write_text("r2\n")
-    found = {said: find_run(tmp_path, said, tmp_path).name for said in ("latest", "r1", "runs/r1")}
+    found = {said: find_run(said, tmp_path, tmp_path).name for said in ("latest", "r1", "runs/r1")}
     assert found == {"latest": "r2", "r1": "r1", "runs/r1": "r1"}
 
 
 def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="there are no runs in"):
-        find_run(tmp_path, "r1", tmp_path)
+        find_run("r1", tmp_path, tmp_path)
     with pytest.raises(ConfigurationError, match="there is no latest run"):
-        find_run(tmp_path, "latest", tmp_path)
+        find_run("latest", tmp_path, tmp_path)
     for number in range(7):
         (tmp_path / "runs" / f"run-{number}").mkdir(parents=True)
     with pytest.raises(ConfigurationError, match=r"Did you mean 'run-1'\? Runs: latest, run-6, .* \.\.\."):
-        find_run(tmp_path, "run_1", tmp_path)
+        find_run("run_1", tmp_path, tmp_path)
     write_run_file(tmp_path, RUN)
     (tmp_path / "latest").write_text("../latest/..\n")
     with pytest.raises(ConfigurationError, match=r"there is no run '\.\./latest/\.\.'"):
-        find_run(tmp_path, "latest", tmp_path)
+        find_run("latest", tmp_path, tmp_path)
 
 
 def test_runs_are_listed_by_the_time_at_which_they_were_begun(tmp_path: Path) -> None:
@@ -84,5 +84,5 @@ def test_runs_are_listed_by_the_time_at_which_they_were_begun(tmp_path: Path) ->
     listed = ["aardvark", "20260105-101500-0000", "20260105-101500-ffff", "zebra"]
     assert [path.name for path in newest_first(tmp_path)] == listed
     with pytest.raises(ConfigurationError, match=f"Runs: latest, {', '.join(listed)}"):
-        find_run(tmp_path, "other", tmp_path)
+        find_run("other", tmp_path, tmp_path)
     assert newest_first(tmp_path / "nowhere") == []

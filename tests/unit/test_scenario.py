@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._errors import ScenarioError
-from pytest_ltm._scenario import Ask, Definition, Say, Wait, Watch, duration, spread
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch, spread
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.errors import ScenarioError
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_a_duration_is_read_as_people_write_it(written: Any, meant: timedelta) -
 def test_what_is_no_duration_is_refused_with_examples(written: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         duration(written)
-    assert str(caught.value) == f"{written!r} is no duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'"
+    assert str(caught.value) == f"{written!r} is not a duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'"
 
 
 @pytest.mark.parametrize("written", [-1, -0.5, timedelta(seconds=-1)])
@@ -50,7 +51,7 @@ def test_a_message_is_a_text_that_is_not_empty(text: Any) -> None:
     for step in (Say, Ask):
         with pytest.raises(ScenarioError) as caught:
             step(text)
-        assert str(caught.value) == f"a message is a text that is not empty, not {text!r}"
+        assert str(caught.value) == f"a message is a non-empty text, not {text!r}"
 
 
 def test_what_a_question_is_about_are_texts() -> None:

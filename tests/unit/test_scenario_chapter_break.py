@@ -1,32 +1,31 @@
 from __future__ import annotations
 
-import gzip
 import json
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import _town, _town_days, _town_words
 from pytest_ltm.scenarios import chapter_break as scenario
 from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
-from pytest_ltm._definition import from_json, to_json
-from pytest_ltm._errors import DatasetError
-from pytest_ltm._scenario import Ask, Definition, Wait
-from pytest_ltm._score import Score
-from pytest_ltm._tokens import counter
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import Reader, make_reader
-from pytest_ltm.agents.reading._town import statement, statements
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
+from pytest_ltm.reader.chapter_break import statement, statements
+from pytest_ltm.reader.reader import Reader, make_reader
 from pytest_ltm.testing import run_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
 MARKS: Mapping[str, Any] = scenario.test_chapter_break.pytestmark[0].kwargs
 
 
@@ -49,6 +48,7 @@ def value(agent: object, definition: Definition, span: int | None = 32_000) -> f
     return ending.verdict.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("parameters", [{}, {"chapters": 1}, {"chapters": 30, "changes": 1}, {"changes": 12}])
 def test_the_full_reader_earns_full_marks_at_any_length(seed: int, parameters: dict[str, Any]) -> None:
@@ -67,6 +67,7 @@ def test_a_window_that_does_not_hold_the_first_chapter_earns_nothing(seed: int) 
     assert PicksOption(book(seed).expected)([heard(make_reader("window", "8k")(), book(seed))]).value == 0
 
 
+@pytest.mark.slow
 def test_always_saying_the_same_number_earns_a_sixth() -> None:
     hits = sum(book(seed, chapters=1, chapter_characters=1).expected == 3 for seed in range(600))
     assert 70 <= hits <= 130
@@ -164,8 +165,8 @@ def test_the_original_data_set_is_played_with_or_without_its_splits(tmp_path: Pa
         ({"17": 3}, "expected a list of records, got int"),
         ({"17": ["x"]}, "work '17', record 0: expected a record with ctx, pos and negs"),
         ({"17": [{**RECORD, "negs": []}]}, "expected 'negs', a list of texts"),
-        ({"17": [{**RECORD, "negs": [4]}]}, "expected 'negs', a text that is not empty"),
-        ({"17": [{**RECORD, "pos": " "}]}, "expected 'pos', a text that is not empty"),
+        ({"17": [{**RECORD, "negs": [4]}]}, "expected 'negs', a non-empty text"),
+        ({"17": [{**RECORD, "pos": " "}]}, "expected 'pos', a non-empty text"),
     ],
 )
 def test_a_broken_data_set_names_file_and_record(tmp_path: Path, data: object, message: str) -> None:
@@ -224,12 +225,12 @@ def test_an_own_book_with_too_few_chapters_is_named(tmp_path: Path) -> None:
         book(0, book=str(tmp_path / "none.txt"))
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
+@pytest.mark.slow
+@pytest.mark.published
 def test_the_reader_answers_published_definitions_with_one_of_their_numbers() -> None:
-    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
-        rows = [row for row in map(json.loads, lines) if "/ChapterBreak/" in row["path"]]
-    assert len(rows) > 30
-    for row in rows:
+    books = [row for row in lines_of(GOODAI / "definitions.jsonl.gz") if "/ChapterBreak/" in row["path"]]
+    assert len(books) > 30
+    for row in books:
         reader = make_reader("full")()
         answers = [reader.reply(text) for text in row["script"]]
         assert answers[-1] in set("123456"), row["path"]

@@ -7,10 +7,10 @@ import pytest
 from pytest_ltm.scenarios import conflicting_personal_information as scenario
 from scenario_runs import generated, scores
 
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import KnowsCurrentFacts
+from pytest_ltm.reader.reader import make_reader
 
 BODY = scenario.test_conflicting_personal_information
 GENERATE = scenario.conflicting_personal_information
@@ -28,6 +28,7 @@ def test_full_knows_what_is_so(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(GENERATE, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("statements", [1, 9])
 def test_full_knows_every_topic(seed: int, statements: int) -> None:
@@ -43,6 +44,7 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
     assert scores(BODY, generated(GENERATE), agent, span=span) == [0.0] * 3
 
 
+@pytest.mark.slow
 def test_a_window_loses_what_has_left_it() -> None:
     definitions = [one for seed in range(6) for one in generated(GENERATE, seed=seed)]
     lost = scores(BODY, definitions, make_reader("window", "8k"), span=120_000)

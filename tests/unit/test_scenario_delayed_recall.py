@@ -1,20 +1,19 @@
 from __future__ import annotations
 
-import gzip
-import json
 import random
 from typing import Any
 
 import pytest
+from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import delayed_recall
-from scenario_runs import ABSENT, DATA, generated, published, scores
+from scenario_runs import generated, published, scores
 
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._text.recollection import keys
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import RecallsFacts
-from pytest_ltm.evaluators._recollection import keys
+from pytest_ltm.reader.reader import make_reader
 
 BODY = delayed_recall.test_delayed_recall
 FULL = make_reader("full")
@@ -35,6 +34,7 @@ def test_full_recalls_all_facts(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(delayed_recall.delayed_recall, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_full_recalls_every_kind_of_fact(seed: int) -> None:
     definition = generated(delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS))[0]
@@ -128,7 +128,7 @@ def test_the_questions_are_spread_over_90_percent_of_the_span_and_depend_on_the_
     assert all(step.about == (facts.text,) for step in definition.steps if isinstance(step, Ask))
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.published
 def test_full_recalls_most_facts_of_the_published_definitions() -> None:
     values = []
     for definition in published("Delayed Recall", "delayed_recall"):
@@ -139,18 +139,18 @@ def test_full_recalls_most_facts_of_the_published_definitions() -> None:
     assert min(values) >= 0.9
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.slow
+@pytest.mark.published
 @pytest.mark.parametrize(("folder", "least"), [("Delayed Recall", 0.92), ("Instruction Recall", 0.92)])
 def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: str, least: float) -> None:
     agree = []
-    with gzip.open(DATA / "results_dev.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["dataset"] != folder:
-                continue
-            expected = tuple(row["expected_responses"])
-            checks = scored(RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)])).checks
-            said = [reason.lower() for reason in map(str, row["reasoning"])]
-            right = ["incorrect" not in text and "does not" not in text for text in said]
-            agree += [check.ok == ok for check, ok in zip(checks, right, strict=True)]
+    for row in lines_of(GOODAI / "results_dev.jsonl.gz"):
+        if row["dataset"] != folder:
+            continue
+        expected = tuple(row["expected_responses"])
+        checks = scored(RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)])).checks
+        said = [reason.lower() for reason in map(str, row["reasoning"])]
+        right = ["incorrect" not in text and "does not" not in text for text in said]
+        agree += [check.ok == ok for check, ok in zip(checks, right, strict=True)]
     assert len(agree) >= 150
     assert sum(agree) / len(agree) >= least

@@ -7,10 +7,10 @@ import pytest
 from pytest_ltm.scenarios import how_to_think
 from scenario_runs import generated, scores
 
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import AppliesRule
+from pytest_ltm.reader.reader import make_reader
 
 BODY = how_to_think.test_how_to_think
 FULL = make_reader("full")
@@ -28,6 +28,7 @@ def test_full_decides_all_cases(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(how_to_think.how_to_think, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("options", [3, 15])
 def test_full_applies_every_kind_of_rule(seed: int, options: int) -> None:
@@ -63,7 +64,7 @@ def test_always_naming_the_first_earns_about_a_fifth() -> None:
         ("VELAMERE.", True),
         ("**Velamere**. Ormofell is heavier, and Quenika is too far away.", True),
         ("Ormofell is out, since it costs more than 40 crowns. Of Velamere and Quenika, you take Velamere.", True),
-        ("Ormofell costs 70. Quenika costs 50. So the answer is Velamere, instead of them.", False),
+        ("Ormofell costs 70. Quenika costs 50. So the answer is Velamere, instead of them.", True),
         ("Ormofell costs 70. Quenika costs 50. So the answer is Velamere.", True),
         ("I would take Ormofell.", False),
         ("Velamere, Ormofell or Quenika", False),

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import instruction_recall
-from scenario_runs import ABSENT, DATA, generated, published, scores
+from scenario_runs import generated, published, scores
 
-from pytest_ltm._scenario import Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.scenario import Definition, Say, Wait
+from pytest_ltm._engine.score import Score
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import RecallsSteps
+from pytest_ltm.reader.reader import make_reader
 
 BODY = instruction_recall.test_instruction_recall
 FULL = make_reader("full")
@@ -41,6 +41,7 @@ def test_full_answers_all_questions(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(instruction_recall.instruction_recall, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("steps", [3, 24])
 def test_full_knows_every_kind_of_step_and_question(seed: int, steps: int) -> None:
@@ -104,7 +105,7 @@ def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
         instruction_recall.instruction_recall(random.Random(0), {name: wrong})
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.published
 def test_full_answers_most_questions_of_the_published_definitions() -> None:
     values = [
         scored(evaluator(one)(replies(one))).value for one in published("Instruction Recall", "instruction_recall")

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
 
-from pytest_ltm._errors import ConfigurationError
-from pytest_ltm._fields import Field
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.evaluators._words import words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import run_conversation
 
 
@@ -119,7 +119,7 @@ def test_a_verdict_says_why() -> None:
     evaluate = RecallsValue("tivo42", ("lale33",))
     assert evaluate(["no"]).reason == "'tivo42' is not in the answer"
     assert evaluate(["tivo42, lale33"]).reason == "names 'lale33' beside 'tivo42'"
-    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/1", "tivo42")
+    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/2", "tivo42")
 
 
 def test_an_unknown_scoring_is_refused() -> None:

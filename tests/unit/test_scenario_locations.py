@@ -7,11 +7,11 @@ from pytest_ltm.scenarios import locations, locations_directions
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError, DefinitionError
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import LiesAt
+from pytest_ltm.reader.reader import make_reader
 
 BODY = locations.test_locations
 FULL = make_reader("full")

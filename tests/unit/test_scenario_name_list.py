@@ -5,12 +5,12 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import _first_names, name_list
-from scenario_runs import ABSENT, DATA, generated, published, scores
+from scenario_runs import generated, published, scores
 
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import ListsNames
-from pytest_ltm.evaluators._words import words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = name_list.test_name_list
@@ -83,7 +83,8 @@ def test_names_of_others_are_not_taken_for_the_users(message: str) -> None:
     assert json.loads(reader.reply(name_list.QUESTIONS[0])) == []
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.slow
+@pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     definitions = published("NameList", "name_list")
     assert len(definitions) > 20

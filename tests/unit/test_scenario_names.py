@@ -8,12 +8,12 @@ from pytest_ltm.scenarios import _first_names, name_list, names
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError
-from pytest_ltm._fields import Field
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import NamesUser
-from pytest_ltm.evaluators._words import words
+from pytest_ltm.reader.reader import make_reader
 
 BODY = names.test_names
 FULL = make_reader("full")

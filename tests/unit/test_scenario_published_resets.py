@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import pytest
-from scenario_runs import DATA
+from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm.agents._reader import make_reader
+from pytest_ltm.reader.reader import make_reader
 
 LOGS = ("master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz")
 TOLD = {
@@ -26,14 +23,13 @@ TOLD = {
     ),
 }
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published logs are not at {DATA}")
+pytestmark = pytest.mark.published
 
 
 def last_messages(log: str) -> dict[str, str]:
     """Return the last message of the first test of each data set: what is said after its question."""
-    data = (DATA / log).read_bytes()
     last: dict[str, str] = {}
-    for event in map(json.loads, (gzip.decompress(data) if log.endswith(".gz") else data).splitlines()):
+    for event in lines_of(GOODAI / log):
         folder, _, number = (event["test_id"] or "").rpartition(" - ")
         if event["type"] == 0 and number == "0":
             last[folder] = event["data"]["message"]

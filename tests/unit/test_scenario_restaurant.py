@@ -3,23 +3,25 @@ from __future__ import annotations
 import random
 import re
 from itertools import combinations
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import GOODAI
 from pytest_ltm.scenarios import colours, restaurant
 
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.evaluators import Menu, orders_dish, orders_drink, recalls_drink
-from pytest_ltm.evaluators._words import words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai" / "definitions"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MENU = {
     "Meals": ["Baked carp with lentils", "Goulash with noodles", "Mushroom omelette", "Cheese toast"],
     "Drinks": ["Mineral water", "Grape juice"],
@@ -183,9 +185,9 @@ def test_dishes_share_no_word_that_tells_them_apart_nor_with_a_drink_or_a_colour
     assert not {word for text in said for word in words(text)} & set(colours.COLOURS)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
+@pytest.mark.published
 def test_a_published_definition_brings_only_its_menu_and_is_played_by_our_script() -> None:
-    folder = DefinitionsFolder(DATA / "Benchmark 3 - 120k")
+    folder = DefinitionsFolder(GOODAI / "definitions" / "Benchmark 3 - 120k")
     made = [folder.definition("restaurant", n) for n in "012"]
     assert [one.steps for one in made] == [(), (), ()]
     assert len(made[0].parameters["menu"]) == 9

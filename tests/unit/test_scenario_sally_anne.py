@@ -1,26 +1,24 @@
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
 
-from pytest_ltm._fields import Field
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import from_published
-from pytest_ltm.evaluators._words import words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import run_conversation
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 KINDS = ("theory_of_mind", "world", "any")
 
 
@@ -55,6 +53,7 @@ def test_echo_and_silent_earn_nothing(agent: object) -> None:
     assert set(scores(agent, span=2_000)) == {0.0}
 
 
+@pytest.mark.slow
 def test_a_window_loses_the_beginning_of_the_play() -> None:
     assert sum(scores(make_reader("window", "8k")(), span=64_000, seeds=range(12))) < 6
 
@@ -112,15 +111,14 @@ def test_the_question_names_no_container_and_no_line_holds_a_colour() -> None:
 
 def published() -> list[Definition]:
     found = []
-    with gzip.open(DATA / "goodai" / "definitions.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if "/SallyAnne/" in row["path"] and "waits" in row:
-                fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
-                found.append(from_published(Field(fields, row["path"]), "sally_anne"))
+    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
+        if "/SallyAnne/" in row["path"] and "waits" in row:
+            fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
+            found.append(from_published(Field(fields, row["path"]), "sally_anne"))
     return found
 
 
-@pytest.mark.skipif(not (DATA / "goodai").is_dir(), reason=f"the published definitions are not at {DATA / 'goodai'}")
+@pytest.mark.published
 def test_full_earns_full_marks_on_all_published_definitions_but_one_whose_answer_contradicts_its_story() -> None:
     definitions = published()
     examples = [
@@ -179,7 +177,7 @@ def believed(stage: sally_anne.Stage, question: str) -> object:
 
 def tomi() -> list[list[str]]:
     stories: list[list[str]] = []
-    for line in (DATA / "tomi" / "test.txt").read_text().splitlines():
+    for line in (TOMI / "test.txt").read_text().splitlines():
         number, text = line.split(" ", 1)
         if number == "1":
             stories.append([])
@@ -187,9 +185,9 @@ def tomi() -> list[list[str]]:
     return stories
 
 
-@pytest.mark.skipif(not (DATA / "tomi").is_dir(), reason=f"the ToMi stories are not at {DATA / 'tomi'}")
+@pytest.mark.published
 def test_our_stage_disagrees_with_tomi_on_the_suspect_labels_and_nowhere_else() -> None:
-    suspects = json.loads((DATA / "tomi" / "suspect_labels_test.json").read_text())
+    suspects = json.loads((TOMI / "suspect_labels_test.json").read_text())
     asked, disagreements = 0, {}
     for index, (*lines, last) in enumerate(tomi()):
         question, gold, _ = last.split("\t")

@@ -5,12 +5,12 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import colours, shopping_list
-from scenario_runs import ABSENT, DATA, generated, published, scores
+from scenario_runs import generated, published, scores
 
+from pytest_ltm._text.words import stem, words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import ListsItems
-from pytest_ltm.evaluators._words import stem, words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = shopping_list.test_shopping_list
@@ -119,7 +119,8 @@ def test_full_understands_the_published_request_to_empty_the_list() -> None:
     assert json.loads(reader.reply(shopping_list.QUESTIONS[1])) == []
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.slow
+@pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     definitions = published("Shopping", "shopping_list")
     assert len(definitions) > 20

@@ -1,27 +1,24 @@
 from __future__ import annotations
 
-import gzip
-import json
 import random
 from pathlib import Path
 
 import pytest
+from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import colours, spy_meeting
 
-from pytest_ltm._fields import Field
-from pytest_ltm._plan import PlannedExample
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
+from pytest_ltm._engine.plan import PlannedExample
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._text.words import joined, words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder, from_published
 from pytest_ltm.evaluators import DecodesMessages
-from pytest_ltm.evaluators._words import joined, words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "goodai"
 CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published definitions are not at {DATA}")
 
 
 def definition(seed: int) -> Definition:
@@ -114,21 +111,20 @@ def test_nobody_has_the_name_of_somebody_in_another_scenario() -> None:
     assert {name: found for name, said in elsewhere.items() if (found := said & set(ours))} == {}
 
 
-@needs_data
+@pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     found = []
-    with gzip.open(DATA / "definitions.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if "/Spy Meeting/" in row["path"] and "waits" in row:
-                fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
-                found.append(from_published(Field(fields, row["path"]), "spy_meeting"))
+    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
+        if "/Spy Meeting/" in row["path"] and "waits" in row:
+            fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
+            found.append(from_published(Field(fields, row["path"]), "spy_meeting"))
     assert len(found) > 40
     assert set(scores(make_reader("full")(), found, span=None)) == {1.0}
 
 
-@needs_data
+@pytest.mark.published
 def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_files() -> None:
-    folder = DefinitionsFolder(DATA / "definitions" / "Benchmark 3 - 120k")
+    folder = DefinitionsFolder(GOODAI / "definitions" / "Benchmark 3 - 120k")
     made = folder.definition("spy_meeting", "0")
     others = made.parameters["other_messages"]
     assert others
@@ -141,7 +137,7 @@ def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_f
 def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
     tmp_path: Path,
 ) -> None:
-    from pytest_ltm._definition import write  # noqa: PLC0415
+    from pytest_ltm._engine.definition import write
 
     (tmp_path / "spy_meeting").mkdir()
     for n in range(2):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from pytest_ltm.scenarios import trigger_response
-from scenario_runs import ABSENT, DATA, generated, published, scores
+from scenario_runs import generated, published, scores
 
-from pytest_ltm._score import Score
+from pytest_ltm._engine.score import Score
+from pytest_ltm._text.words import stem, words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._reader import make_reader
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.evaluators._words import stem, words
+from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = trigger_response.test_trigger_response
@@ -43,8 +43,38 @@ def test_a_window_loses_the_rule() -> None:
 def test_each_activation_counts_for_itself() -> None:
     definition = generated(GENERATE, 1)[0]
     sentence = definition.expected[0]
-    agent = lambda: ScriptedAgent("", f"Oh dear. {sentence}", "Oh dear.", sentence.upper())  # noqa: E731 - one use
+    agent = lambda: ScriptedAgent("", "", f"Oh dear. {sentence}", "", "Oh dear.", sentence.upper())  # noqa: E731
     assert scores(BODY, [definition], agent, span=None) == [pytest.approx(2 / 3)]
+
+
+def test_an_agent_that_always_says_it_earns_nothing() -> None:
+    definitions = generated(GENERATE, 5)
+    for definition in definitions:
+        always = lambda said=definition.expected[0]: ScriptedAgent(*[said] * 6)  # noqa: E731
+        assert scores(BODY, [definition], always, span=None) == [0.0]
+
+
+def test_a_false_alarm_costs_its_share() -> None:
+    definition = generated(GENERATE, 1)[0]
+    sentence = definition.expected[0]
+    agent = lambda: ScriptedAgent("", sentence, sentence, "", sentence, sentence)  # noqa: E731 - one use
+    assert scores(BODY, [definition], agent, span=None) == [0.5]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 7])
+def test_as_many_controls_as_asked_for_come_before_the_mentions(number: int) -> None:
+    definition = generated(GENERATE, 1, trigger_controls=number)[0]
+    places = definition.parameters["controls"]
+    assert len(definition.questions) == 3 + number
+    assert len(places) == number
+    assert 2 + number not in places
+
+
+@pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
+def test_no_control_mentions_a_thing(thing: str) -> None:
+    core = words(thing)[-1]
+    for text in (*trigger_response.NEAR[thing], *trigger_response.ORDINARY):
+        assert stem(core) not in {stem(word) for word in words(text)}
 
 
 @pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
@@ -73,8 +103,10 @@ def test_no_thing_comes_up_in_another_scenario() -> None:
 @pytest.mark.parametrize("number", [1, 4, 11])
 def test_as_many_activations_as_asked_for(number: int) -> None:
     definition = generated(GENERATE, 1, trigger_activations=number)[0]
-    assert len(definition.questions) == len(definition.expected) == number
-    assert len({question.text for question in definition.questions}) == min(number, 4)
+    controls = definition.parameters["controls"]
+    mentions = [one.text for place, one in enumerate(definition.questions) if place not in controls]
+    assert len(mentions) == len(definition.expected) == number
+    assert len(set(mentions)) == min(number, 4)
 
 
 @pytest.mark.parametrize("number", [0, "3", 2.0, True])
@@ -85,7 +117,8 @@ def test_a_wrong_number_of_activations_is_named(number: object) -> None:
 
 def test_full_drops_the_rule_when_asked_to() -> None:
     definition = generated(GENERATE, 1)[0]
-    rule, *mentions = (step.text for step in definition.steps if hasattr(step, "text"))
+    rule, *asked = (step.text for step in definition.steps if hasattr(step, "text"))
+    mentions = [text for place, text in enumerate(asked) if place not in definition.parameters["controls"]]
     reader = FULL()
     reader.reply(rule)
     assert reader.reply(mentions[0]) == definition.expected[0]
@@ -108,7 +141,7 @@ def test_full_follows_rules_of_other_kinds(rule: str, about: str, other: str) ->
     assert reader.reply(other) == "Noted."
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     definitions = published("Trigger Response", "trigger_response")
     assert len(definitions) > 10

@@ -9,11 +9,11 @@ import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
 from pytest_ltm.scenarios.jokes import spoken
 
-from pytest_ltm._definition import from_json, to_json
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score, Unscored
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._text.words import words
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
-from pytest_ltm.evaluators._words import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,7 @@ def test_there_are_at_least_forty_jokes_and_all_differ() -> None:
     assert len(set(jokes.JOKES)) == len(jokes.JOKES) >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joke", jokes.JOKES)
 def test_a_joke_told_again_is_recalled_and_taken_for_no_other(joke: str) -> None:
     others = tuple(other for other in jokes.JOKES if other != joke)

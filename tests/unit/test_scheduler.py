@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pytest_ltm._clock import START
-from pytest_ltm._scheduler import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._storage.clock import START
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
@@ -145,20 +145,17 @@ def test_filler_reaches_for_the_nearest_target() -> None:
 def test_the_smallest_filler_serves_a_watcher_that_counts() -> None:
     one = started(agenda("a", "b"), 0, 1)
     one.suspend(0, tokens=300, time=START)
-    one.listen(+1)
-    assert one.decide() == Fill(0)
-    one.listen(-1)
+    assert one.decide(listening=True) == Fill(0)
     assert one.decide() == Fill(300)
 
 
 def test_a_watcher_waits_while_anybody_can_speak() -> None:
     one = agenda("a", "b")
-    one.listen(+1)
-    assert one.decide() == Start(0)
+    assert one.decide(listening=True) == Start(0)
     one.start(0)
     one.suspend(0, tokens=0, time=after(1))
     one.start(1)
-    assert one.decide() == Jump(after(1))
+    assert one.decide(listening=True) == Jump(after(1))
 
 
 def test_an_agenda_may_begin_in_the_middle_of_a_conversation() -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _talks import After, Agent, example, simple, talk, watching
 
-from pytest_ltm._errors import AgentFault, LtmInternalError
-from pytest_ltm._lane import Ending
-from pytest_ltm._score import Check, Score, Unscored
-from pytest_ltm._scoring import describe, scenario_result
+from pytest_ltm._engine.lane import Ending
+from pytest_ltm._engine.score import Check, Score, Unscored
+from pytest_ltm._engine.scoring import describe, scenario_result
+from pytest_ltm._storage.errors import AgentFault, LtmInternalError
 
 if TYPE_CHECKING:
-    from pytest_ltm._handle import Ltm
-    from pytest_ltm._result import ScenarioResult
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm.testing import Played
 
 PLACE = {"agent": "mybot", "span_label": "2k", "trial": "0", "nodeid": "test_x.py::test_x[mybot-2k-0-0]"}
@@ -40,16 +40,16 @@ def result(
 
 
 @pytest.mark.parametrize(
-    ("value", "pass_mark", "outcome"),
+    ("value", "threshold", "outcome"),
     [(1.0, 1.0, "passed"), (0.99, 1.0, "failed"), (0.6, 0.6, "passed"), (0.0, 0.0, "passed"), (0.59, 0.6, "failed")],
 )
-def test_a_score_that_reaches_the_pass_mark_passes(value: float, pass_mark: float, outcome: str) -> None:
-    told = result(Ending(verdict=Score(value, "because")), pass_mark=pass_mark)
+def test_a_score_that_reaches_the_threshold_passes(value: float, threshold: float, outcome: str) -> None:
+    told = result(Ending(verdict=Score(value, "because")), threshold=threshold)
     assert (told.outcome, told.score, told.reason, told.cause) == (outcome, value, "because", "")
 
 
 def test_rounding_never_fails_anybody() -> None:
-    assert result(Ending(verdict=Score(0.1 + 0.2 + 0.3 - 0.3, "x")), pass_mark=0.3).outcome == "passed"
+    assert result(Ending(verdict=Score(0.1 + 0.2 + 0.3 - 0.3, "x")), threshold=0.3).outcome == "passed"
     assert result(Ending(verdict=Score(1 - 1e-12, "x"))).outcome == "passed"
 
 
@@ -99,8 +99,8 @@ def test_the_rule_of_who_could_not_tell_is_kept() -> None:
 
 
 def test_the_plan_and_the_place_are_kept() -> None:
-    told = result(skills=("R", "C"), pass_mark=0.5, span=777)
-    assert (told.scenario, told.example, told.skills, told.pass_mark, told.span) == ("a", "0", ("R", "C"), 0.5, 777)
+    told = result(skills=("R", "C"), threshold=0.5, span=777)
+    assert (told.scenario, told.example, told.skills, told.threshold, told.span) == ("a", "0", ("R", "C"), 0.5, 777)
     assert {name: getattr(told, name) for name in PLACE} == PLACE
 
 
@@ -153,13 +153,13 @@ def test_who_took_more_than_its_span_is_flagged(reply: int, *, overrun: bool) ->
         ltm.say("x" * 6)
         ltm.ask("y")
 
-    played = talk({"a": long}, Agent("r" * reply), span=500)
+    played = talk({"a": long}, Agent("r" * reply), span=500, count="all")
     told = result(played=played)
     assert (told.measured_span, told.overrun) == (6 + reply, overrun)
 
 
 def test_nobody_overruns_where_there_is_no_span() -> None:
-    told = result(played=talk({"a": simple}, Agent("r" * 9999), span=None))
+    told = result(played=talk({"a": simple}, Agent("r" * 9999), span=None, count="all"))
     assert (told.span, told.overrun) == (None, False)
     assert told.measured_span == len("blue") + 9999
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm import _suite
-from pytest_ltm._definition import to_json
-from pytest_ltm._errors import LtmError, told
-from pytest_ltm._secrets import is_secret_name, redacted, redacted_configuration, redacted_data, written
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm._engine.definition import to_json
+from pytest_ltm._storage.errors import LtmError, told
+from pytest_ltm._storage.secrets import is_secret_name, redacted, redacted_configuration, redacted_data, written
 
 VALUE = 'pa"ss\\wörd-hunter2'
 

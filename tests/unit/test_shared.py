@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm import _shared
-from pytest_ltm._errors import LtmError
-from pytest_ltm._shared import Shared
+from pytest_ltm._storage import shared as _shared
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.shared import Shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 ADDS = """\
 import sys
 from pathlib import Path
-from pytest_ltm._shared import Shared
+from pytest_ltm._storage.shared import Shared
 for _ in range(100):
     Shared(Path(sys.argv[1])).change(lambda value: {"n": value.get("n", 0) + 1})
 """
 DIES_WITH_THE_LOCK = """\
 import os, signal, sys
 from pathlib import Path
-from pytest_ltm._shared import Shared
+from pytest_ltm._storage.shared import Shared
 shared = Shared(Path(sys.argv[1]))
 shared.change(lambda value: {"n": 7})
 shared._new_path.write_bytes(b'{"n": 8')
@@ -49,6 +49,7 @@ def test_a_value_begins_empty_and_is_changed_from_what_it_was(tmp_path: Path) ->
     assert shared.read() == {"n": 2}
 
 
+@pytest.mark.slow
 def test_no_change_of_several_processes_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "n.json"
     running = [subprocess.Popen([sys.executable, "-c", ADDS, str(path)]) for _ in range(3)]
@@ -107,7 +108,7 @@ def test_a_lock_that_is_never_given_back_is_told_with_its_file(tmp_path: Path, m
     keeper = threading.Thread(target=lambda: shared.change(stay))
     keeper.start()
     inside.wait(30)
-    with pytest.raises(LtmError, match=r"n\.json was kept by another process"):
+    with pytest.raises(LtmError, match=r"n\.json was locked by another process"):
         Shared(shared.path).change(one_more)
     leave.set()
     keeper.join()
@@ -117,5 +118,5 @@ def test_a_lock_that_is_never_given_back_is_told_with_its_file(tmp_path: Path, m
 def test_a_file_that_holds_something_else_is_told_with_the_way_out(tmp_path: Path, text: str) -> None:
     path = tmp_path / "n.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(LtmError, match=r"n\.json holds no JSON object but .* Remove it"):
+    with pytest.raises(LtmError, match=r"n\.json is not a JSON object: .* Remove it"):
         Shared(path).read()

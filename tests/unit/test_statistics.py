@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import statistics
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._result import ScenarioResult
+from pytest_ltm._engine.result import ScenarioResult
 from pytest_ltm._statistics import (
     accuracy,
     filler_share,
@@ -22,8 +21,6 @@ from pytest_ltm._statistics import (
     spread_by_draws,
     total,
 )
-
-PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "goodai"
 
 
 def row(scenario: str, score: float | None, *, measured_span: int | None = 100) -> ScenarioResult:
@@ -100,13 +97,12 @@ def test_an_empty_conversation_has_no_share_of_filler() -> None:
     assert filler_share(30, 120) == 0.25
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason=f"no published results in {PUBLISHED}")
+@pytest.mark.published
 def test_totals_accuracy_and_reach_equal_those_of_all_published_runs() -> None:
-    published = json.loads((PUBLISHED / "leaderboard.json").read_text())
+    published = json.loads((GOODAI / "leaderboard.json").read_text())
     runs: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    with gzip.open(PUBLISHED / "scores_all.jsonl.gz", "rt") as file:
-        for line in map(json.loads, file):
-            runs.setdefault((line["ref"], line["benchmark"], line["agent"]), []).append(line)
+    for line in lines_of(GOODAI / "scores_all.jsonl.gz"):
+        runs.setdefault((line["ref"], line["benchmark"], line["agent"]), []).append(line)
 
     assert len(runs) > 100
     for (ref, benchmark, agent), lines in runs.items():

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._statistics import (
-    Interval,
-    ScoredRow,
-    holm,
-    kappa,
-    mcnemar,
-    pass_at_k,
-    pass_hat_k,
-    pass_rate,
-    wilson,
-)
+from pytest_ltm._statistics import Interval, ScoredRow, holm, kappa, mcnemar, pass_at_k, pass_hat_k, pass_rate, wilson
 
 
 @pytest.mark.parametrize(
@@ -86,36 +76,43 @@ def test_more_tries_than_trials_cannot_be_told() -> None:
         pass_at_k(2, 1, 0)
 
 
-def rows(scores: dict[str, list[float | None]]) -> list[ScoredRow]:
+def rows(scores: dict[str, list[float | None]], trials: int = 1) -> list[ScoredRow]:
     return [
-        ScoredRow(scenario=name, example=str(i), span_label="2k", trial="0", score=score)
+        ScoredRow(scenario=name, example=str(i), span_label="2k", trial=str(trial), score=score)
+        for trial in range(trials)
         for name, values in scores.items()
         for i, score in enumerate(values)
     ]
 
 
 def test_examples_that_resemble_each_other_count_for_fewer() -> None:
-    alike = pass_rate(rows({f"s{i}": [float(i % 2)] * 4 for i in range(10)}))
-    mixed = pass_rate(rows({f"s{i}": [1.0, 0.0, 1.0, 0.0] for i in range(10)}))
+    alike = pass_rate(rows({f"s{i}": [float(i % 2)] * 4 for i in range(10)}, trials=4))
+    mixed = pass_rate(rows({f"s{i}": [1.0, 0.0, 1.0, 0.0] for i in range(10)}, trials=4))
 
-    assert (alike.passed, alike.of, alike.share) == (20, 40, 0.5) == (mixed.passed, mixed.of, mixed.share)
-    assert alike.effective < 10
-    assert mixed.effective == 40
-    assert alike.interval.high - alike.interval.low > mixed.interval.high - mixed.interval.low
+    assert (alike.passed, alike.of, alike.share) == (80, 160, 0.5) == (mixed.passed, mixed.of, mixed.share)
+    assert alike.effective < 40
+    assert mixed.effective == 160
 
 
 def test_when_all_pass_each_scenario_counts_once() -> None:
     found = pass_rate(rows({f"s{i}": [1.0, 1.0, None] for i in range(11)}))
 
     assert (found.passed, found.of, found.effective) == (22, 22, 11)
-    assert found.interval == wilson(11, 11)
+
+
+def test_one_conversation_has_no_interval_and_a_few_that_went_well_leave_room_for_some_that_do_not() -> None:
+    all_pass: dict[str, list[float | None]] = {f"s{i}": [1.0] for i in range(11)}
+
+    assert pass_rate(rows(all_pass)).interval is None
+    assert pass_rate(rows(all_pass, trials=3)).interval == Interval(3 / 5, 1.0)
+    assert pass_rate(rows({"a": [0.0]}, trials=2)).interval == Interval(0.0, wilson(0, 2).high)
 
 
 def test_a_rate_of_nothing_is_unknown() -> None:
     found = pass_rate(rows({"a": [None]}))
 
     assert found.share is None
-    assert found.interval == Interval(0.0, 1.0)
+    assert found.interval is None
 
 
 def test_kappa_gives_the_figure_of_cohen_1960() -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._benchmarks._worlds import WORLDS, remembered
-from pytest_ltm._statistics import ScoredRow, degradation, effective_span
+from benchmarks.worlds import WORLDS, remembered
+from pytest_ltm._statistics import ScoredRow, effective_span
+from pytest_ltm._statistics.reach import degradation
+from pytest_ltm.reporting.columns import short_span, span_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +55,23 @@ def test_an_agent_that_keeps_nothing_has_none() -> None:
 
     assert (found.low, found.span, found.high) == (0, 0, 0)
     assert not found.at_least
+
+
+@pytest.mark.parametrize(
+    ("kept", "trials", "told"),
+    [
+        ({None: 1.0, 2_000: 1.0, 32_000: 1.0}, 10, "32k or more"),
+        ({None: 1.0, 2_000: 1.0, 8_000: 0.1}, 10, "2k"),
+        ({None: 1.0, 2_000: 0.9, 8_000: 0.1, 32_000: 0.0}, 2, "at most 2k"),
+        ({None: 1.0, 2_000: 0.0, 8_000: 0.0}, 10, "less than 2k"),
+        ({None: 1.0, 2_000: 1.0, 8_000: 0.85}, 1, "unknown"),
+    ],
+)
+def test_reports_show_a_range_and_no_point(kept: Mapping[int | None, float], trials: int, told: str) -> None:
+    found = effective_span(rows(kept, trials))
+
+    assert short_span(found) == told
+    assert f"effective memory span {told}".replace("unknown", "not known") in span_sentence(found)
 
 
 def test_one_conversation_says_less_than_ten() -> None:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import ConfigurationError, DefinitionError
-from pytest_ltm._suite import SuiteEntry, built_in, built_in_names, folder, load
+from pytest_ltm._engine.suite import SuiteEntry, built_in, built_in_names, folder, load
+from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def test_a_suite_names_scenarios_with_their_parameters(tmp_path: Path) -> None:
         "    parameters: {colour_changes: 9}\n"
         "    examples: 5\n"
         "    span: 8k\n"
-        "    pass_mark: 0.5\n"
+        "    threshold: 0.5\n"
     )
     suite = load(path, KNOWN)
     assert suite.name == "mine"
@@ -37,7 +37,7 @@ def test_a_suite_names_scenarios_with_their_parameters(tmp_path: Path) -> None:
             parameters={"colour_changes": 9},
             examples=5,
             span=8000,
-            pass_mark=0.5,
+            threshold=0.5,
         ),
     )
     assert suite.entry("many_colours") == suite.entries[1]
@@ -83,7 +83,7 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
         ("name: x", "x.ltm-suite.yml:1: the field 'scenarios' is missing."),
         ("scenarios: []", "x.ltm-suite.yml:1: scenarios: expected at least one scenario, got []."),
         ("scenarios: {a: b}", "x.ltm-suite.yml:1: scenarios: expected a list of scenarios"),
-        ("scenario: [colours]", "x.ltm-suite.yml:1: scenario: unknown field, known here are"),
+        ("scenario: [colours]", "x.ltm-suite.yml:1: scenario: unknown field; known fields:"),
         ("name: none\nscenarios: [colours]", "x.ltm-suite.yml:1: name: no suite can be called 'none'"),
         ("scenarios:\n- colors", "2: scenarios[0]: no scenario is called 'colors'; there are colours, jokes"),
         ("scenarios:\n- colors", "Did you mean 'colours'?"),
@@ -105,9 +105,9 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
             "scenarios: [colours]\nincompatible: [[colours, joke]]",
             "no scenario is called 'joke'. Did you mean 'jokes'?",
         ),
-        ("scenarios:\n- &a colours\n- *a", "x.ltm-suite.yml:2: not YAML that can be used: anchors (&name)"),
-        ("scenarios: [colours\nname: x", "x.ltm-suite.yml:2: not YAML that can be used"),
-        ("name: x\nname: y", "x.ltm-suite.yml:2: the name 'name' stands twice in one mapping."),
+        ("scenarios:\n- &a colours\n- *a", "x.ltm-suite.yml:2: not usable YAML: anchors (&name)"),
+        ("scenarios: [colours\nname: x", "x.ltm-suite.yml:2: not usable YAML"),
+        ("name: x\nname: y", "x.ltm-suite.yml:2: the name 'name' appears twice in one mapping."),
         ("name: !!python/object/apply:os.getcwd []", "x.ltm-suite.yml:1:"),
         ("[" * 5000, "x.ltm-suite.yml: nested too deeply."),
         ("#" * 1_000_001, "x.ltm-suite.yml: larger than 1,000,000 bytes"),

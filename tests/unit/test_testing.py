@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import AgentError
-from pytest_ltm._journal import Journal
-from pytest_ltm._plan import PlannedExample, definition_rng
-from pytest_ltm._scenario import Ask, Definition, Say, Wait
-from pytest_ltm._score import Score
-from pytest_ltm._tokens import counter
+from pytest_ltm._engine.plan import PlannedExample, definition_rng
+from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._engine.score import Score
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.testing import CountingFiller, ScriptedAgent, run_conversation, run_scenario
 
 if TYPE_CHECKING:
-    from pytest_ltm._filler import Filler
-    from pytest_ltm._handle import Ltm
+    from pytest_ltm._engine.filler import Filler
+    from pytest_ltm._engine.handle import Ltm
 
 
 def remembers(ltm: Ltm) -> None:

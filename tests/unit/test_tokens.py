@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
-from pytest_ltm import _tokens
-from pytest_ltm._errors import TokenizerError
-from pytest_ltm._tokens import CARRIED, counter, encoding, fetch, rank_file
+from pytest_ltm._engine import tokens as _tokens
+from pytest_ltm._engine.tokens import CARRIED, counter, encoding, fetch, rank_file
+from pytest_ltm._storage.errors import TokenizerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,7 @@ def test_both_common_encodings_are_carried() -> None:
     assert set(CARRIED) == set(SHA256)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_network")
 @pytest.mark.parametrize(
     ("name", "text", "tokens"),
@@ -93,7 +94,7 @@ def test_an_encoding_is_built_once() -> None:
 
 
 def test_importing_the_module_imports_no_tiktoken() -> None:
-    code = "import sys, pytest_ltm._tokens; sys.exit('tiktoken' in sys.modules)"
+    code = "import sys, pytest_ltm._engine.tokens; sys.exit('tiktoken' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -102,7 +103,7 @@ def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> N
     with pytest.raises(TokenizerError) as caught:
         counter("r50k_base")
     message = str(caught.value)
-    assert "'r50k_base' is neither carried nor cached" in message
+    assert "'r50k_base' is neither bundled nor cached" in message
     assert "the test allows no network" in message
     url = "https://openaipublic.blob.core.windows.net/encodings/r50k_base.tiktoken"
     assert f"{hashlib.sha1(url.encode()).hexdigest()} into $TIKTOKEN_CACHE_DIR" in message
@@ -110,6 +111,7 @@ def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> N
     assert "approx" in message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_network")
 def test_the_cache_is_used_before_the_network(tmp_path: Path) -> None:
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
@@ -187,12 +189,12 @@ def test_a_function_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.Monke
         ("", "no_such_module_here:count", r"there is no module 'no_such_module_here'"),
         ("1/0", "bad_count:count", r"importing 'bad_count' failed with ZeroDivisionError"),
         ("", "bad_count:count", r"module 'bad_count'.* has no 'count'"),
-        ("count = 3", "bad_count:count", r"is no function from a text to its number of tokens: 3"),
+        ("count = 3", "bad_count:count", r"does not return a text's number of tokens: 3"),
         ("def count(text): return len(text) / 4", "bad_count:count", r"returned 0\.5 for ' a'"),
         ("def count(text): return -1", "bad_count:count", r"returned -1"),
         ("def count(text): return True", "bad_count:count", r"returned True"),
         ("def count(text): raise KeyError(text)", "bad_count:count", r"failed on ' a': KeyError"),
-        ("", "bad count:", r"is no dotted path; write it as 'package\.module:name'"),
+        ("", "bad count:", r"is not a dotted path; write it as 'package\.module:name'"),
     ],
 )
 def test_a_function_that_cannot_count_is_told_before_the_run(
@@ -213,6 +215,7 @@ def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: p
         counter("late_count:count").count("hello")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.parametrize("part", [" ", "\t", "a", "\u0301"])
 def test_a_text_that_says_one_thing_for_ever_is_counted(name: str, part: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ltm._clock import START
-from pytest_ltm._transcript import Exchange, Transcript, gap
+from pytest_ltm._engine.transcript import Exchange, Transcript, gap
+from pytest_ltm._storage.clock import START
 
 
 def exchange(number: int, start: int, by: str = "a/0", message: int = 10, reply: int = 5) -> Exchange:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.datasets.locomo._verdict import verdict
-from pytest_ltm.datasets.longmemeval._verdict import rule
+from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm.datasets.rulings._ruling import Ruling
+    from pytest_ltm.datasets.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
 SETS = ("first", "second", "third", "fourth")
@@ -86,6 +86,7 @@ def test_few_answers_are_known_to_mislead_the_rules() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_most_answers_are_decided(name: str) -> None:
     for is_locomo, least in ((False, 0.75), (True, 0.59)):

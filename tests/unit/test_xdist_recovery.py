@@ -2,117 +2,119 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._costs._bill import Bill, Tariff
-from pytest_ltm._costs._prices import Price
-from pytest_ltm._journal import line
-from pytest_ltm.plugin._xdist import _wire
-from pytest_ltm.plugin._xdist._filter import Filter
-from pytest_ltm.plugin._xdist._ledger import Ledger
-from pytest_ltm.plugin._xdist._recovery import Tries
-from pytest_ltm.plugin._xdist._scene import Scene, scene
-from pytest_ltm.plugin._xdist._units import Unit
+from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.cost import Price, Tariff
+from pytest_ltm._record.events import Jump, encode
+from pytest_ltm.plugin.xdist import wire as _wire
+from pytest_ltm.plugin.xdist.controller import Scene, Tries, scene
+from pytest_ltm.plugin.xdist.scheduling import Unit
+from pytest_ltm.plugin.xdist.wire import Filter, Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOW = "2024-03-04T09:00:00+00:00"
-LATER = "2024-03-04T10:00:00+00:00"
+    from pytest_ltm._record.events import Event
+
+LATER = NOW + timedelta(hours=1)
 
 
-def message(number: int, by: str, kind: str = "say", now: str = NOW) -> str:
-    return line("message", exchange=number, by=by, kind=kind, text="hi", tokens=4, position=0, now=now)
+def after(path: Path, *said: Event | str, agent: Tariff | None = None, judged: Tariff | None = None) -> Scene:
+    return scene(write(path, header(), *said), agent or Tariff(), judged or Tariff())
 
 
-def reply(number: int, **more: Any) -> str:
-    return line("reply", exchange=number, text="ho", tokens=2, **more)
-
-
-def after(path: Path, *events: str, agent: Tariff | None = None, judge: Tariff | None = None) -> Scene:
-    path.write_text(line("header", format=1, now=NOW) + "".join(events), encoding="utf-8")
-    return scene(path, Scene(Bill(agent or Tariff()), judge or Tariff()))
+def told_of(found: Scene, *names: str) -> list[object]:
+    return [found.totals[name] for name in names]
 
 
 def test_the_speaker_is_whose_message_is_in_flight(tmp_path: Path) -> None:
     found = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "b/0", now=LATER))
 
-    assert (found.speaking, found.message, found.answered) == ("b/0", 1, False)
-    assert (len(found.said), found.tokens(), found.simulated_seconds) == (1, 6, 3_600.0)  # no reply, no tokens
+    assert (found.record.speaking, found.record.last, found.answered) == ("b/0", 1, False)
+    # no reply, no tokens
+    assert (len(found.record.transcript), found.totals["tokens"], found.record.seconds) == (1, 6, 3_600.0)
 
 
 def test_who_got_the_last_reply_is_the_speaker_until_another_speaks(tmp_path: Path) -> None:
     found = after(
-        tmp_path / "j", message(0, "a/0"), reply(0), line("wait", example="a/0", tokens=9, time=NOW), message(1, "b/0"),
+        tmp_path / "j", message(0, "a/0"), reply(0), wait("a/0"), message(1, "b/0"),
         reply(1, cost_usd=0.5),
     )  # fmt: skip
 
-    assert (found.speaking, found.message, found.answered, found.bill.usd) == ("b/0", 1, True, 0.5)
+    assert (found.record.speaking, found.record.last, found.answered, found.bill.usd) == ("b/0", 1, True, 0.5)
 
 
 def test_who_has_begun_is_the_speaker_before_its_first_message(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), line("begin", example="b/0", position=6, now=NOW))
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), begin("b/0", 6))
 
-    assert found.speaking == "b/0"
+    assert found.record.speaking == "b/0"
 
 
 def test_filler_is_nobodys(tmp_path: Path) -> None:
-    told = line("filler", exchange=1, message="m", message_tokens=5, reply="r", reply_tokens=1)
+    told = filler(1)
     asked = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "", "filler"), reply(1))
     found = after(tmp_path / "j", message(0, "a/0"), reply(0), told)
 
-    assert (asked.speaking, asked.tokens({"filler"}), asked.reply_tokens) == ("", 6, 4)
-    assert (found.speaking, found.tokens({"filler"}), found.tokens(), found.reply_tokens) == ("", 6, 12, 2)
+    assert (asked.record.speaking, told_of(asked, "filler_tokens", "reply_tokens")) == ("", [6, 4])
+    assert (found.record.speaking, told_of(found, "filler_tokens", "tokens", "reply_tokens")) == ("", [6, 12, 2])
 
 
 def test_a_history_that_is_told_is_no_filler(tmp_path: Path) -> None:
-    told = line("filler", exchange=0, message="m", message_tokens=5, reply="r", reply_tokens=1, history="s1:0")
-    found = after(tmp_path / "j", told, message(1, "", "history"), reply(1))
+    told = filler(0, history="s1:0")
+    found = after(tmp_path / "j", told, message(1, "", "history", position=6), reply(1))
 
-    assert (found.tokens({"filler"}), found.tokens({"history"})) == (0, 12)
+    assert told_of(found, "filler_tokens", "tokens") == [0, 12]
 
 
 def test_a_jump_of_time_counts_although_nobody_has_spoken_since(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), line("jump", to=LATER))
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), Jump(to=LATER))
 
-    assert found.simulated_seconds == 3_600.0
+    assert found.record.seconds == 3_600.0
 
 
 def test_dollars_and_tokens_are_counted_as_those_of_a_conversation_that_ends(tmp_path: Path) -> None:
-    used = {"input_tokens": 1_000_000, "output_tokens": 500_000, "cached_tokens": 0}
+    used = Usage(input_tokens=1_000_000, output_tokens=500_000)
     found = after(
         tmp_path / "j", message(0, "", "opening"), reply(0, cost_usd=0.25), message(1, "a/0"), reply(1, usage=used),
         message(2, "", "filler"), reply(2, usage=used), message(3, "a/0"), agent=Tariff(price=Price(2.0, 4.0)),
     )  # fmt: skip
 
-    assert (found.bill.usd, found.usd({"filler"}), found.usd({"opening"})) == (8.25, 4.0, 0.25)
-    assert (found.bill.input_tokens, found.bill.output_tokens) == (2_000_000, 1_000_000)
+    assert told_of(found, "cost_usd", "filler_cost_usd", "harness_cost_usd") == [8.25, 4.0, 0.25]
+    assert told_of(found, "input_tokens", "output_tokens") == [2_000_000, 1_000_000]
     assert (found.spent_by("a/0")["tokens"], found.spent_by("a/0")["cost_usd"]) == (6, 4.0)
     assert found.spent_by("b/0")["cost_usd"] is None
 
 
 def test_what_the_judge_was_asked_is_counted_for_the_example(tmp_path: Path) -> None:
-    used = {"input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
-    asked = line("judge", example="a/0", name="p", prompt="sha256:1", vote=0, reply="yes", usage=used)
-    failed = line("judge", example="a/0", name="p", prompt="sha256:2", vote=0, fault="gone")
-    found = after(tmp_path / "j", asked, asked, failed, judge=Tariff(price=Price(3.0, 1.0)))
+    used = Usage(input_tokens=1_000_000)
+    asked = judge("a/0", reply="yes", usage=used)
+    failed = judge("a/0", fault="gone")
+    found = after(tmp_path / "j", asked, asked, failed, judged=Tariff(price=Price(3.0, 1.0)))
 
     spent = found.spent_by("a/0")
     assert (spent["judge_calls"], spent["judge_tokens"], spent["judge_cost_usd"]) == (2, 2_000_000, 6.0)
 
 
 def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "b/0")[:20])
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), encode(message(1, "b/0"))[:20])
 
-    assert found.speaking == "a/0"
+    assert found.record.speaking == "a/0"
 
 
 def test_without_a_journal_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    found = scene(tmp_path / "none", Scene())
+    found = scene(tmp_path / "none", Tariff(), Tariff())
 
-    assert (found.speaking, found.message, found.said, found.simulated_seconds) == ("", None, [], 0.0)
+    assert (found.record.speaking, found.record.last, list(found.record.transcript), found.record.seconds) == (
+        "",
+        None,
+        [],
+        0.0,
+    )
 
 
 def test_a_conversation_that_gets_further_is_tried_anew() -> None:

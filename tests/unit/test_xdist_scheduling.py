@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm.plugin._xdist._scheduling import ConversationScheduling
-from pytest_ltm.plugin._xdist._units import units
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, units
 
 
 class Gateway:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._errors import DefinitionError
-from pytest_ltm._scenario import Ask, Say, Wait
-from pytest_ltm._yaml_scenario import YamlCheck, load, play
+from pytest_ltm._engine.scenario import Ask, Say, Wait
+from pytest_ltm._engine.yaml_scenario import YamlCheck, load, play
+from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ description: Somebody moves twice, and the last move counts.
 skills: R,C
 examples: 2
 span: 8k
-pass_mark: 0.5
+threshold: 0.5
 incompatible: [spy_meeting]
 version: 2
 steps:
@@ -63,7 +63,7 @@ def test_the_markers_keywords_are_those_that_the_file_gives(tmp_path: Path) -> N
         "skills": "R,C",
         "examples": 2,
         "span": 8000,
-        "pass_mark": 0.5,
+        "threshold": 0.5,
         "incompatible": ["spy_meeting"],
         "version": "2",
     }
@@ -95,8 +95,8 @@ class Recorder:
         self.happened.append(("say", text))
         return ""
 
-    def ask(self, text: str, about: Iterable[str] = ()) -> str:
-        self.happened.append(("ask", text, about))
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None) -> str:
+        self.happened.append(("ask", text, about, answer))
         return self.answer
 
     def wait(self, *, span: float, tokens: int, time: timedelta) -> None:
@@ -115,7 +115,7 @@ def test_playing_a_scenario_performs_its_steps_and_checks_the_answer(tmp_path: P
         ("wait", 0.5, 0, timedelta(0)),
         ("say", last),
         ("wait", 0.9, 0, timedelta(hours=3)),
-        ("ask", "Which city will I live in by the end of the year?", (last,)),
+        ("ask", "Which city will I live in by the end of the year?", (last,), "Turku"),
         ("names the new city", True),
         ("does not contain 'Brno', 'Porto'", False),
     ]
@@ -151,8 +151,8 @@ def test_answers_are_compared_by_words(kind: str, texts: list[str], answer: str,
         (MOVES_HOUSE, "", "m.ltm.yml: expected a mapping with the fields name, description, steps"),
         (MOVES_HOUSE, "- say: A.", "m.ltm.yml:1: expected a mapping"),
         (MOVES_HOUSE, "steps: A.", "m.ltm.yml:1: steps: expected a list of steps, got 'A.'."),
-        (MOVES_HOUSE, "a: b\n---\na: b", "m.ltm.yml:2: not YAML that can be used"),
-        (MOVES_HOUSE, "\0", "m.ltm.yml: not YAML that can be used"),
+        (MOVES_HOUSE, "a: b\n---\na: b", "m.ltm.yml:2: not usable YAML"),
+        (MOVES_HOUSE, "\0", "m.ltm.yml: not usable YAML"),
         ("skills: R,C", "skils: R,C", "m.ltm.yml:2: skils: unknown field"),
         ("skills: R,C", "skils: R,C", "Did you mean 'skills'?"),
         ("skills: R,C", "name: 2nd", "m.ltm.yml:2: name: expected a name of letters, digits and _"),
@@ -162,22 +162,23 @@ def test_answers_are_compared_by_words(kind: str, texts: list[str], answer: str,
         ("skills: R,C", "? [a]\n: R", "m.ltm.yml:2: a name in a mapping is a text"),
         ("examples: 2", "examples: two", "m.ltm.yml:3: examples: expected a whole number of at least 1, got 'two'."),
         ("span: 8k", "span: 0", "m.ltm.yml:4: span: expected a whole number of at least 1, got 0."),
-        ("pass_mark: 0.5", "pass_mark: 50", "m.ltm.yml:5: pass_mark: expected a number from 0 to 1, got 50."),
+        ("threshold: 0.5", "threshold: 50", "m.ltm.yml:5: threshold: expected a number from 0 to 1, got 50."),
+        ("threshold: 0.5", "floor: 50", "m.ltm.yml:5: floor: expected a number from 0 to 1, got 50."),
         ("- say: I", "- says: I", "m.ltm.yml:9: steps[0].says: unknown field"),
-        ("say: I grew", "say: 3 # I grew", "m.ltm.yml:9: steps[0].say: expected a text that is not empty, got 3."),
+        ("say: I grew", "say: 3 # I grew", "m.ltm.yml:9: steps[0].say: expected a non-empty text, got 3."),
         ("say: I grew", "say: no # I grew", "got False. In YAML, write it in quotes."),
-        ("say: I grew", "say: Note: I grew", "m.ltm.yml:9: not YAML that can be used: mapping values are not allowed"),
+        ("say: I grew", "say: Note: I grew", "m.ltm.yml:9: not usable YAML: mapping values are not allowed"),
         ("span: 0.5", "span: 5", "10: steps[1].wait.span: expected a share of the memory span from 0 to 1, got 5."),
         ("span: 0.5", "tokens: -5", "10: steps[1].wait.tokens: expected a whole number of at least 0, got -5."),
         ("time: 3h", "time: 3 eons", "m.ltm.yml:12: steps[3].wait.time: expected a duration of at least 0"),
-        ("{span: 0.5}", "&a {span: 0.5}", "m.ltm.yml:10: not YAML that can be used: anchors (&name) and aliases"),
+        ("{span: 0.5}", "&a {span: 0.5}", "m.ltm.yml:10: not usable YAML: anchors (&name) and aliases"),
         ("contains: Turku", "contain: Turku", "m.ltm.yml:16: steps[4].expect[0].contain: unknown field"),
         ("contains: Turku", "contain: Turku", "Did you mean 'contains'?"),
         ("contains: Turku", "contains: Turku, equals: Turku", "expected a check with exactly one of"),
         (", contains: Turku", "", "m.ltm.yml:16: steps[4].expect[0]: expected a check with exactly one of"),
         ("contains: Turku", "contains: '...'", "16: steps[4].expect[0].contains: expected texts with at least"),
         ("[Brno, Porto]", "[]", "17: steps[4].expect[1].not_contains: expected texts with at least"),
-        ("[Brno, Porto]", "[Brno, 42]", "17: steps[4].expect[1].not_contains[1]: expected a text"),
+        ("[Brno, Porto]", "[Brno, 42]", "17: steps[4].expect[1].not_contains[1]: expected a non-empty text"),
         ("about: My firm", "about: The firm", "13: steps[4].ask: `about` names a text that was not said before:"),
     ],
 )  # fmt: skip
@@ -198,7 +199,7 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
         ("steps: []", "steps: asks nothing, so there is nothing to score"),
         ("steps: [{say: A.}, {ask: B}]", "steps: no question has an `expect:`, so there is nothing to score."),
         ("steps: [{ask: B, expect: {contains: A}}]", "steps[0].ask: asks before anything was said"),
-        ("steps: [{say: A., expect: {contains: A}}]", "steps[0].expect: unknown field, known here are say."),
+        ("steps: [{say: A., expect: {contains: A}}]", "steps[0].expect: unknown field; known fields: say."),
     ],
 )
 def test_a_scenario_that_cannot_be_scored_is_an_error(text: str, sentence: str, tmp_path: Path) -> None:

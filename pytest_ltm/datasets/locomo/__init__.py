@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_ltm.datasets.locomo._answer import LocomoAnswer
-from pytest_ltm.datasets.locomo._event_score import EventSummary
-from pytest_ltm.datasets.locomo._next_turn import NextTurn
-from pytest_ltm.datasets.locomo._verdict import verdict
+from typing import TYPE_CHECKING
 
-__all__ = ["EventSummary", "LocomoAnswer", "NextTurn", "verdict"]
+from pytest_ltm._storage.dotted import lazy
+
+if TYPE_CHECKING:
+    from pytest_ltm.datasets.locomo.answer import LocomoAnswer
+    from pytest_ltm.datasets.locomo.strict import verdict
+    from pytest_ltm.datasets.locomo.tasks import EventSummary, NextTurn
+
+__all__ = ("EventSummary", "LocomoAnswer", "NextTurn", "verdict")
+
+__getattr__, __dir__ = lazy(__name__, {"answer": "LocomoAnswer", "tasks": "EventSummary NextTurn", "strict": "verdict"})

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_ltm.datasets.longmemeval._answer import LongMemEvalAnswer
+from typing import TYPE_CHECKING
 
-__all__ = ["LongMemEvalAnswer"]
+from pytest_ltm._storage.dotted import lazy
+
+if TYPE_CHECKING:
+    from pytest_ltm.datasets.longmemeval.evaluation import LongMemEvalAnswer
+
+__all__ = ("LongMemEvalAnswer",)
+
+__getattr__, __dir__ = lazy(__name__, {"evaluation": "LongMemEvalAnswer"})

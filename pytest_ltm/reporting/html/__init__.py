@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_ltm.reporting.html._build import build_report
+from pytest_ltm.reporting.html.page import build_report
 
 __all__ = ["build_report"]

@@ -7,7 +7,6 @@ photos as captions, checks of consistency. Either from templates and a seed
 
 from __future__ import annotations
 
-from pytest_ltm.datasets.locomo.generate._conversation import Generated, Size, conversation
-from pytest_ltm.datasets.locomo.generate._solver import Solver, agrees
+from pytest_ltm.datasets.locomo.generate.dialogue import Generated, Size, conversation
 
-__all__ = ["Generated", "Size", "Solver", "agrees", "conversation"]
+__all__ = ["Generated", "Size", "conversation"]

@@ -27,25 +27,18 @@ function gain([a, b]) {
 function told(one, other, pairs) {
   if (one === other) return "Choose two different columns.";
   if (!pairs.length) return "These two have no example in common.";
-  const scored = pairs.filter(([a, b]) => scoreOf(a) !== null && scoreOf(b) !== null);
-  const better = scored.filter(([a, b]) => scoreOf(a) > scoreOf(b)).length;
-  const worse = scored.filter(([a, b]) => scoreOf(a) < scoreOf(b)).length;
-  const names = [INDEX.series[one], INDEX.series[other]];
-  const parts = [`${names[0]} is better in ${better}, worse in ${worse}, equal in ${scored.length - better - worse} of ${scored.length} examples that both have a score for.`];
-  const test = INDEX.tests[`${one}|${other}`], turned = INDEX.tests[`${other}|${one}`];
-  if (test || turned) parts.push(`Difference of the totals: ${signed(test ? test[0] : -turned[0])} points, ${chance((test || turned)[1])} (paired test).`);
+  const test = INDEX.tests[`${one}|${other}`] ?? INDEX.tests[`${other}|${one}`];
+  const parts = [test ?? counts(one, pairs)];
   const texts = pairs.filter(([a, b]) => a.dataset.d !== b.dataset.d).length;
-  if (texts) parts.push(`${texts} of the pairs were not asked from the same texts.`);
+  if (texts) parts.push(`${texts} of the pairs were asked with different texts.`);
   return parts.join(" ");
 }
 
-function chance(p) {
-  if (p === null) return "too few to tell from chance";
-  return p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`;
-}
-
-function signed(value) {
-  return (value > 0 ? "+" : "") + value.toFixed(2);
+function counts(one, pairs) {
+  const scored = pairs.filter(([a, b]) => scoreOf(a) !== null && scoreOf(b) !== null);
+  const better = scored.filter(([a, b]) => scoreOf(a) > scoreOf(b)).length;
+  const worse = scored.filter(([a, b]) => scoreOf(a) < scoreOf(b)).length;
+  return `${INDEX.series[one]} is better in ${better}, worse in ${worse}, equal in ${scored.length - better - worse} of ${scored.length} examples that both have a score for.`;
 }
 
 function pairRow([a, b]) {

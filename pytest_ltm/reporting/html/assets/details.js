@@ -24,12 +24,19 @@ function clamped(paragraph, text) {
   return [paragraph, more];
 }
 
+// What an agent says that it retrieved for a reply, best first; nothing where it does not say.
+function retrieved(found) {
+  if (!found) return [];
+  const head = found.length ? `retrieved: ${number(found.length)}` : "retrieved nothing";
+  return [make("details", { class: "found" }, make("summary", {}, head), make("ol", {}, ...found.map((text) => make("li", {}, text))))];
+}
+
 function exchange(talk, evidence) {
-  const kinds = { question: "question", needle: "a question depends on it", reset: "reset", filler: "filler", history: "history", opening: "opening" };
+  const kinds = { question: "question", needle: "needed by a question", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
   const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...clamped(words("you", talk.m, ""), talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
-  else box.append(...clamped(words("agent", talk.r, evidence), evidence ? "" : talk.r));
+  else box.append(...clamped(words("agent", talk.r, evidence), evidence ? "" : talk.r), ...retrieved(talk.found));
   return box;
 }
 
@@ -38,7 +45,7 @@ function questioned(question) {
   for (const needle of question.needles) {
     box.append(make("div", { class: "head" }, `needle #${needle.n}, ${needle.gap}`), make("p", {}, needle.text));
   }
-  box.append(make("div", { class: "head" }, `question #${question.n}`), words("you", question.q, ""), words("agent", question.a, ""));
+  box.append(make("div", { class: "head" }, `question #${question.n}`), words("you", question.q, ""), words("agent", question.a, ""), ...retrieved(question.found));
   return box;
 }
 

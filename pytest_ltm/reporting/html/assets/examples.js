@@ -88,7 +88,7 @@ function filterRows() {
 }
 
 function counted(shown, found, all) {
-  const first = shown === found ? "" : `, the first ${number(shown)} of them shown`;
+  const first = shown === found ? "" : `, showing the first ${number(shown)}`;
   return (found === all ? `${number(all)} examples` : `${number(found)} of ${number(all)} examples`) + first;
 }
 

@@ -32,7 +32,7 @@ function drawLine() {
   byId("scene").replaceChildren();
   line.marks = new Map();
   if (!line.data) {
-    byId("scene").append(make("p", { class: "note" }, "The run folder holds no journal of this conversation that can be read."));
+    byId("scene").append(make("p", { class: "note" }, "The run folder has no readable journal of this conversation."));
     return;
   }
   const room = line.paper || Math.max(byId("scene").clientWidth || 900, 260);
@@ -216,13 +216,13 @@ async function read(n) {
   const owner = line.data.lanes[lane];
   const box = byId("reading");
   if (!owner) {
-    const [m, r, fault] = line.data.texts[n];
-    box.replaceChildren(exchange({ n, at: `at ${number(start)} tokens, ${now}`, kind, m, r, fault }, ""), steps(n, null));
+    const [m, r, fault, found] = line.data.texts[n];
+    box.replaceChildren(exchange({ n, at: `at ${number(start)} tokens, ${now}`, kind, m, r, fault, found }, ""), steps(n, null));
     return;
   }
   const data = await opened(owner.k, line.key);
   if (line.held !== n) return;
-  if (!data) return box.replaceChildren(make("h4", {}, owner.name), make("p", { class: "note" }, "It is one of the examples that are not listed here."), steps(n, null));
+  if (!data) return box.replaceChildren(make("h4", {}, owner.name), make("p", { class: "note" }, "This example is not listed here."), steps(n, null));
   const talk = data.talk.find((each) => each.n === n);
   const head = make("h4", {}, owner.name);
   const parts = [head, exchange(talk, data.evidence)];
@@ -240,13 +240,13 @@ function depends(question) {
 function steps(n, owner) {
   const box = make("div", { class: "steps" });
   const before = beside(n, -1), after = beside(n, 1);
-  if (before !== null) box.append(button("← before", () => hold(before)));
-  if (after !== null) box.append(button("after →", () => hold(after)));
+  if (before !== null) box.append(button("← previous", () => hold(before)));
+  if (after !== null) box.append(button("next →", () => hold(after)));
   if (owner) {
     const own = line.data.marks.filter((mark) => mark[1] === line.data.marks[placeOf(n)][1]).map((mark) => mark[0]);
     const at = own.indexOf(n);
-    if (at > 0) box.append(button("its earlier one", () => hold(own[at - 1])));
-    if (at < own.length - 1) box.append(button("its next one", () => hold(own[at + 1])));
+    if (at > 0) box.append(button("previous of this example", () => hold(own[at - 1])));
+    if (at < own.length - 1) box.append(button("next of this example", () => hold(own[at + 1])));
     box.append(make("a", { href: "#e" + owner.k }, "all of " + owner.name));
   }
   return box;

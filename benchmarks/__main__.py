@@ -1,0 +1,92 @@
+"""`python -m benchmarks NAME`, in a checkout: measures and prints.
+
+Seconds are those of the processor: what else the machine does hardly changes them. Ratios and slopes hardly depend on
+the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks import gate, killed, length, overhead, workers
+from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class Benchmark(NamedTuple):
+    """What is measured: `measure(size, repeats)` yields the lines to print."""
+
+    measure: Callable[[int, int], Iterator[str]]
+    size: int
+    what: str
+
+
+BENCHMARKS = {
+    "conversation": Benchmark(
+        length.conversation, 500_000, "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass"
+    ),
+    "drills": Benchmark(
+        killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"
+    ),
+    "many": Benchmark(
+        workers.many,
+        20,
+        "SIZE agents at five spans in three trials on two workers: time, memory, the controller's cost",
+    ),
+    "workers": Benchmark(
+        workers.workers,
+        50,
+        "four agents of SIZE milliseconds at once against one alone; agents that compute, on two workers",
+    ),
+    "scale": Benchmark(
+        length.scale, 10_000_000, "time and peak memory of conversations of SIZE tokens, a tenth and a hundredth"
+    ),
+    "steps": Benchmark(overhead.steps, 1_000, "the cost of one step with SIZE scenarios in progress at once"),
+    "gate": Benchmark(
+        gate.gate, 400, "how often the gate's statistics err, from SIZE imagined comparisons for each figure"
+    ),
+    "crash": Benchmark(
+        killed.crash, 200, "SIZE runs killed at random points and gone on with: each must equal the undisturbed one"
+    ),
+    "resume": Benchmark(
+        length.resume, 1_000_000, "what writing an exchange costs, and going on with a conversation of SIZE tokens"
+    ),
+    "startup": Benchmark(
+        overhead.startup, 30, "what the unused plugin costs a pytest run with one test, from SIZE pairs of runs"
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print line by line; ConfigurationError for a name or a size that cannot be."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure what pytest-ltm itself costs, and how often its statistics err. Names: "
+        + "; ".join(f"{name}: {one.what.replace('SIZE', f'SIZE ({one.size:,})')}" for name, one in BENCHMARKS.items())
+        + ".",
+    )
+    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--size", type=int, help="see the names; without it the size in brackets there")
+    parser.add_argument("--repeat", type=int, default=1, help="how often everything is measured (1)")
+    given = parser.parse_args(argv)
+    if given.name not in BENCHMARKS:
+        hint = did_you_mean(given.name, BENCHMARKS)
+        raise ConfigurationError(f"there is no benchmark {given.name!r}.{hint} There are {', '.join(BENCHMARKS)}.")
+    if given.repeat < 1 or (given.size is not None and given.size < 1):
+        raise ConfigurationError("--size and --repeat are whole numbers of at least 1")
+    chosen = BENCHMARKS[given.name]
+    for line in chosen.measure(given.size or chosen.size, given.repeat):
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LtmError as error:
+        print(f"python -m benchmarks: {error}", file=sys.stderr)
+        sys.exit(2)

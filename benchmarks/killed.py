@@ -1,0 +1,244 @@
+"""Runs that are killed at random points must end like those that never were, byte for byte.
+
+`crash`: the standard suite with three examples, 33 in one conversation. The process kills itself (SIGKILL) some
+milliseconds after a random message has come in, and the run is resumed until it is done. `drills`: three agents on two
+workers, which are killed at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.runs import check_ended, children
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+AGENTS = Path(__file__).with_name("killed_agents.py")
+
+
+class Run(NamedTuple):
+    """What a run left."""
+
+    files: dict[str, bytes]
+    """Everything that must be equal, by its path in the run folder."""
+    heard: list[tuple[int, str]]
+    """Each message that an agent was asked, with the process that it was in."""
+
+
+def _command(words: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+
+
+def _left(folder: Path, names: Sequence[str]) -> Run:
+    (run,) = (folder / ".ltm" / "runs").iterdir()
+    files = {str(path.relative_to(run)): path.read_bytes() for name in names for path in run.glob(name)}
+    return Run(files, _heard(folder))
+
+
+def _heard(folder: Path) -> list[tuple[int, str]]:
+    path = folder / "heard.jsonl"
+    if not path.exists():
+        return []
+    return [(process, message) for process, message in map(json.loads, path.read_text(encoding="utf-8").splitlines())]
+
+
+# --- crash
+
+KINDS = ("Saved", "Told", "Stateless", "SavedAndTold")
+WORDS = ("--ltm-suite=standard", "--ltm-examples=3", "--ltm-span=2k")
+KILLS = 3
+"""So many times each run is killed on average."""
+LATEST = 20.0
+"""Milliseconds that may pass from a message to the kill."""
+KEPT = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
+
+
+def crash(size: int, repeats: int) -> Iterator[str]:
+    """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
+    began, kills, passed = stopwatch(), 0, 0
+    with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
+        whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]}
+        for number in range(size * repeats):
+            kind = KINDS[number % len(KINDS)]
+            kills += drill(Path(folder) / f"drill{number}", kind, whole[kind], random.Random(number), WORDS)
+            passed += 1
+            if passed % 10 == 0:
+                yield f"{passed} drills passed, {kills} kills, {stopwatch() - began:.0f} s"
+    yield f"{passed} of {size * repeats} drills passed; {kills} kills survived"
+
+
+def drill(folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: Sequence[str]) -> int:
+    """Kill and resume one run until it is done, and return how often it was killed.
+
+    LtmError, and the folder stays, if it does not equal the undisturbed run or a message was sent again that was not
+    on its way.
+    """
+    asked = len(undisturbed.heard)
+    kills, status, start = 0, _started(folder, kind, words, _when(rng, asked)), 0
+    while status == -signal.SIGKILL:
+        kills += 1
+        before, start = start, len({message for _, message in _heard(folder)})
+        if kills > 2 * asked:
+            raise LtmError(f"{folder}: killed {kills} times and not done")
+        # Who was killed twice at one message gets past it: on a slow machine that might go on for ever.
+        when = _when(rng, max(asked - start, 1), least=1 if start > before else 2)
+        status = _pytest(folder, ["--ltm-resume=latest"], when)
+    check_ended(status, folder / "output.txt", f"{folder}: pytest")
+    _compare(folder, _left(folder, KEPT), undisturbed, kills)
+    shutil.rmtree(folder)
+    return kills
+
+
+def undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
+    """Return what a run leaves that nobody kills."""
+    status = _started(folder, kind, words, "")
+    check_ended(status, folder / "output.txt", f"{folder}: the undisturbed run")
+    return _left(folder, KEPT)
+
+
+def _compare(folder: Path, run: Run, undisturbed: Run, kills: int) -> None:
+    for name in sorted(undisturbed.files.keys() | run.files.keys()):
+        if run.files.get(name) != undisturbed.files.get(name):
+            raise LtmError(f"{folder}: after {kills} kills {name} is another one than undisturbed")
+    once = [
+        message
+        for (before, earlier), (process, message) in zip([(0, ""), *run.heard], run.heard, strict=False)
+        if process == before or message != earlier
+    ]
+    if once != [message for _, message in undisturbed.heard]:
+        raise LtmError(f"{folder}: after {kills} kills other messages were sent than undisturbed")
+
+
+def _when(rng: random.Random, messages: int, least: int = 1) -> str:
+    """Return after which message, and how many milliseconds later, the process is to kill itself."""
+    number = rng.randint(least, max(least, 2 * messages // (KILLS + 1)))
+    return f"{number}:{rng.choice([0.0, rng.uniform(0, 1), rng.uniform(0, LATEST)])}"
+
+
+def _started(folder: Path, kind: str, words: Sequence[str], kill: str) -> int:
+    folder.mkdir(exist_ok=True)
+    shutil.copy(AGENTS, folder / "drilled.py")
+    return _pytest(folder, [f"--ltm-agent=drilled:{kind}", *words], kill)
+
+
+def _pytest(folder: Path, words: Sequence[str], kill: str) -> int:
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LTM_DRILL_KILL": kill}
+    environment.pop("PYTEST_ADDOPTS", None)
+    with (folder / "output.txt").open("wb") as output:
+        return subprocess.run(
+            _command(["-p", "pytest_ltm.plugin", "--ltm-no-probe", *words]), cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False,
+        ).returncode  # fmt: skip
+
+
+# --- drills
+
+WORKERS = 2
+SLOW = 10
+"""A drill that takes so many times as long as the undisturbed run is told, too."""
+MOST_KILLS = 3
+"""In one run, at moments spread over the time that the undisturbed run took."""
+DRILLED = (
+    "--ltm-agent=told=drilled:Told,saved=drilled:Saved,still=drilled:Stateless", "--ltm-suite=standard",
+    "--ltm-examples=1", f"-n{WORKERS}", "--max-worker-restart=1000", "--tb=no", "-rN", "--ltm-worker-tries=9",
+)  # fmt: skip
+
+
+class Drill(NamedTuple):
+    """What one run left behind."""
+
+    run: Run
+    """Journals and results of all conversations, and what agents were sent."""
+    outcomes: str
+    """The last words of the terminal, without the time."""
+    kills: int
+    seconds: float
+    output: str
+
+
+def drills(size: int, repeats: int) -> Iterator[str]:
+    """Yield a line for each drill that differs, then the count; LtmError where processes cannot be found."""
+    if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
+        raise LtmError("drills look for the workers' processes in /proc, which this system does not have")
+    with tempfile.TemporaryDirectory() as name:
+        shutil.copy(AGENTS, Path(name) / "drilled.py")
+        for repeat in range(repeats):
+            yield from _series(Path(name), size, random.Random(repeat))
+
+
+def _series(folder: Path, size: int, chance: random.Random) -> Iterator[str]:
+    calm = _drilled(folder, [], chance)
+    same = kills = again = 0
+    longest = 0.0
+    for number in range(1, size + 1):
+        moments = sorted(chance.uniform(0, calm.seconds) for _ in range(chance.randint(1, MOST_KILLS)))
+        disturbed = _drilled(folder, moments, chance)
+        equal = (disturbed.run.files, disturbed.outcomes) == (calm.run.files, calm.outcomes)
+        repeated = len(disturbed.run.heard) - len(calm.run.heard)
+        fine = equal and repeated <= disturbed.kills
+        same, kills, again = same + fine, kills + disturbed.kills, again + repeated
+        longest = max(longest, disturbed.seconds)
+        if not fine or disturbed.seconds > SLOW * calm.seconds:
+            yield f"drill {number}: {_difference(calm, disturbed)}"
+    asked = len(calm.run.heard)
+    yield f"{size} drills, {kills} workers killed: {same} ended like the undisturbed run, byte for byte"
+    yield f"messages sent again: {again} (at most one for each kill); undisturbed {asked} in {calm.seconds:.1f} s"
+    yield f"the longest disturbed run: {longest:.1f} s"
+
+
+def _drilled(folder: Path, moments: Sequence[float], chance: random.Random) -> Drill:
+    """Run once, and kill one worker at each of these moments, in seconds from the start."""
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "LTM_DRILL_SECONDS": "0.01", "PYTHONPATH": path}
+    began, kills = stopwatch(), 0
+    with (folder / "output.txt").open("wb") as output:
+        process = subprocess.Popen(
+            _command(DRILLED), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        for moment in moments:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=max(moment - (stopwatch() - began), 0.0))
+                break
+            kills += _kill_one(process.pid, chance)
+        process.wait()
+    seconds = stopwatch() - began
+    text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+    outcomes = next((line.rpartition(" in ")[0] for line in reversed(text.splitlines()) if " in " in line), "")
+    drilled = Drill(_left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, text)
+    shutil.rmtree(folder / ".ltm", ignore_errors=True)
+    (folder / "heard.jsonl").unlink()
+    return drilled
+
+
+def _kill_one(controller: int, chance: random.Random) -> int:
+    """Kill one of the workers of a controller that this process started; return how many were killed."""
+    with suppress(ProcessLookupError, IndexError):  # they have ended, or none has begun
+        os.kill(chance.choice(children(controller)), signal.SIGKILL)
+        return 1
+    return 0
+
+
+def _difference(calm: Drill, disturbed: Drill) -> str:
+    before, after = calm.run, disturbed.run
+    names = sorted({*before.files, *after.files})
+    differing = [name for name in names if before.files.get(name) != after.files.get(name)]
+    told = [line for line in disturbed.output.splitlines() if ("ltm: " in line and "worker" in line) or "Error" in line]
+    return (
+        f"{disturbed.seconds:.0f} s, {disturbed.kills} kills; outcomes {disturbed.outcomes!r} for {calm.outcomes!r}; "
+        f"{len(after.heard) - len(before.heard)} messages sent again; "
+        f"differing files: {', '.join(differing) or 'none'}; " + "; ".join(told)
+    )

@@ -1,0 +1,104 @@
+"""Long conversations: what they cost as a whole, how that grows, what writing one down and going on with it costs."""
+
+from __future__ import annotations
+
+import tempfile
+from math import log
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from benchmarks.runs import converse, pytest_run, tiktoken_pass
+from pytest_ltm._engine.result import read_results
+from pytest_ltm._record import events
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.disk import Appender
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+SHORT = 2_000
+"""The span of the run that shows what any run costs: starting pytest, loading plugins and ranks."""
+
+
+def conversation(size: int, repeats: int) -> Iterator[str]:
+    """Yield a line for each run, then the medians of the multiples: less what any run costs, and of the process."""
+    converse(SHORT)  # warms the caches of files and bytecode
+    whole, talk = [], []
+    for _ in range(repeats):
+        fixed, run = converse(SHORT).cost.cpu_seconds, converse(size)
+        seconds, tokens = tiktoken_pass(run.texts)
+        whole.append(run.cost.cpu_seconds / seconds)
+        talk.append((run.cost.cpu_seconds - fixed) / seconds)
+        yield (
+            f"{tokens:,} tokens in {len(run.texts):,} messages: {run.cost.cpu_seconds:.2f} s, {fixed:.2f} s of it for "
+            f"any run; one tiktoken pass: {seconds:.2f} s; {talk[-1]:.2f} passes; peak {run.cost.megabytes:.0f} MB"
+        )
+    yield f"median: {median(talk):.2f} tiktoken passes; {median(whole):.2f} with the start of the process"
+
+
+SPANS = 2.7
+"""So many spans make a conversation of the suite `standard`: three examples in a row, 90 % of a span each."""
+
+
+def scale(size: int, repeats: int) -> Iterator[str]:
+    """Yield a line for each length, then the slopes: the exponent of the growth, 1 being linear."""
+    points = []
+    for tokens in (size // 100, size // 10, size):
+        runs = [converse(max(2_000, round(tokens / SPANS))) for _ in range(repeats)]
+        seconds = median(run.cost.cpu_seconds for run in runs)
+        megabytes = median(run.cost.megabytes for run in runs)
+        points.append((runs[0].tokens, seconds, megabytes))
+        yield f"{runs[0].tokens:,} tokens: {seconds:.2f} s, peak {megabytes:.0f} MB"
+    (low, *before), (high, *after) = points[-2:]
+    growth = [(later - earlier) / (high - low) * 1e6 for earlier, later in zip(before, after, strict=True)]
+    slopes = [log(later / earlier) / log(high / low) for earlier, later in zip(before, after, strict=True) if earlier]
+    yield f"each further million tokens: {growth[0]:.2f} s, {growth[1]:.1f} MB"
+    yield "slopes of the last tenfold (1 is linear): " + ", ".join(f"{slope:.2f}" for slope in slopes)
+
+
+EXCHANGES = 500
+
+
+def resume(size: int, repeats: int) -> Iterator[str]:
+    """Yield what an exchange costs to write down, what a journal weighs, and how long going on with it takes."""
+    with tempfile.TemporaryDirectory(prefix="ltm-resume-") as name:
+        folder = Path(name)
+        yield from _writing(folder)
+        words = ["--ltm-agent=full", "--ltm-suite=standard", f"--ltm-span={round(size / SPANS)}"]
+        played = pytest_run(folder, words)
+        journal = next(folder.glob(".ltm/runs/*/*/journal.jsonl"))
+        result, weight = read_results(journal.with_name("results.json")), journal.stat().st_size
+        yield (
+            f"{result.tokens:,} tokens in {result.exchanges:,} exchanges: played in {played.cpu_seconds:.2f} s; "
+            f"{weight:,} bytes of journal, {weight / result.tokens:.2f} a token"
+        )
+        yield f"reported again: {median(_seconds(folder) for _ in range(repeats)):.2f} s"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        times = []
+        for _ in range(repeats):
+            last = max(number for number, event in enumerate(events.read(journal)) if isinstance(event, events.Reply))
+            journal.write_bytes(b"".join(lines[: last + 1]))
+            times.append(_seconds(folder))
+        yield f"gone on with after the last reply: {median(times):.2f} s, the start of pytest included"
+
+
+def _seconds(folder: Path) -> float:
+    return pytest_run(folder, ["--ltm-resume=latest"]).cpu_seconds
+
+
+def _writing(folder: Path) -> Iterator[str]:
+    event = events.encode(events.Reply(exchange=0, text="word " * 100, tokens=100)).encode()
+    for name, policy in (("handed to the system", ""), ("asked of the disk at most once a second", "lasting"),
+                         ("asked of the disk each time", "each")):  # fmt: skip
+        file = Appender(folder / f"{len(name)}.jsonl", new=True)
+        began = stopwatch()
+        for _ in range(EXCHANGES):
+            file.append(event)
+            file.append(event, lasting=policy == "lasting")
+            if policy == "each":
+                file.sync()
+        seconds = stopwatch() - began
+        file.close()
+        yield f"an exchange, {name}: {seconds / EXCHANGES * 1e6:.0f} microseconds"

@@ -1,0 +1,94 @@
+"""What one step of a scenario costs, with very many in progress; what the unused plugin costs any pytest run."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+from time import process_time
+from typing import TYPE_CHECKING
+
+from benchmarks.runs import Cost, Ready, agent_in, pytest_run
+from pytest_ltm.testing import run_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ltm._engine.handle import Ltm
+
+
+STEPS = 50
+"""Messages of each; after each one it waits, so that all others speak in between."""
+FEW = 10
+"""Messages of each in the run that is subtracted: what remains is the cost of steps alone."""
+SPAN = 1_000_000
+
+MODULE = """\
+import pytest
+
+@pytest.mark.parametrize("number", range({scenarios}))
+def test_talk(ltm, number):
+    for _ in range({steps} - 1):
+        ltm.say("Hello.")
+        ltm.wait(tokens=1)
+    ltm.ask("Hello?")
+"""
+
+
+def steps(size: int, repeats: int) -> Iterator[str]:
+    """Yield the cost of a step in memory, and through pytest."""
+    for name, seconds in (("in memory", _in_memory), ("through pytest", _through_pytest)):
+        many = median(seconds(size, STEPS) for _ in range(repeats))
+        few = median(seconds(size, FEW) for _ in range(repeats))
+        step = (many - few) / (size * (STEPS - FEW)) * 1e6
+        yield f"{name}: {size:,} scenarios x {STEPS} steps in {many:.2f} s; {step:.1f} µs a step"
+
+
+def _in_memory(scenarios: int, steps: int) -> float:
+    def talk(ltm: Ltm) -> None:
+        for _ in range(steps - 1):
+            ltm.say("Hello.")
+            ltm.wait(tokens=1)
+        ltm.ask("Hello?")
+
+    bodies = {f"talk_{number}": talk for number in range(scenarios)}
+    began = process_time()
+    run_conversation(bodies, Ready(), span=SPAN)
+    return process_time() - began
+
+
+def _through_pytest(scenarios: int, steps: int) -> float:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=steps), encoding="utf-8")
+        words = ["test_talk.py", f"--ltm-agent={agent_in(folder)}", f"--ltm-span={SPAN}", "--ltm-dir=runs", "--tb=no"]
+        return pytest_run(folder, words).cpu_seconds
+
+
+def startup(size: int, repeats: int) -> Iterator[str]:
+    """Yield the median difference of pairs: with the plugin and with `-p no:ltm`, each first every other time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
+        pytest_run(folder, [])  # warms the caches of files and bytecode
+        for _ in range(repeats):
+            pairs = [_pair(folder, with_first=bool(number % 2)) for number in range(max(2, size))]
+            bare = median(bare.seconds for _, bare in pairs) * 1000
+            yield (
+                f"{len(pairs)} pairs, {bare:.0f} ms without the plugin. With it: "
+                f"{_extra([(used.seconds, bare.seconds) for used, bare in pairs])} on the wall, "
+                f"{_extra([(used.cpu_seconds, bare.cpu_seconds) for used, bare in pairs])} of the processor"
+            )
+
+
+def _pair(folder: Path, *, with_first: bool) -> tuple[Cost, Cost]:
+    """Return the cost with the plugin and without it."""
+    words: dict[bool, list[str]] = {True: [], False: ["-p", "no:ltm"]}
+    costs = {plugin: pytest_run(folder, words[plugin]) for plugin in (with_first, not with_first)}
+    return costs[True], costs[False]
+
+
+def _extra(pairs: list[tuple[float, float]]) -> str:
+    """Return the median of the differences and their middle half, in milliseconds."""
+    low, middle, high = quantiles(((used - bare) * 1000 for used, bare in pairs), n=4)
+    return f"{middle:+.1f} ms (middle half {low:+.1f} to {high:+.1f})"

@@ -1,0 +1,126 @@
+"""Runs of pytest in processes of their own: what they needed, and what was said in them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._engine.tokens import encoding
+from pytest_ltm._record import events
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    import resource
+    from collections.abc import Sequence
+
+
+class Ready:
+    """The agent that benchmarks talk to: it answers at once, so that what a run costs is pytest-ltm's own."""
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - the protocol's signature
+        """Return `OK.`, whatever is said."""
+        return "OK."
+
+
+def agent_in(folder: Path) -> str:
+    """Put that agent where a run in this folder finds it; return its spec."""
+    (folder / "ready.py").write_text(inspect.getsource(Ready), encoding="utf-8")
+    return "ready:Ready"
+
+
+_APART = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
+"""Variables that would make it another run, or compile everything anew each time."""
+
+
+class Cost(NamedTuple):
+    """What a process needed."""
+
+    seconds: float
+    """On the wall."""
+    cpu_seconds: float
+    """Of the processor: hardly disturbed by what else the machine does; on the wall where the system does not tell."""
+    megabytes: float
+    """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
+
+
+def pytest_run(folder: Path, words: Sequence[str]) -> Cost:
+    """Run pytest in a folder and return what it needed; LtmError with its output if it broke (status above 1)."""
+    environment = {name: value for name, value in os.environ.items() if name not in _APART}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    log = folder / "output.txt"
+    with log.open("wb") as output:
+        began = stopwatch()
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        usage = _wait(process)
+        seconds = stopwatch() - began
+    check_ended(process.returncode, log, "the benchmark's pytest")
+    if usage is None:
+        return Cost(seconds, seconds, 0.0)
+    megabytes = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, megabytes)
+
+
+def check_ended(status: int, log: Path, what: str) -> None:
+    """Raise LtmError, with the end of the output, if a run of pytest broke (status above 1)."""
+    if status not in {0, 1}:
+        tail = log.read_text(encoding="utf-8", errors="replace")[-2_000:]
+        raise LtmError(f"{what} ended with status {status}:\n{tail}")
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started, where the system tells."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(one) for one in path.read_text(encoding="ascii").split()] if path.exists() else []
+
+
+def _wait(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
+    """Wait for the end of a process and return what it used, where the system tells."""
+    if not hasattr(os, "wait4"):
+        process.wait()
+        return None
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage
+
+
+class Recorded(NamedTuple):
+    """One conversation and what it cost."""
+
+    cost: Cost
+    tokens: int
+    texts: tuple[str, ...]
+
+
+def converse(span: int) -> Recorded:
+    """Play the built-in suite in an empty folder, at a memory span in tokens, with an agent that answers at once."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = [
+            f"--ltm-agent={agent_in(folder)}",
+            f"--ltm-span={span}",
+            "--ltm-suite=standard",
+            "--ltm-no-probe",
+            "--ltm-dir=runs",
+            "--tb=no",
+        ]
+        cost = pytest_run(folder, words)
+        said = [event for path in folder.glob("runs/runs/*/*/journal.jsonl") for event in events.read(path)]
+    spoken = [event for event in said if isinstance(event, (events.Message, events.Reply))]
+    return Recorded(cost, sum(event.tokens for event in spoken), tuple(event.text for event in spoken))
+
+
+def tiktoken_pass(texts: tuple[str, ...]) -> tuple[float, int]:
+    """Return the seconds (of the processor) that tiktoken needs to encode all texts once, and their tokens."""
+    encode = encoding("cl100k_base").encode_ordinary
+    began = process_time()
+    tokens = sum(len(encode(text)) for text in texts)
+    return process_time() - began, tokens

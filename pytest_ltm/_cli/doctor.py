@@ -1,0 +1,458 @@
+"""`doctor [RUN]`: what a run folder holds, what is wrong with it and what can be done with it; what is installed.
+
+Nothing is ever changed, and whatever a folder holds, it is told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_ltm._cli import PROGRAM
+from pytest_ltm._engine.port import Checkpoints
+from pytest_ltm._engine.result import ConversationName, read_results
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._providers.model import ENDPOINTS
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
+from pytest_ltm._record.run_file import FILE, SUMMARY, RunFile, cut_short, find_run, newest_first, read_run_file
+from pytest_ltm._storage.errors import LtmError, told
+from pytest_ltm._storage.locks import OWNER, holder, owner
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.secrets import is_secret_name, redacted
+from pytest_ltm.reporting.text import counted, left, one_line, wrap
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    T = TypeVar("T")
+
+
+PROBLEMS = 1
+"""The exit status where something is wrong."""
+_LEAST = 60
+
+
+def run(given: Namespace) -> int:
+    """Print a diagnosis; 0, or 1 if something is wrong. ConfigurationError if there is no such run."""
+    width = max(shutil.get_terminal_size().columns, _LEAST)
+    found: Environment | Diagnosis
+    if given.run is None:
+        found = environment(given.ltm_dir)
+        lines = environment_lines(found, width)
+    else:
+        found = diagnose(_folder(given.run, given.ltm_dir), given.ltm_dir)
+        lines = run_lines(found, width)
+    print(redacted(json.dumps(asdict(found), indent=1, ensure_ascii=True) if given.json else "\n".join(lines)))
+    return PROBLEMS if found.problems else 0
+
+
+def _folder(said: str, ltm_dir: Path) -> Path:
+    path = Path(said)
+    if path.is_dir() and (path / JOURNAL).is_file():  # of one conversation
+        return path.parent
+    return find_run(said, ltm_dir).resolve()
+
+
+# --- what is installed and set
+
+KNOWN: Mapping[str, Any] = packaged(__file__, "doctor.yml")
+"""What is needed, what extras bring, and what plugins of others mean here."""
+KEYS = (
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    *sorted({known.key_env for known in ENDPOINTS.values()} - {"OPENAI_API_KEY", ""}),
+)
+"""Variables that an endpoint known by name looks at."""
+ENCODINGS = ("cl100k_base", "o200k_base")
+_LATEST = 5
+_RESUME = "pytest --ltm-resume="
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What is there."""
+
+    python: str
+    platform: str
+    pytest_ltm: str
+    packages: Mapping[str, str]
+    """Versions of what is needed; "": it is missing."""
+    extras: Mapping[str, str]
+    """Versions of what extras bring; "": it is not installed."""
+    plugins: tuple[str, ...]
+    """Other installed plugins of pytest."""
+    notes: tuple[str, ...]
+    """A sentence for each plugin that changes how items are run."""
+    encodings: Mapping[str, bool]
+    """Whether a tokenizer works without a network."""
+    keys: Mapping[str, bool]
+    """Whether a variable is set: those of known endpoints, and all that are named like secrets. Never their values."""
+    ltm_dir: str
+    writable: str
+    """"" or why the folder for runs cannot be written."""
+    runs: tuple[str, ...]
+    """The latest runs, newest first."""
+    cut_short: tuple[str, ...]
+    """Those of them whose process ended in the middle."""
+    problems: tuple[str, ...]
+
+
+def environment(ltm_dir: Path) -> Environment:
+    """Return what is installed and set here."""
+    packages = {name: _installed(name) for name in KNOWN["needed"]}
+    latest = newest_first(ltm_dir)[:_LATEST]
+    writable = _writable(ltm_dir)
+    encodings = {name: _cannot_count(name) for name in ENCODINGS}
+    missing = [f"{name} is missing: pip install {name}" for name, found in packages.items() if not found]
+    broken = [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
+    points = (point.dist for point in entry_points(group="pytest11"))
+    return Environment(
+        python=sys.version.split()[0],
+        platform=platform.platform(),
+        pytest_ltm=_installed("pytest-ltm"),
+        packages=packages,
+        extras={name: _installed(name) for name in KNOWN["extras"]},
+        plugins=tuple(sorted({f"{dist.name} {dist.version}" for dist in points if dist and dist.name != "pytest-ltm"})),
+        notes=tuple(f"{name}: {note}" for name, note in KNOWN["noted"].items() if _installed(name)),
+        encodings={name: not why for name, why in encodings.items()},
+        keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
+        ltm_dir=str(ltm_dir),
+        writable=writable,
+        runs=tuple(path.name for path in latest),
+        cut_short=tuple(path.name for path in latest if cut_short(path)),
+        problems=(*missing, *broken, *([f"{ltm_dir} cannot be written: {writable}"] if writable else [])),
+    )
+
+
+def _installed(name: str) -> str:
+    """Return a distribution's version, "" if it is not there."""
+    try:
+        return version(name)
+    except (PackageNotFoundError, ValueError):
+        return ""
+
+
+def _cannot_count(name: str) -> str:
+    """Return why a tokenizer cannot count, "" if it can."""
+    try:
+        counter(name).count("one two three")
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        return told(error)
+    return ""
+
+
+def _writable(ltm_dir: Path) -> str:
+    """Return why nothing can be written where runs are, "" if it can; nothing is left there."""
+    there = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+# --- one recorded conversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What the folder of one conversation holds."""
+
+    name: str
+    state: str
+    """complete, in progress, interrupted, agent gone, empty or damaged."""
+    exchanges: int = 0
+    tokens: int = 0
+    """Of all that was said."""
+    ended: int = 0
+    """Examples that ended."""
+    examples: int = 0
+    """Of the plan."""
+    torn: int = 0
+    """Bytes of a last line that is not whole."""
+    lock: str = ""
+    held: bool = False
+    """Somebody is writing it."""
+    checkpoints: tuple[int, ...] = ()
+    size: int = 0
+    resume: str = ""
+    """Why it cannot be resumed; "": it can be, or need not."""
+    problems: tuple[str, ...] = ()
+
+
+def conversation(folder: Path) -> Conversation:
+    """Return what a folder holds, whatever it holds."""
+    lock, held = lock_state(folder)
+    found = Conversation(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
+    problems: list[str] = []
+    return _attempted(lambda: _examined(folder, found), problems) or replace(
+        found, state="damaged", problems=tuple(problems), resume="".join(problems)
+    )
+
+
+def _examined(folder: Path, found: Conversation) -> Conversation:
+    path = folder / JOURNAL
+    recording = read_recording(path)
+    if recording is None:
+        gone = f"{folder.name} has no journal with a complete first line: nothing was said" if path.exists() else ""
+        return replace(found, problems=(gone,) if gone else ())
+    record, checkpoints = recording.record, folder / CHECKPOINTS
+    said = [*record.transcript, *record.unanswered.values()]
+    planned = recording.header.plan.get("examples")
+    return replace(
+        found,
+        state=_state(recording, held=found.held),
+        exchanges=recording.exchanges,
+        tokens=sum(each.message_tokens + each.reply_tokens for each in said),
+        ended=sum(example.end is not None for example in record.examples.values()),
+        examples=len(planned) if isinstance(planned, list) else 0,
+        torn=recording.torn,
+        checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
+        resume=cannot_go_on(recording, Checkpoints(checkpoints)),
+        problems=_result_problems(folder / RESULTS),
+    )
+
+
+def _state(recording: Recording, *, held: bool) -> str:
+    if recording.complete:
+        return "complete"
+    return "in progress" if held else "agent gone" if recording.record.ended_early else "interrupted"
+
+
+def _result_problems(path: Path) -> tuple[str, ...]:
+    try:
+        if path.exists():
+            read_results(path)
+    except LtmError as error:
+        return (f"{error}. The journal has all that is needed: score the run again",)
+    return ()
+
+
+def lock_state(folder: Path) -> tuple[str, bool]:
+    """Return what is known of a folder's lock ("": there is nothing to say), and whether somebody holds it."""
+    try:
+        held = holder(folder)
+    except OSError as error:
+        return f"unknown: {error.strerror or error}", False
+    if held:
+        return f"held by {held}", True
+    # What is left of a dead owner means nothing.
+    return f"free (its last owner, {owner(folder)}, has died)" if (folder / OWNER).exists() else "", False
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder; links are not followed."""
+    total = 0
+    try:
+        for path in folder.iterdir():
+            if not path.is_symlink():
+                total += size_of(path) if path.is_dir() else path.lstat().st_size
+    except OSError:
+        pass
+    return total
+
+
+def _attempted(read: Callable[[], T], problems: list[str]) -> T | None:
+    """Return what is read; None, and a sentence more in `problems`, if it cannot be."""
+    try:
+        return read()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        problems.append(str(error) if isinstance(error, LtmError) else told(error))
+    return None
+
+
+# --- one run folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What can be done with a run, or why it cannot."""
+
+    what: str
+    command: str = ""
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a run folder holds."""
+
+    run: str
+    path: str
+    conversations: tuple[Conversation, ...]
+    size: int
+    lock: str = ""
+    amended: int = 0
+    rescored: str = ""
+    """The run that was scored again, where this one was made by that."""
+    started: Mapping[str, Any] = field(default_factory=dict)
+    """Agents, spans, seed and so on, as the run was started."""
+    versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """What it was made with, and what is installed, by name."""
+    ways: tuple[Way, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def diagnose(folder: Path, ltm_dir: Path) -> Diagnosis:
+    """Return what a run folder holds, whatever it holds."""
+    problems: list[str] = []
+    run = _attempted(lambda: read_run_file(folder), problems)
+    amended = _attempted(lambda: _amendments.read(folder), problems)
+    found = tuple(map(conversation, _conversation_folders(folder)))
+    settings = run.settings if run else {}
+    return Diagnosis(
+        run=folder.name,
+        path=str(folder),
+        conversations=found,
+        size=size_of(folder),
+        lock=lock_state(folder)[0],
+        amended=len(amended or {}),
+        rescored=str(settings.get("rescored") or ""),
+        started={**settings, "paths": list(run.paths)} if run else {},
+        versions={name: (str(then), _installed(name)) for name, then in (run.versions if run else {}).items()},
+        ways=tuple(_ways(folder, ltm_dir, run, found)),
+        problems=(*problems, *(f"{each.name}: {problem}" for each in found for problem in each.problems)),
+    )
+
+
+def _conversation_folders(run: Path) -> list[Path]:
+    try:
+        folders = sorted(path for path in run.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+    return [path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists()]
+
+
+def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[Conversation]) -> list[Way]:
+    known = folder.resolve().parent == (ltm_dir / "runs").resolve()
+    name = shlex.quote(folder.name if known else str(folder))
+    spoken = [each for each in found if each.exchanges or each.state == "complete"]
+    no_start = "" if run else f"no {FILE} says how it was started"
+    nothing = "" if spoken else "nothing is recorded"
+    some = "" if any((folder / each.name / RESULTS).is_file() for each in found) else "it has no results yet"
+    labels = sorted({name.agent for name in _names(spoken)})
+    replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
+    ways = [
+        ("resume", f"pytest --ltm-resume={name}", no_start or _not_resumable(found, run.settings if run else {})),
+        ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
+        ("replay", f"pytest --ltm-agent={replayed} ...", nothing),
+        ("report", f"{PROGRAM} report {name} -o report.html", some),
+        ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", some),
+    ]
+    return [Way(what=what, command="" if why_not else command, why_not=why_not) for what, command, why_not in ways]
+
+
+def _not_resumable(found: Sequence[Conversation], settings: Mapping[str, Any]) -> str:
+    if settings.get("rescored"):
+        return f"it was made by scoring run {settings['rescored']} again: do that again"
+    reasons = [f"{each.name}: {each.resume}" for each in found if each.resume]
+    held = [f"{each.name}: {each.lock}" for each in found if each.held]
+    left = any(not each.resume and each.state != "complete" for each in found) or _some_not_begun(found, settings)
+    return "; ".join([*held, *reasons]) if held or not left else ""
+
+
+def _some_not_begun(found: Sequence[Conversation], settings: Mapping[str, Any]) -> bool:
+    """Return whether the run has conversations that have no folder yet; a shard does not tell."""
+    agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
+    if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
+        return False
+    return len({name.planned for name in _names(found)}) < len(agents) * len(spans) * trials
+
+
+def _names(found: Iterable[Conversation]) -> list[ConversationName]:
+    return [name for each in found if (name := ConversationName.of_folder(each.name))]
+
+
+# --- as lines for a terminal
+
+_KILO = 1000
+_FEW = 40
+_STARTED = ("agents", "spans", "suite", "seed", "examples", "trials", "scoring", "judge", "time", "shard", "paths")
+"""What of a run's start is shown."""
+
+
+def run_lines(found: Diagnosis, width: int) -> list[str]:
+    """Return what a run folder holds."""
+    lines = [f"run {found.run} ({_size(found.size)}): {found.path}"]
+    lines += [f"  scored again from run {found.rescored}"] * bool(found.rescored)
+    started = {name: value for name, value in found.started.items() if name in _STARTED}
+    lines += [f"  {name}: {_value(value)}" for name, value in started.items() if value not in (None, [], {})]
+    for name, (then, now) in found.versions.items():
+        same = "" if then == now else f"; installed: {now or 'none'}"
+        lines.append(f"  made with {name} {then}{same}")
+    lines += [f"  {counted(found.amended, 'amended verdict')}"] * bool(found.amended)
+    lines += [f"  lock: {found.lock}"] * bool(found.lock)
+    lines += [counted(len(found.conversations), "conversation") + ":"]
+    lines += [f"  {line}" for each in found.conversations[:_FEW] for line in _conversation_lines(each)]
+    more = len(found.conversations) - _FEW
+    lines += [f"  … and {more:,} more: --json lists all"] * (more > 0)
+    lines += ["what can be done:"]
+    lines += [f"  {way.what}: {way.command or 'no: ' + way.why_not}" for way in found.ways]
+    return _fitting([*lines, *_problem_lines(found.problems)], width)
+
+
+def environment_lines(found: Environment, width: int) -> list[str]:
+    """Return what is installed and set."""
+    working = [name for name, works in found.encodings.items() if works]
+    keys = [name for name, there in found.keys.items() if there]
+    lines = [
+        f"pytest-ltm {found.pytest_ltm}, Python {found.python}, {found.platform}",
+        "needed: " + ", ".join(f"{name} {one or 'missing'}" for name, one in found.packages.items()),
+        "extras:",
+        *(f"  {name} {one or '-'} ({KNOWN['extras'][name]})" for name, one in found.extras.items()),
+        "other plugins: " + (", ".join(found.plugins) or "none"),
+        *(f"  {note}" for note in found.notes),
+        "tokenizers without a network: " + (", ".join(working) or "none"),
+        "keys that are set (names only): " + (", ".join(keys) or "none"),
+        f"runs: {found.ltm_dir}{'' if found.writable else ', can be written'}",
+        *["latest: " + ", ".join(found.runs)] * bool(found.runs),
+        *(f"{name} has no {SUMMARY}: its process ended in the middle; {_RESUME}{name}" for name in found.cut_short),
+    ]
+    return _fitting([*lines, *_problem_lines(found.problems)], width)
+
+
+def _conversation_lines(found: Conversation) -> list[str]:
+    what = f"{found.name}: {found.state}"
+    if found.exchanges:
+        done = f"{found.ended} of {counted(found.examples, 'example')} ended"
+        what += f", {counted(found.exchanges, 'exchange')}, {found.tokens:,} tokens, {done}"
+    lines = [f"{what} ({_size(found.size)})"]
+    lines += [f"  an incomplete last line of {found.torn:,} bytes is ignored"] * bool(found.torn)
+    lines += [f"  checkpoints: {', '.join(map(str, found.checkpoints))}"] * bool(found.checkpoints)
+    lines += [f"  cannot be resumed: {found.resume}"] * bool(found.resume)
+    return lines + [f"  lock: {found.lock}"] * bool(found.lock)
+
+
+def _problem_lines(problems: Sequence[str]) -> list[str]:
+    return ["what is wrong:", *(f"  - {problem}" for problem in problems)] if problems else ["nothing is wrong"]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}" if str(key) == str(one) else f"{key} ({one})" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _size(size: int) -> str:
+    if size < _KILO:
+        return f"{size} B"
+    return f"{size / _KILO:.0f} kB" if size < _KILO * _KILO else f"{size / _KILO / _KILO:.1f} MB"
+
+
+def _fitting(lines: Iterable[str], width: int) -> list[str]:
+    fitted = []
+    for line in lines:
+        indent = left("", len(line) - len(line.lstrip()))
+        fitted += [indent + each for each in wrap(one_line(line), width - len(indent), "    ")]
+    return fitted

@@ -1,0 +1,65 @@
+"""`list suites|scenarios|agents`: what comes with pytest-ltm, one sentence each."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.agents._specs import describe_adapters, describe_embedded
+from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.reporting.text import counted
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+
+def run(given: Namespace) -> int:
+    """Print one list; ConfigurationError if there is none of this name."""
+    if given.what not in LISTS:
+        hint = did_you_mean(given.what, LISTS)
+        raise ConfigurationError(f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}.")
+    print("\n".join(LISTS[given.what]()))
+    return 0
+
+
+def suites() -> Iterator[str]:
+    """Yield the lines about the built-in suites: name, then entries with their parameters; and the data sets."""
+    known = _suite.scenario_names()
+    for suite in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+        yield f"{suite.name}  ({counted(len(suite.entries), 'scenario')})"
+        for entry in suite.entries:
+            facts = [f"{name}={value!r}" for name, value in entry.parameters.items()]
+            facts += [counted(entry.examples, "example")] if entry.examples else []
+            facts += [f"span {entry.span:,}"] if entry.span else []
+            also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
+            yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
+    for name in (LOCOMO.name, LONGMEMEVAL.name):
+        yield f"{name}  (a data set: --ltm-data=FILE, or one made by {name}-generate)"
+
+
+def scenarios() -> Iterator[str]:
+    """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
+    for name in _suite.scenario_names():
+        function: Any = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+        marks = [mark.kwargs for mark in getattr(function, "pytestmark", ()) if mark.name == "ltm"]
+        said = {key: value for keywords in reversed(marks) for key, value in keywords.items()}  # the nearest wins
+        facts = ", ".join(f"{key} {said[key]}" for key in ("skills", "version") if said.get(key))
+        yield f"{name}  ({facts})" if facts else name
+        yield "  " + (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def agents() -> Iterator[str]:
+    """Yield the lines about the agents with names of ours: a spec, and a sentence."""
+    found = [*describe_embedded(), *describe_adapters()]
+    width = max(len(spec) for spec, _ in found)
+    yield from (f"{spec:{width}}  {sentence}" for spec, sentence in found)
+    yield (
+        "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
+    )
+
+
+LISTS: dict[str, Callable[[], Iterator[str]]] = {"suites": suites, "scenarios": scenarios, "agents": agents}

@@ -1,0 +1,253 @@
+"""`merge RUN… -o RUN`: several run folders become one, which every other command can read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli import new_run
+from pytest_ltm._engine.plan import Plan, differences
+from pytest_ltm._engine.result import ConversationName
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record import timings
+from pytest_ltm._record.run_file import find_run
+from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm._storage.schema import json_text, to_record
+from pytest_ltm.reporting.runs import read_run
+from pytest_ltm.reporting.summary import rewritten, verdicts_csv, write_summary
+from pytest_ltm.reporting.text import counted
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._record.amendments import Amendment
+    from pytest_ltm.reporting.runs import ConversationFolder, Run
+
+
+INCOMPLETE = 1
+"""The exit status where the merged run was written and something that belongs to it is missing."""
+EVERYWHERE = ("seed", "tokenizer", "filler", "scoring", "judge", "judge_votes", "time")
+"""What the plans of all conversations of one run have in common."""
+MOST = 5
+"""So many sentences are told of plans that differ, and so many names of conversations that are missing."""
+
+
+def run(given: Namespace) -> int:
+    """Merge and say what became of it; 0, or 1 if something is missing. ConfigurationError if runs do not fit."""
+    folders = {path.resolve(): path for path in (find_run(text, given.ltm_dir) for text in given.runs)}
+    runs = [read_run(path) for path in folders.values()]
+    target = new_run(given.output, given.ltm_dir)
+    chosen, repeated, missing = parts(runs)
+    amendments = _joined(runs)
+    _write(target, chosen, amendments)
+    merged = _summed_up(target, runs, missing)
+    joined = f"{counted(len(chosen), 'conversation')}, {counted(len(merged.result.scenarios), 'example')}"
+    lines = [f"merged {counted(len(runs), 'run')}: {joined} -> {target}"]
+    lines += [f"  repeated: {sentence}" for sentence in repeated]
+    lines += [f"  missing: {sentence}" for sentence in missing]
+    lines += [f"  kept: {counted(len(amendments), 'amended verdict')}"] * bool(amendments)
+    print("\n".join(lines))
+    return INCOMPLETE if missing else 0
+
+
+# --- which conversations the merged run has
+
+
+def parts(runs: Sequence[Run]) -> tuple[list[ConversationFolder], list[str], list[str]]:
+    """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
+
+    Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run.
+    """
+    every = [folder for run in runs for folder in run.conversations]
+    _refuse_other_agents(every)
+    _refuse_other_plans(every)
+    found: dict[str, ConversationFolder] = {}
+    repeated: list[str] = []
+    for part in every:
+        first = found.setdefault(part.path.name, part)
+        if first is not part:
+            found[part.path.name], sentence = _one_of(first, part)
+            repeated.append(sentence)
+    return list(found.values()), repeated, [*_missing_shards(runs), *_missing_conversations(runs, found.values())]
+
+
+def _content(part: ConversationFolder) -> tuple[object, bytes | None]:
+    """Return what two equal conversations have in common: their results and, where there is one, their journal."""
+    journal = part.path / "journal.jsonl"
+    return part.result, journal.read_bytes() if journal.is_file() else None
+
+
+def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[ConversationFolder, str]:
+    """Return which of two is taken: equal ones are one, a complete one is better than an interrupted one."""
+    where = f"{first.path.name} is in {first.path.parent} and in {second.path.parent}"
+    if _content(first) == _content(second):
+        return first, f"{where}: the same, taken once"
+    complete = [part for part in (first, second) if part.result.ended == "complete"]
+    if len(complete) == 1:
+        return complete[0], f"{where}: taken from {complete[0].path.parent}, where it is complete"
+    raise ConfigurationError(
+        f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
+        f"or take the folder {first.path.name} out of one of them"
+    )
+
+
+def _refuse_other_agents(every: Iterable[ConversationFolder]) -> None:
+    first: dict[str, ConversationFolder] = {}
+    for part in every:
+        one = first.setdefault(part.result.agent, part)
+        if one.result.agent_fingerprint != part.result.agent_fingerprint:
+            raise ConfigurationError(
+                f"the agent {part.result.agent!r} is not the same in {one.path.parent} ({one.result.agent_spec}, "
+                f"{one.path.name}) and in {part.path.parent} ({part.result.agent_spec}, {part.path.name}): their "
+                "configurations differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
+            )
+
+
+def _refuse_other_plans(every: Sequence[ConversationFolder]) -> None:
+    by_place: dict[tuple[str, str], ConversationFolder] = {}
+    for part in every:
+        first = by_place.setdefault((part.result.span_label, part.result.trial), part)
+        if first.result.plan_fingerprint != part.result.plan_fingerprint:
+            raise _refusal(first, part, _plan_differences(first, part))
+        sentences = _general_differences(every[0], part)
+        if sentences:
+            raise _refusal(every[0], part, sentences)
+
+
+def _refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
+    lines = [f"  {sentence}" for sentence in sentences[:MOST]]
+    lines += [f"  … and {len(sentences) - MOST} more differences"] * (len(sentences) > MOST)
+    return ConfigurationError(
+        f"these are not parts of one run, because plans differ:\n  {one.path}\n  {other.path}\n" + "\n".join(lines)
+    )
+
+
+def _plan_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
+    try:
+        plans = [Plan.from_json(part.plan(), where=str(part.path)) for part in (one, other)]
+    except DefinitionError as error:
+        return [f"The fingerprints differ, and a plan cannot be read: {error}"]
+    return differences(*plans) or ["The fingerprints differ: one of the files was changed by hand."]
+
+
+def _general_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
+    first, second = one.plan(), other.plan()
+    if not first or not second:
+        return []
+    return [
+        f"The plan's {name} is {json.dumps(first.get(name), ensure_ascii=False)} in one and "
+        f"{json.dumps(second.get(name), ensure_ascii=False)} in the other."
+        for name in EVERYWHERE
+        if first.get(name) != second.get(name)
+    ]
+
+
+def _missing_shards(runs: Iterable[Run]) -> list[str]:
+    """Return a sentence for each share of `--ltm-shard` that none of the runs is."""
+    shards = {str(_plan_parts(run)["shard"]) for run in runs if "shard" in _plan_parts(run)}
+    missing = []
+    for of in sorted({text.partition("/")[2] for text in shards}):
+        if of.isdecimal():
+            wanted = [f"{number}/{of}" for number in range(1, int(of) + 1)]
+            missing += [f"no run is shard {text}" for text in wanted if text not in shards]
+    return missing
+
+
+def _missing_conversations(runs: Iterable[Run], chosen: Iterable[ConversationFolder]) -> list[str]:
+    """Return a sentence about the conversations that the runs' own settings ask for; threads are not known."""
+    have = {part.result.name.planned for part in chosen}
+    wanted = dict.fromkeys(name for run in runs for name in _planned(_plan_parts(run)))
+    names = [name.folder for name in wanted if name not in have]
+    if not names:
+        return []
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return [f"no run has {', '.join(names[:MOST])}{more}"]
+
+
+def _planned(plan: Mapping[str, Any]) -> list[ConversationName]:
+    trials = plan.get("trials")
+    return [
+        ConversationName(agent, span, str(trial))
+        for agent in plan.get("agents") or ()
+        for span in plan.get("spans") or ()
+        for trial in range(trials if isinstance(trials, int) else 0)
+    ]
+
+
+def _plan_parts(run: Run) -> Mapping[str, Any]:
+    plan = run.summary.get("plan")
+    return plan if isinstance(plan, dict) else {}
+
+
+# --- writing it
+
+
+def _joined(runs: Iterable[Run]) -> dict[str, Amendment]:
+    """Return the amendments of all runs; ConfigurationError if two say different things of one item."""
+    found: dict[str, tuple[Amendment, Path]] = {}
+    for run in runs:
+        for nodeid, amendment in _amendments.read(run.path).items():
+            first, where = found.setdefault(nodeid, (amendment, run.path))
+            if first != amendment:
+                raise ConfigurationError(
+                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
+                )
+    return {nodeid: amendment for nodeid, (amendment, _) in found.items()}
+
+
+def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for part in chosen:
+        shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
+    if amendments:
+        text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
+        (target / _amendments.FILE).write_bytes(text.encode())
+
+
+def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run:
+    """Write summary and verdicts of the merged run, and return it."""
+    plan = _plan(runs)
+    write_summary(target / "summary.json", {"plan": plan})  # the order of the agents
+    merged = read_run(target)
+    notices = dict.fromkeys(
+        [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
+    )
+    result = replace(merged.result, notices=tuple(notices))
+    walls = [run.summary.get("wall_seconds") for run in runs]
+    known = [seconds for seconds in walls if isinstance(seconds, int | float)]
+    said: dict[str, Any] = dict(runs[0].summary) | {
+        "plan": plan,
+        "wall_seconds": max(known) if len(known) == len(runs) else None,
+        "results": [
+            {"agent": agent, "span_label": span, "agent_seconds": seconds}
+            for (agent, span), seconds in _agent_seconds(target, merged).items()
+        ],
+    }
+    write_summary(target / "summary.json", rewritten(result, said))
+    (target / "verdicts.csv").write_text(verdicts_csv(result), encoding="utf-8", errors="backslashreplace")
+    return replace(merged, result=result)
+
+
+def _plan(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return what the merged run was made from: all agents and spans, the most trials, and no shard."""
+    plans = [dict(run.summary.get("plan") or {}) for run in runs]
+    joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
+    for name in ("agents", "spans"):
+        joined[name] = {label: value for plan in plans for label, value in (plan.get(name) or {}).items()}
+    joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
+    joined.pop("shard", None)
+    return joined
+
+
+def _agent_seconds(target: Path, run: Run) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for held in run.conversations:
+        path, key = target / held.path.name / "timings.jsonl", (held.result.agent, held.result.span_label)
+        if path.is_file():
+            seconds = sum(reply.seconds for reply in timings.read(path, timings.ReplyTime))
+            found[key] = found.get(key, 0.0) + seconds
+    return found

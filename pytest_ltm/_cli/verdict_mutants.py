@@ -1,0 +1,269 @@
+"""Wrong answers made from right ones: denied, one of two, swapped, changed, quoted inside a refusal, or of others.
+
+A mutant that passes is a defect of the rules, whatever a labelled reply says of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm.datasets.rulings.mutants import invented, mutants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+Made: TypeAlias = "tuple[str, list[str], float]"
+"""How it was made, the answers, and the share of full marks at which it passes."""
+_FULL, _ANYTHING = 1.0, 0.02
+_EARNS_NOTHING = frozenset(("denied", "quoted in a refusal"))
+_STAGES = 5
+
+
+def of_scenario(evaluator: str, args: Mapping[str, Any]) -> Iterator[Made]:
+    """Yield mutants of the right answers to what an evaluator of that name and those arguments expects."""
+    for way, said in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
+        answers = [said] if isinstance(said, str) else said
+        if evaluator == "PlaysGuest":
+            yield way, answers, len(answers) / _STAGES
+        elif evaluator in _OF_SEVERAL or way in _EARNS_NOTHING:
+            yield way, answers, _ANYTHING
+        else:
+            yield way, answers, _FULL
+
+
+def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield mutants of the right answer to a question of a data set; `others`: other rows, for their answers."""
+    if row["type"] == "single-session-preference":
+        return
+    if row["type"] == "5" or row["type"].startswith("abstention"):
+        yield from invented(row.get("trap", "Turku"))
+        return
+    yield from mutants(row["question"], str(row["answer"]), _other_answer(row, others))
+
+
+def _other_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> str:
+    golds = (
+        str(other["answer"]).strip().rstrip(".")
+        for other in others
+        if other["type"] == row["type"] and other["set"] == row["set"] and other["question"] != row["question"]
+    )
+    return next((gold for gold in golds if gold.lower() != str(row["answer"]).lower()), "a green kettle")
+
+
+def _of_phrase(gold: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield mutants of an answer that is one phrase."""
+    yield "denied", f"It was not {gold}."
+    yield "denied", f"Not {gold}, that is certain."
+    yield "denied", f"It is {other}, not {gold}."
+    yield "either-or", f"Either {gold} or {other}."
+    yield "either-or", f"{other} or {gold}"
+    yield "swapped", other
+    yield "quoted in a refusal", f"I have no record of that. You never told me whether it is {gold}."
+    yield "quoted in a refusal", f"I'm sorry, I can't say whether it is {gold}; I don't remember it."
+    yield "another subject", f"For your neighbour it is {gold}; for you it is {other}."
+
+
+# --- What each evaluator expects.
+
+_COLOURS = ("red", "blue", "green", "ochre", "violet", "white")
+_NAMES = ("Ottoline", "Barnaby", "Persis", "Caspian")
+_ITEMS = (("trombone", 4), ("saddle", 2), ("telescope", 6))
+_WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
+
+
+def _candidates(expected: str, others: Sequence[str]) -> list[str]:
+    return [other for other in others if other.lower() != expected.lower()]
+
+
+def _option(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    gold = args["expected"]
+    other = gold % 6 + 1
+    yield from _of_phrase(f"option {gold}", f"option {other}")
+    yield from _of_phrase(str(gold), str(other))
+    yield "dump", "1, 2, 3, 4, 5 and 6"
+    yield "dump", "\n".join(f"Option {n} fits." for n in range(1, 7))
+    yield "changed amount", f"Option {gold}{other}"
+
+
+def _colour(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    gold = args["expected"]
+    others = _candidates(gold, _COLOURS)
+    yield from _of_phrase(gold, others[0])
+    yield "swapped", f"It was {gold} before, now it is {others[0]}."
+    yield "dump", ", ".join([*others, gold])
+    yield "dump", f"You told me {others[0]}, {gold} and {others[1]}."
+    yield "another subject", f"Your sister's favourite colour is {gold}."
+
+
+def _name_now(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    gold = args["expected"]
+    others = [*args.get("former", ()), *_candidates(gold, _NAMES)]
+    yield from _of_phrase(gold, others[0])
+    yield "dump", ", ".join([*others, gold])
+    yield "swapped", f"You were {gold} before; now your name is {others[0]}."
+    yield "another subject", f"Your sister's name is {gold}."
+
+
+def _joke(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    gold, others = args["joke"], args["others"]
+    other = others[0] if others else "A horse walks into a bar. The barman asks why the long face."
+    yield "denied", f"It was not this one: {gold}"
+    yield "either-or", f"Either this one: {gold} Or this one: {other}"
+    yield "swapped", other
+    yield "dump", "\n".join([*others, gold])
+    yield "quoted in a refusal", f"I do not remember which joke you told me. You never told me this one: {gold}"
+
+
+def _leg(leg: Sequence[Any]) -> str:
+    return f"go {leg[0]:g} km {leg[1]} to the {leg[2]}"
+
+
+def _way(start: str, route: Sequence[Sequence[Any]]) -> str:
+    return f"From the {start}, " + ", then ".join(map(_leg, route)) + "."
+
+
+def _directions(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    start, route = args["start"], [list(leg) for leg in args["route"]]
+    for n, (km, way, place) in enumerate(route):
+        yield "changed amount", _way(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]])
+        yield "swapped", _way(start, [*route[:n], [km, _WAYS[way], place], *route[n + 1 :]])
+        yield "left out", _way(start, [*route[:n], *route[n + 1 :]])
+    yield "an extra leg", _way(start, [*route, [2, "west", "tannery"]])
+    yield "swapped order", _way(start, route[::-1])
+    yield "quoted in a refusal", f"I don't know the way. You never told me whether it is this: {_way(start, route)}"
+    other = [[km + 1, way, place] for km, way, place in route]
+    yield "either-or", f"Either: {_way(start, route)}\nOr: {_way(start, other)}"
+
+
+def _lies(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    km, way = args["km"], args["direction"]
+    yield from _of_phrase(f"{km:g} km {way}", f"{km + 1:g} km {_WAYS[way]}")
+    yield "changed amount", f"It is {km + 1:g} km {way}."
+    yield "changed unit", f"It is {km:g} miles {way}."
+    yield "swapped", f"It is {km:g} km {_WAYS[way]}."
+    yield "dump", ", ".join(f"{km:g} km {each}" for each in _WAYS)
+
+
+def _names(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names = list(args["expected"])
+    strange = _candidates(names[0], _NAMES)
+    listed = ", ".join(names)
+    yield "dump", f"You have gone by {listed}, {', '.join(strange)}."
+    yield "an extra name", f"Your names were {listed} and {strange[0]}."
+    yield "an extra name", "\n".join(f"- {name}" for name in [*names, strange[0]])
+    yield "left out", f"Your names were {', '.join(names[:-1])}."
+    yield "swapped", f"Your names were {', '.join([*names[:-1], strange[0]])}."
+    yield "denied", f"You have never been called {', '.join(names[:-1])} or {names[-1]}."
+    yield "quoted in a refusal", f"I don't know your names. You never told me whether they were {listed}."
+
+
+def _quote(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    quote, nth = args["quote"], args["nth"]
+    plain = [f"Reply {n}." for n in range(1, nth + 3)]
+
+    def with_quote(*places: int) -> list[str]:
+        return [f'{text} "{quote}"' if n in places else text for n, text in enumerate(plain, start=1)]
+
+    yield "too early", with_quote(nth - 1 or nth + 1)
+    yield "too late", with_quote(nth + 1)
+    yield "dump", with_quote(*range(1, nth + 3))
+    yield "twice", with_quote(nth, nth + 1) if nth < 2 else with_quote(nth - 1, nth)
+    half = " ".join(quote.split()[: len(quote.split()) // 2])
+    yield "left out", [*plain[: nth - 1], f"Reply {nth}. {half}", *plain[nth:]]
+
+
+def _items(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    items = [tuple(item) for item in args["expected"]]
+    said = ", ".join(f"{n} {item}" for item, n in items)
+    yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
+    yield "an extra item", f"{said}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
+    yield "an extra item", "\n".join(f"- {item}: {n}" for item, n in (*items, _ITEMS[1]))
+    yield "dump", ", ".join([said, *(f"{n} {item}s" for item, n in _ITEMS)])
+    yield "left out", ", ".join(f"{n} {item}" for item, n in items[1:])
+    yield "denied", f"Your list does not hold {said}."
+    yield "quoted in a refusal", f"I don't know your list. You never told me whether it holds {said}."
+    yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
+
+
+def _spy(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    groups = [group[0] for group in args["expected"]]
+    others = [group[0] for group in args.get("others", ())] or ["trumpet"]
+    yield "dump", ", ".join([*groups, *others])
+    yield "either-or", "; ".join(f"{one} or {other}" for one, other in zip(groups, others * 3, strict=False))
+    yield "swapped", ", ".join([*groups[:-1], others[0]])
+    yield "left out", ", ".join(groups[:-1])
+    yield "denied", ". ".join(f"It is not {one}" for one in groups)
+    yield "quoted in a refusal", f"I don't know what they meant. Nobody told me about {' or '.join(groups)}."
+
+
+def _word(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    gold = args["expected"]
+    others = [*args.get("others", ()), "wardrobe"]
+    yield from _of_phrase(f"the {gold}", f"the {others[0]}")
+    yield "swapped", f'{{"answer": "{others[0]}"}}'
+    yield "either-or", f'{{"answer": "{gold} or {others[0]}"}}'
+    yield "dump", f"{gold}, {', '.join(others)}"
+
+
+def _trigger(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    sentence, times = args["sentence"], args.get("activations", 3)
+    words = sentence.split()
+    yield "left out", [sentence] * (times - 1) + ["All right."]
+    yield "left out", [" ".join(words[: len(words) // 2])] * times
+    yield "swapped", [sentence.replace(words[-1], "elephant")] * times
+    yield "denied", [f"I will not say it: {sentence[:10]}"] * times
+    if args.get("controls"):
+        yield "dump", [sentence] * (times + args["controls"])
+
+
+def _visit(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
+    drink, dish = f"The {drinks[0]}, please.", f"I would like the {dishes[0]}, please."
+    yield "swapped", [dish]
+    yield "swapped", [f"What would you like to drink? We have {drinks[0]}."]
+    yield "off the menu", [drink, "I would like a cheeseburger with fries, please."]
+    yield "either-or", [drink, f"Perhaps the {dishes[0]} or the {dishes[1]}, I am not sure."]
+    yield "swapped", [drink, dish, dish]
+    yield "off the menu", [drink, dish, "Then a bowl of ramen, please."]
+    served = [drink, dish, f"Then the {dishes[-1]}, please."]
+    yield "swapped", [*served, "Thank you, that looks delicious!"]
+    noticed = [*served, "Excuse me, this is not what I ordered."]
+    yield "swapped", [*noticed, f"It was the {drinks[1]}."]
+    yield "either-or", [*noticed, f"It was the {drinks[0]} or the {drinks[1]}."]
+    yield "denied", [*noticed, f"It was not the {drinks[0]}."]
+    yield "dump", [*noticed, ", ".join(drinks)]
+
+
+def _one_by_one(key: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, list[str]]]]:
+    """Return a maker for an evaluator of several questions: each mutant is the way in which all are answered."""
+
+    def made(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+        golds = [str(gold).rstrip(".") for gold in args[key]]
+        rivals = args.get("mentioned") or args.get("offered") or [[]] * len(golds)
+        others = [
+            next((rival for rival in several if rival != gold), golds[n - 1] if len(golds) > 1 else "an elephant")
+            for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
+        ]
+        ways = [list(_of_phrase(gold, other)) for gold, other in zip(golds, others, strict=True)]
+        for together in zip(*ways, strict=True):
+            yield together[0][0], [said for _, said in together]
+
+    return made
+
+
+def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    others = [*args.get("others", ()), "zebra"]
+    yield from _of_phrase(args["expected"], others[0])
+    yield "dump", ", ".join([args["expected"], *others])
+
+
+_OF_SEVERAL = frozenset(("AppliesRule", "KnowsCurrentFacts", "RecallsFacts", "RecallsSteps"))
+"""Each answer of theirs is mutated."""
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
+    "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
+    "KnowsCurrentFacts": _one_by_one("expected"), "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
+    "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "PicksOption": _option,
+    "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
+    "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
+}  # fmt: skip

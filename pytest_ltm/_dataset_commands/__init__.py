@@ -1,1 +1,0 @@
-"""Commands about the data sets LoCoMo and LongMemEval: scoring files of answers, without a run."""

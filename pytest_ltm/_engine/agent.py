@@ -1,0 +1,241 @@
+"""What an agent is: one required method; extra capabilities are extra protocols, found by `isinstance`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider bills them, by its own tokenizer."""
+
+    input_tokens: int = 0
+    """Tokens sent, the cached ones included."""
+    output_tokens: int = 0
+    """Tokens generated."""
+    cached_tokens: int = 0
+    """Those of the input tokens that came from the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply with its usage and cost; return a plain `str` where neither is known.
+
+    >>> Reply("Ochre.", usage=Usage(input_tokens=120, output_tokens=3), cost_usd=0.0004).usage.output_tokens
+    3
+    """
+
+    text: str
+    """What the agent says."""
+    usage: Usage | None = None
+    """The tokens of this reply; None if unknown."""
+    cost_usd: float | None = None
+    """Its cost in dollars; None if unknown."""
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are estimates, which count towards no budget."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """The conversational system under test: any object with this method."""
+
+    def reply(self, message: str) -> str | Reply:
+        """Return the agent's reply to one message; may also be an `async def`.
+
+        Args:
+            message: The message, at most `max_message_tokens` long if the agent is a LimitsMessages.
+
+        Returns:
+            The reply, possibly empty.
+
+        Raises:
+            TransientFault: If sending the message again may work. Any other exception counts as a fault, too.
+        """
+        ...
+
+
+@runtime_checkable
+class Resettable(Protocol):
+    """Can forget everything and begin a new conversation."""
+
+    def reset(self) -> None:
+        """Forget everything."""
+        ...
+
+
+@runtime_checkable
+class Stateless(Protocol):
+    """A promise: no reply depends on anything but its message."""
+
+    stateless: Literal[True]
+    """Always true; any other value breaks the promise."""
+
+
+@runtime_checkable
+class Checkpointable(Protocol):
+    """Can be saved between two messages and restored, also in another process."""
+
+    def save(self) -> bytes:
+        """Return the agent's whole state."""
+        ...
+
+    def load(self, state: bytes) -> None:
+        """Restore a state.
+
+        Args:
+            state: What `save` returned, perhaps in another process.
+        """
+        ...
+
+
+@runtime_checkable
+class AcceptsHistory(Protocol):
+    """Can take in an exchange without generating a reply."""
+
+    def accept(self, message: str, reply: str) -> None:
+        """Remember an exchange as if it had happened.
+
+        Args:
+            message: What the agent was told.
+            reply: What it is to believe that it replied.
+        """
+        ...
+
+
+@runtime_checkable
+class TimeAware(Protocol):
+    """Wants to know the conversation's time."""
+
+    def tell_time(self, now: datetime) -> None:
+        """Take note of the time; called before every message.
+
+        Args:
+            now: The conversation's time, aware.
+        """
+        ...
+
+
+@runtime_checkable
+class ReportsUsage(Protocol):
+    """Reports the tokens used since it was made."""
+
+    def usage(self) -> Usage:
+        """Return the sum so far, which never decreases."""
+        ...
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """Counts tokens its own way: for cost and limits, never for spans and gaps."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        ...
+
+
+@runtime_checkable
+class LimitsMessages(Protocol):
+    """Takes messages up to a size of its own."""
+
+    max_message_tokens: int
+    """The size of the largest message in tokens, by the run's tokenizer."""
+
+
+@runtime_checkable
+class ShowsRetrieval(Protocol):
+    """Reports what it retrieved for its last reply."""
+
+    def retrieved(self) -> Sequence[str]:
+        """Return ids or texts, best first."""
+        ...
+
+
+@runtime_checkable
+class AcceptsImages(Protocol):
+    """Takes images beside a message."""
+
+    def reply_with_images(self, message: str, images: Sequence[bytes]) -> str | Reply:
+        """Return the reply to a message with images.
+
+        Args:
+            message: The message.
+            images: The content of each image file.
+        """
+        ...
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """Reports the settings that its answers depend on, for the agent's fingerprint."""
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the settings as JSON values, without secrets."""
+        ...
+
+
+CAPABILITIES: Mapping[str, type] = {
+    capability.__name__: capability
+    for capability in (
+        Resettable, Stateless, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage,
+        CountsTokens, LimitsMessages, ShowsRetrieval, AcceptsImages, Configured,
+    )
+}  # fmt: skip
+"""The capabilities that a scenario may require, by name."""
+
+
+class Announced(ABC):
+    """A recording, which is told who speaks next.
+
+    Known by inheritance, not by its members: no agent under test is ever told.
+    """
+
+    @abstractmethod
+    def announce(self, speaker: str) -> None:
+        """Know which example speaks next; "" is nobody's message, as filler is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a reply must carry for full marks."""
+
+    text: str
+    """Empty where any reply will do."""
+    needles: tuple[str, ...]
+    """The messages that it depends on."""
+
+
+class Prompted(ABC):
+    """A control, which is handed what full marks ask for before it replies.
+
+    Known by inheritance, not by its members: no agent under test is ever prompted.
+    """
+
+    @abstractmethod
+    def prompt(self, prompts: Sequence[Prompt]) -> None:
+        """Know what the reply to the next message must carry; nothing for a message that asks for nothing."""
+
+
+class TakesTurns(ABC):
+    """A chat model of ours, which waits for its turn at the endpoint: no time that its reply takes."""
+
+    @abstractmethod
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn, and hold it."""
+
+
+# --- Promised: what an adapter's settings say of an agent that is not there yet.
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """The capabilities that the agent will have, and the largest message that it takes (None: the usual size)."""
+
+    capabilities: frozenset[str]
+    max_message_tokens: int | None = None

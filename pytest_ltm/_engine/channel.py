@@ -1,0 +1,200 @@
+"""Channel: one message there, one reply back, counted once, written down before anything else happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.agent import Prompt
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.history import ToldTexts
+from pytest_ltm._engine.transcript import Transcript
+from pytest_ltm._record import events
+from pytest_ltm._record.fold import Record
+from pytest_ltm._storage.errors import AgentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_ltm._engine.port import Port
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._engine.transcript import Count, Exchange, Kind
+    from pytest_ltm._record.journal import Journal
+    from pytest_ltm._storage.clock import Clock
+
+
+@dataclass(slots=True)
+class _Due:
+    """What a watcher waits for."""
+
+    answers: Mapping[int, str]
+    about: tuple[int, ...]
+    replies: int
+
+
+class Channel:
+    """The way to the port that answers in one conversation, and the record of what went over it.
+
+    Each event is in the journal before it counts; then `observers` hear of it. `heard` is called after each exchange
+    but recorded ones. `count`: how many tokens of replies count towards spans.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        counter: TokenCounter,
+        clock: Clock,
+        journal: Journal,
+        *,
+        count: Count = "capped",
+        observers: Sequence[Callable[[events.Event], object]] = (),
+        heard: Callable[[Exchange], object] = lambda _: None,
+    ) -> None:
+        self.port, self.clock, self.journal = port, clock, journal
+        self.record = Record(transcript=Transcript(count))
+        self.texts = ToldTexts()
+        """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
+        self._counter, self._heard = counter, heard
+        self._messages = 0
+        self._due: list[_Due] = []
+        journal.observers += [self.record.add, *observers]
+        port.open(self.transcript)
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said."""
+        return self.record.transcript
+
+    @property
+    def faults(self) -> int:
+        """Faults since the last reply."""
+        return self.record.faults_in_a_row
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the agent can do beyond replying."""
+        return self.port.capabilities
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether the agent can be told an exchange without generating."""
+        return "AcceptsHistory" in self.capabilities
+
+    @property
+    def prompts(self) -> bool:
+        """Whether the agent is a control that is told what full marks ask for."""
+        return "Prompted" in self.capabilities
+
+    @property
+    def max_message_tokens(self) -> int:
+        """How long one message may be."""
+        return self.port.max_message_tokens
+
+    def ask(
+        self,
+        by: str,
+        kind: Kind,
+        text: str,
+        about: tuple[int, ...] = (),
+        tokens: int | None = None,
+        images: Sequence[str] = (),
+        *,
+        answer: str | None = None,
+    ) -> Exchange:
+        """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
+
+        `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
+        `tokens`: of the text, where they are known; every text is counted once. `answer`: what full marks ask for,
+        for a control. ConversationOver if there is no agent to send it to, or no place to write it down: then it was
+        not sent.
+        """
+        is_new, number = self._begin(by)
+        recorded = self.port.upcoming(events.Message)
+        if tokens is None and recorded is not None and recorded.text == text:
+            tokens = recorded.tokens
+        message = events.Message(
+            exchange=number, by=by, kind=kind, text=text,
+            tokens=self._counter.count(text) if tokens is None else tokens,
+            position=self.record.position, now=self.clock.now, about=about,
+            images=tuple([PurePath(image).name for image in images]),
+        )  # fmt: skip
+        self.journal.write(message)
+        try:
+            reply = self.port.reply(message, images, self._prompts(answer, about))
+        except AgentFault as fault:
+            self._fault(number, fault)
+            raise
+        if reply.retrieved is not None:
+            reply = replace(reply, retrieved=self.texts.named(reply.retrieved))
+        self.journal.write(reply)
+        self.port.written(reply)
+        for due in self._due:
+            due.replies += 1
+        return self._end(is_new=is_new)
+
+    def expect(self, answers: Mapping[int, str], about: tuple[int, ...], *, replies: int) -> None:
+        """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given."""
+        self._due.append(_Due(answers, about, replies))
+
+    def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
+        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it.
+
+        `history`: the id of the exchange in the conversation's history, if it is one of it.
+        """
+        is_new, number = self._begin("")
+        tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
+        told = events.Filler(
+            exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
+            reply_tokens=0, history=history,
+        )  # fmt: skip
+        self.record.now = self.clock.now  # a clock on the wall has moved on since the last event
+        try:
+            told = self.port.tell(told)
+        except AgentFault as fault:
+            self._fault(number, fault)
+            raise
+        self.journal.write(told)
+        return self._end(is_new=is_new)
+
+    def recorded_filler(self) -> FillerExchange | None:
+        """Return the filler that comes next in the record, if filler does: what was said is said again."""
+        told = self.port.upcoming(events.Filler)
+        if told is not None:
+            return FillerExchange(told.message, told.reply, told.message_tokens)
+        asked = self.port.upcoming(events.Message)
+        if asked is not None and asked.kind == "filler":
+            return FillerExchange(asked.text, "", asked.tokens)
+        return None
+
+    def close(self) -> str | None:
+        """Let the agent go and finish the journal; returns a notice if the agent would not go quietly."""
+        notice = self.port.close()
+        self.journal.close()
+        return notice
+
+    def _prompts(self, answer: str | None, about: tuple[int, ...]) -> list[Prompt]:
+        if not self.prompts:
+            return []
+        own = [] if answer is None else [(answer, about)]
+        due = [(due.answers[due.replies + 1], due.about) for due in self._due if due.replies + 1 in due.answers]
+        return [
+            Prompt(text, tuple(self.transcript.number(number).message for number in needles))
+            for text, needles in (*own, *due)
+        ]
+
+    def _begin(self, by: str) -> tuple[bool, int]:
+        """Have everything there that sending needs; return whether the exchange is a new one, and its number."""
+        is_new = not self.port.replaying
+        self.port.ready(by)
+        self._messages += 1
+        return is_new, self._messages - 1
+
+    def _fault(self, number: int, fault: AgentFault) -> None:
+        self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal))
+
+    def _end(self, *, is_new: bool) -> Exchange:
+        exchange = self.transcript[-1]
+        if is_new:
+            self._heard(exchange)
+        return exchange

@@ -1,0 +1,534 @@
+"""Conversation: the one loop that acts. The script says what comes next, the port answers, observers hear of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._engine.history import parts
+from pytest_ltm._engine.lane import Body, Ending, Lane, Question, Watching
+from pytest_ltm._engine.port import PATIENCE
+from pytest_ltm._engine.result import KeptVerdict, ended_early
+from pytest_ltm._engine.scenario import Ask, Request, Say, Wait, Watch
+from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.score import Unscored
+from pytest_ltm._record import events
+from pytest_ltm._storage.errors import (
+    AgentFault,
+    ConversationOver,
+    DiskFault,
+    Divergence,
+    LtmError,
+    ScenarioError,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._engine.channel import Channel
+    from pytest_ltm._engine.filler import Filler
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._engine.plan import Plan
+    from pytest_ltm._engine.schedule import Decision
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._engine.transcript import Exchange, Kind
+
+
+# --- Script: what comes next.
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a message that no body makes."""
+
+    by: str
+    kind: Kind
+    text: str
+    about: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Tell this filler, and no other."""
+
+    filler: FillerExchange
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Tell one message of an exchange of the history."""
+
+    number: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End this example, whose body has been given up, like this."""
+
+    lane: int
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Nothing more can be said."""
+
+    reason: str
+
+
+Action: TypeAlias = "Decision | Send | Pass | Part | Close | GiveUp"
+
+
+class ScriptChanged(ConversationOver):
+    """A body does not say what its script says; only its own example is over."""
+
+
+class Script:
+    """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
+
+    def next(self, talk: Conversation) -> Action | None:
+        """Return the next decision, None if there is nothing this time."""
+        raise NotImplementedError
+
+    def ahead(self, talk: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
+        """Return the decision that comes before the next request of a body."""
+        return ()
+
+    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Watcher) -> None:
+        """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
+
+    def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
+        """The example waits."""
+
+    def release(self, lane: Lane) -> str:
+        """The rivals of an example may start; return the message that is sent after it, if any."""
+        raise NotImplementedError
+
+    def settle(self, lane: Lane) -> None:
+        """Raise ScriptChanged if the example, whose body has ended, is to go on."""
+
+
+class AgendaScript(Script):
+    """The opening message, then what an agenda decides."""
+
+    def __init__(self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()) -> None:
+        entries = [
+            Entry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            for e in plan.examples
+        ]
+        self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
+        self._opening = plan.opening if plan.span is not None else ""
+
+    def next(self, talk: Conversation) -> Action:
+        """Return what the agenda decides, which is noted there."""
+        if self._opening:
+            opening, self._opening = self._opening, ""
+            return Send("", "opening", opening)
+        self._advance(talk)
+        decision = self.agenda.decide(listening=talk.listening)
+        match decision:
+            case Resume(index):
+                self.agenda.resume(index)
+            case Start(index):
+                self.agenda.start(index)
+            case Tell():
+                self.agenda.tell()
+        return decision
+
+    def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
+        """Put the example on the agenda."""
+        self._advance(talk)  # a clock on the wall has moved on meanwhile
+        self.agenda.suspend(lane.index, tokens=wait.tokens, time=wait.time, told=wait.history)
+
+    def release(self, lane: Lane) -> str:
+        """Take the example from the agenda."""
+        self.agenda.end(lane.index)
+        return lane.example.reset if lane.own and lane.span is not None else ""
+
+    def _advance(self, talk: Conversation) -> None:
+        self.agenda.advance(position=talk.channel.transcript.counted, now=talk.channel.clock.now)
+
+
+class Pastime:
+    """Fills a conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
+
+    def __init__(
+        self, channel: Channel, filler: Filler, count: Callable[[str], int], history: Sequence[PastExchange] = ()
+    ) -> None:
+        self.history = history
+        self.told: dict[str, tuple[int, ...]] = {}
+        """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
+        self._channel, self._filler, self._count = channel, filler, count
+
+    def fill(self, tokens: int, *, answered: bool) -> Exchange:
+        """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
+        before = self._channel.transcript.counted
+        filler = self._made(tokens)
+        filler = self._channel.recorded_filler() or filler
+        if self._channel.can_tell and not answered:
+            exchange = self._channel.tell(filler)
+        else:
+            exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
+        if self._channel.transcript.counted == before:
+            raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+        return exchange
+
+    def messages(self, number: int) -> Sequence[str]:
+        """Return the messages that tell one exchange of the history: parts that the agent takes, or the exchange."""
+        past = self.history[number]
+        if self._shows(past):
+            return (past.pictured,)
+        if self._channel.can_tell:
+            return (past.message,)
+        return parts(past.asked, self._channel.max_message_tokens, self._count)
+
+    def tell(self, number: int, message: str) -> Exchange:
+        """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
+        past = self.history[number]
+        try:
+            if self._shows(past):
+                exchange = self._channel.ask("", "history", message, images=past.images)
+            elif self._channel.can_tell:
+                exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
+            else:
+                exchange = self._channel.ask("", "history", message)
+        except AgentFault as fault:
+            raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        for name in (past.id, *past.holds):
+            self.told[name] = (*self.told.get(name, ()), exchange.number)
+        if "ShowsRetrieval" in self._channel.capabilities:
+            self._channel.texts.add(past, message)
+        return exchange
+
+    def _shows(self, past: PastExchange) -> bool:
+        """Return whether an exchange is sent with its photos: images cannot be told, only sent."""
+        return bool(past.images) and "AcceptsImages" in self._channel.capabilities
+
+    def _made(self, tokens: int) -> FillerExchange:
+        try:
+            filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
+        except Exception as error:  # a filler may come from the user
+            raise ConversationOver(f"the filler failed with {type(error).__name__}: {error}") from error
+        if isinstance(filler, FillerExchange):
+            return filler
+        raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")
+
+
+class Conversation:
+    """One dialogue with one agent, in which every example of the plan is played.
+
+    `script` says what comes next, and `channel` has who answers, and who hears of what happens. Every message goes
+    out from `step`, which the port may suspend.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        bodies: Sequence[Body],
+        script: Script,
+        channel: Channel,
+        *,
+        filler: Filler,
+        counter: TokenCounter,
+        history: Sequence[PastExchange] = (),
+    ) -> None:
+        self.plan, self.script, self.channel = plan, script, channel
+        self.pastime = Pastime(channel, filler, counter.count, history)
+        self.counter = counter
+        self.notices: list[str] = []
+        self.gone: str | None = None
+        """Why the conversation cannot go on, if so."""
+        self.kept: dict[str, str] = {}
+        """Why an example does not follow its script any more, by example."""
+        self.finished = False
+        self.lanes = [
+            Lane(index, example, body, None if plan.span is None else example.span or plan.span)
+            for index, (example, body) in enumerate(zip(plan.examples, bodies, strict=True))
+        ]
+        self._watched: dict[int, Lane] = {}
+
+    @property
+    def listening(self) -> bool:
+        """Whether a watcher counts replies and has not spoken yet."""
+        return bool(self._watched) and any(lane.counting for lane in self._watched.values())
+
+    def step(self) -> None:
+        """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
+        try:
+            if self.gone is not None:
+                self._stop(self.gone)
+            else:
+                self._act(self.script.next(self))
+        except DiskFault:
+            raise
+        except ConversationOver as over:
+            self.give_up(str(over))
+
+    def _act(self, action: Action | None) -> None:
+        match action:
+            case Resume(index):
+                self._speak(self.lanes[index], self.lanes[index].body.resume(None))
+            case Start(index):
+                self._begin(self.lanes[index])
+            case Close(index, ending):
+                self._end(self.lanes[index], ending)
+            case GiveUp(reason):
+                self.give_up(reason)
+            case Finish():
+                self._finish()
+            case None:
+                pass
+            case _:
+                self._pass(action)
+
+    def _pass(self, action: Jump | Tell | Part | Fill | Send | Pass) -> None:
+        match action:
+            case Jump(to):
+                self._jump(to)
+            case Tell(number):
+                if (at := self.pastime.history[number].at) > self.channel.clock.now:
+                    self._jump(at)
+                for message in self.pastime.messages(number):
+                    self._heard(self.pastime.tell(number, message))
+            case Part(number, message):
+                self._heard(self.pastime.tell(number, message))
+            case Fill(tokens):
+                # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
+                self._attempt(lambda: self.pastime.fill(tokens, answered=self.listening))
+            case Send(by, kind, text, about):
+                self._attempt(lambda: self.channel.ask(by, kind, text, about))
+            case Pass(filler):
+                self._attempt(lambda: self.channel.tell(filler))
+
+    def give_up(self, reason: str) -> None:
+        """Send nothing more: what has not ended will be reported as not reached."""
+        if self.gone is None:
+            self.gone = reason
+            self.notices.append(ended_early(reason))
+
+    def close(self, reason: str) -> None:
+        """Unwind whatever is still in progress, report nothing of it, and finish the files."""
+        for lane in self.lanes:
+            if lane.start is not None and not lane.ended:
+                lane.body.abandon()
+        if not self.finished and not self.channel.port.replaying:
+            self.channel.journal.note(events.End(reason=reason))
+        self.finished = True
+        notice = self.channel.close()
+        if notice:
+            self.notices.append(notice)
+
+    # --- what the script says
+
+    def _begin(self, lane: Lane) -> None:
+        lane.start = self.channel.transcript.counted
+        unplayable = lane.unplayable(self.counter, self.channel.capabilities)
+        if unplayable:
+            self._release(lane)
+            self._end(lane, Ending(unplayable=unplayable))
+            return
+        now = self.channel.clock.now
+        self.channel.journal.write(
+            events.Begin(example=lane.example.key, position=self.channel.record.position, now=now)
+        )
+        self._speak(lane, lane.body.begin())
+
+    def _jump(self, to: datetime) -> None:
+        self.channel.journal.write(events.Jump(to=to))
+        if not self.channel.port.replaying:
+            self.channel.clock.advance(to)
+            return
+        try:
+            self.channel.clock.follow(to)
+        except ValueError as error:
+            raise Divergence(f"the journal holds an impossible jump: {error}") from error
+
+    def _finish(self) -> None:
+        for lane in list(self._watched.values()):
+            for watching in lane.watching:
+                if watching.verdict is None:
+                    self._look(lane, watching, at_end=True)
+            self._settle(lane)
+        self.channel.journal.write(events.End(reason="complete"))
+        self.finished = True
+
+    def _stop(self, reason: str) -> None:
+        if self.channel.port.replaying:  # the record is not changed
+            self.channel.journal.over = self.channel.journal.over or ConversationOver(reason)
+        for lane in self.lanes:
+            if not lane.ended:
+                if lane.start is not None:
+                    lane.body.abandon()
+                self._end(lane, Ending(unreached=reason))
+        self.channel.journal.note(events.End(reason=reason))
+        self.finished = True
+
+    # --- one example speaks until it waits or ends
+
+    def _speak(self, lane: Lane, request: Request | None) -> None:
+        try:
+            while request is not None:
+                if self.gone is not None and isinstance(request, (Say, Ask)):
+                    return  # nothing more is sent; the next step unwinds it
+                try:
+                    self._catch_up(lane)
+                    if isinstance(request, Wait):
+                        self._wait(lane, request)
+                        return
+                    value = self._serve(lane, request)
+                except ConversationOver:
+                    raise
+                except LtmError as error:
+                    request = lane.body.throw(error)
+                    if isinstance(error, AgentFault):
+                        lane.broken = error
+                        if request is not None:  # it swallowed the fault; nothing it says now could be scored
+                            lane.body.abandon()
+                        break
+                else:
+                    request = lane.body.resume(value)
+            lane.body_ended = True
+            self._settle(lane)
+        except ScriptChanged as changed:
+            self._keep(lane, str(changed))
+
+    def _catch_up(self, lane: Lane) -> None:
+        for action in self.script.ahead(self, lane):
+            self._act(action)
+            if self.gone is not None:
+                raise ConversationOver(self.gone)
+
+    def _wait(self, lane: Lane, wait: Wait) -> None:
+        tokens, time = lane.targets(wait, position=self.channel.transcript.counted, now=self.channel.clock.now)
+        there = len(self.pastime.history)
+        if wait.history > there:
+            raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+        event = events.Wait(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
+        self.script.check(lane, event)
+        self.channel.journal.write(event)
+        self.script.wait(self, lane, event)
+
+    def _serve(self, lane: Lane, request: Say | Ask | Watch) -> str | None:
+        if isinstance(request, Watch):
+            self._watch(lane, request)
+            return None
+        needles: tuple[int, ...] = ()
+        kind: Kind = "say"
+        answer: str | None = ""
+        if isinstance(request, Ask):
+            needles, kind = lane.needles(request.about, self.pastime.told), "ask"
+            answer = request.answer
+        lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
+        self.script.check(lane, request)
+        try:
+            exchange = self.channel.ask(lane.example.key, kind, request.text, needles, answer=answer)
+        except AgentFault as fault:
+            self._note(fault)
+            raise
+        lane.own.append(exchange)
+        if kind == "ask":
+            lane.questions.append(Question(exchange.number, needles))
+        self._heard(exchange)
+        return exchange.reply
+
+    def _watch(self, lane: Lane, request: Watch) -> None:
+        if not lane.own:
+            raise ScenarioError("watches before it has said anything. Tell the agent what to do first")
+        event = events.Watcher(example=lane.example.key, replies=request.replies)
+        self.script.check(lane, event)
+        last = lane.own[-1].number
+        if not lane.questions or lane.questions[-1].number != last:
+            lane.questions.append(Question(last, tuple(number for number in lane.said if number != last)))
+        since = [exchange for exchange in self.channel.transcript.since(last) if not exchange.told]
+        watching = Watching(request, since[: request.replies])
+        lane.watching.append(watching)
+        self._watched[lane.index] = lane
+        self.channel.journal.write(event)
+        if request.answers is not None:
+            self.channel.expect(request.answers, (*lane.questions[-1].needles, last), replies=len(since))
+        else:
+            lane.unprompted = lane.unprompted or self.channel.prompts
+        self._look(lane, watching)
+
+    def _keep(self, lane: Lane, why: str) -> None:
+        kept = KeptVerdict(example=lane.example.key, why=why)
+        self.kept[kept.example] = why
+        self.notices.append(kept.notice)
+        lane.body.abandon()
+        lane.body_ended, lane.broken = True, None
+        self._watched.pop(lane.index, None)
+
+    # --- what follows from an exchange, and from an end
+
+    def _attempt(self, send: Callable[[], Exchange]) -> None:
+        try:
+            exchange = send()
+        except AgentFault as fault:
+            self._note(fault)
+        else:
+            self._heard(exchange)
+
+    def _note(self, fault: AgentFault) -> None:
+        if fault.fatal or self.channel.faults >= PATIENCE:
+            times = f"{self.channel.faults} faults in a row, the last: " if self.channel.faults > 1 else ""
+            self.give_up(f"the agent is gone ({times}{fault})")
+
+    def _heard(self, exchange: Exchange) -> None:
+        if exchange.told or not self._watched:
+            return
+        watched = list(self._watched.values())
+        for lane in watched:
+            for watching in lane.watching:
+                if watching.verdict is None and watching.since[-1].number < exchange.number:
+                    watching.since.append(exchange)
+                    self._look(lane, watching)
+        # Only now, because the end of one may send its reset message, which the others must hear after this one.
+        for lane in watched:
+            if lane.body_ended:
+                self._settle(lane)
+
+    def _look(self, lane: Lane, watching: Watching, *, at_end: bool = False) -> None:
+        try:
+            watching.look(at_end=at_end)
+        except lane.body.fatal:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a watcher may come from the user
+            lane.broken = error
+            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {text_of(error)}")
+
+    def _settle(self, lane: Lane) -> None:
+        """The body has ended: report the example, unless one of its watchers has still to speak."""
+        if lane.example.key in self.kept:
+            return
+        self.script.settle(lane)
+        if self.channel.journal.over is not None:  # a body that asked a judge hit it first, and ended
+            raise self.channel.journal.over
+        broken = lane.broken or lane.body.error
+        if broken is None and lane.counting:
+            return
+        self._release(lane)
+        if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):
+            self._end(lane, lane.ending())
+
+    def _release(self, lane: Lane) -> None:
+        """Let its rivals start: a watcher to the end of the conversation keeps no rival waiting."""
+        if lane.released:
+            return
+        lane.released = True
+        reset = self.script.release(lane)
+        if reset and self.gone is None:
+            self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
+
+    def _end(self, lane: Lane, ending: Ending) -> None:
+        self.channel.journal.note(events.End(example=lane.example.key))
+        lane.ended = True
+        self._watched.pop(lane.index, None)
+        try:
+            lane.body.finish(lane, ending)
+        except ConversationOver:
+            lane.ended = False  # its verdict could not be kept, and nothing of it was reported
+            raise

@@ -1,0 +1,449 @@
+"""Cost: prices for a million tokens, what a conversation used, and the budget that a run shares."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from pytest_ltm._record import events, timings
+from pytest_ltm._record.codec import readable
+from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.agent import Usage
+    from pytest_ltm._storage.shared import Shared
+
+
+MILLION = 1_000_000
+JUDGE = "judge"
+"""The label under which the price of the judge is given."""
+LISTED = "2025-08"
+"""When the table below was true, year and month."""
+SOURCES: Mapping[str, str] = MappingProxyType(
+    {"https://api.openai.com/v1": "openai.com/api/pricing", "https://api.anthropic.com/v1": "anthropic.com/pricing"}
+)
+"""Where list prices were taken from, by the address of the endpoint."""
+
+_LABELLED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
+_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
+_FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the price of cached tokens, 3/15/0.3"
+_PARTS = (2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens in, out, and in from the provider's cache (None: as any other in)."""
+
+    tokens_in: float
+    tokens_out: float
+    cached: float | None = None
+
+    def of(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+        """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
+        rate = self.tokens_in if self.cached is None else self.cached
+        kept = min(cached, tokens_in)
+        return ((tokens_in - kept) * self.tokens_in + kept * rate + tokens_out * self.tokens_out) / MILLION
+
+    def __str__(self) -> str:
+        parts = [self.tokens_in, self.tokens_out, *([] if self.cached is None else [self.cached])]
+        return "/".join(f"{part:g}" for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the user says that tokens cost."""
+
+    any: Price | None = None
+    """Of every agent without a price of its own; never of the judge."""
+    by_label: Mapping[str, Price] = field(default_factory=dict)
+
+    def of(self, label: str) -> Price | None:
+        """Return the price of an agent, or of the judge (`JUDGE`); None if none was given."""
+        return self.by_label.get(label, None if label == JUDGE else self.any)
+
+
+def read_prices(given: Iterable[str]) -> Prices:
+    """Return what `IN/OUT[/CACHED]` and `LABEL=IN/OUT[/CACHED]` say; the last word on a label holds.
+
+    Raises ConfigurationError for anything else.
+    """
+    common: Price | None = None
+    found: dict[str, Price] = {}
+    for text in given:
+        labelled = _LABELLED.fullmatch(text)
+        if labelled:
+            found[labelled[1]] = read_price(labelled[2])
+        else:
+            common = read_price(text)
+    return Prices(common, found)
+
+
+def read_price(text: str) -> Price:
+    """Return the price that `IN/OUT[/CACHED]` says; ConfigurationError if it says none."""
+    try:
+        parts = [float(part) for part in text.split("/")]
+    except ValueError:
+        parts = []
+    if len(parts) not in _PARTS or not all(0 <= part < math.inf for part in parts):
+        raise ConfigurationError(f"{text.strip()!r} is not a price. {_FORM}")
+    return Price(*parts)
+
+
+def list_price(model: str, base_url: str) -> Price | None:
+    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
+    known = _LIST.get(base_url, {})
+    return known.get(model) or known.get(_DATED.sub("", model))
+
+
+_LIST: Mapping[str, Mapping[str, Price]] = {
+    "https://api.openai.com/v1": {
+        "gpt-5": Price(1.25, 10, 0.125),
+        "gpt-5-mini": Price(0.25, 2, 0.025),
+        "gpt-5-nano": Price(0.05, 0.4, 0.005),
+        "gpt-4.1": Price(2, 8, 0.5),
+        "gpt-4.1-mini": Price(0.4, 1.6, 0.1),
+        "gpt-4.1-nano": Price(0.1, 0.4, 0.025),
+        "gpt-4o": Price(2.5, 10, 1.25),
+        "gpt-4o-mini": Price(0.15, 0.6, 0.075),
+        "o3": Price(2, 8, 0.5),
+        "o4-mini": Price(1.1, 4.4, 0.275),
+    },
+    "https://api.anthropic.com/v1": {
+        "claude-opus-4": Price(15, 75),
+        "claude-sonnet-4": Price(3, 15),
+        "claude-3-7-sonnet": Price(3, 15),
+        "claude-3-5-haiku": Price(0.8, 4),
+        "claude-3-haiku": Price(0.25, 1.25),
+    },
+}
+"""By endpoint and model; without the date that names a version. Cached prices where the endpoint caches by itself."""
+
+# --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a reply reports tokens only.
+
+
+class Priced(Protocol):
+    """A reply of an agent or a judge, wherever it is recorded."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens as its provider counts them."""
+        ...
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars as its provider reports them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tariff:
+    """What replies cost that do not report dollars."""
+
+    price: Price | None = None
+    """Of the reported tokens or, where none are reported, of those that were counted here."""
+    free: bool = False
+    """Without a price they cost nothing; otherwise the cost is unknown."""
+
+    def cost(self, reply: Priced, *, counted: tuple[int, int] = (0, 0)) -> float | None:
+        """Return the dollars of a recorded reply of agent or judge; None where it is not reported.
+
+        `counted`: tokens of the message and of the reply, for where no usage is reported.
+        """
+        usd = reply.cost_usd
+        if usd is None and self.price is not None:
+            usd = self.price.of(*_used(reply, counted))
+        return None if usd is None else float(usd)
+
+    def spent(self, reply: Priced, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
+        """Return what a budget is charged with: dollars (None: unknown) and tokens."""
+        usd = self.cost(reply, counted=counted)
+        asked, said, _ = _used(reply, counted)
+        return (0.0 if usd is None and self.free else usd), asked + said
+
+
+@dataclass(slots=True)
+class Bill:
+    """What the replies of one conversation cost and used, be they recorded or new."""
+
+    tariff: Tariff
+    costs: dict[int, float] = field(default_factory=dict)
+    """Dollars by exchange, where they are known."""
+    hypothetical: bool = False
+    """Nothing of it is spent."""
+    input_tokens: int | None = None
+    """As the agent's provider counts them; None where no reply told."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    _asked: int = 0
+    """Tokens of the last message."""
+
+    def hear(self, event: events.Event) -> None:
+        """Count what the conversation says."""
+        if isinstance(event, events.Message):
+            self._asked = event.tokens
+        elif isinstance(event, events.Reply):
+            self.add(event, message_tokens=self._asked)
+
+    def add(self, reply: events.Reply, *, message_tokens: int) -> None:
+        """Count one reply."""
+        self.hypothetical |= reply.hypothetical
+        usd = self.tariff.cost(reply, counted=(message_tokens, reply.tokens))
+        if usd is not None:
+            self.costs[reply.exchange] = usd
+        if reply.usage is not None:
+            self.input_tokens = (self.input_tokens or 0) + reply.usage.input_tokens
+            self.output_tokens = (self.output_tokens or 0) + reply.usage.output_tokens
+            self.cached_tokens = (self.cached_tokens or 0) + reply.usage.cached_tokens
+
+    @property
+    def usd(self) -> float | None:
+        """All dollars together; None where nothing is known."""
+        return sum(self.costs.values()) if self.costs else None
+
+    def of(self, exchanges: Collection[int]) -> float | None:
+        """Return the dollars of these exchanges; None where no reply reports its cost."""
+        return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
+
+
+def _used(reply: Priced, counted: tuple[int, int]) -> tuple[int, int, int]:
+    """Return tokens in, out, and from the cache: as reported, else those of the message and the reply alone."""
+    if reply.usage is None:
+        return *counted, 0
+    return reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens
+
+
+# --- Budget: what all conversations of a run may spend together, on every worker; the ledger is a file of the run.
+
+LEDGER = "budget.json"
+"""The file in the run folder."""
+Side: TypeAlias = Literal["agent", "judge"]
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([km]?)")
+_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be spent; None: as much as it takes."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    """In and out together, agent and judge."""
+
+    def __bool__(self) -> bool:
+        return self.usd is not None or self.tokens is not None
+
+    def twice(self, spent: Spent) -> str:
+        """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+        words = [] if self.usd is None else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
+        more = [] if self.tokens is None else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
+        return " ".join([*words, *more])
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+    """Replies of agent and judge."""
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
+
+    def __str__(self) -> str:
+        dollars = f"${self.usd:.4f}, " if self.usd else ""
+        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} replies"
+
+
+class Budget:
+    """The limits of one run, and the ledger in which its conversations write what they spend."""
+
+    def __init__(self, limits: Limits, ledger: Shared) -> None:
+        self.limits = limits
+        self._ledger = ledger
+
+    def account(self, conversation: str, *, agent: str) -> Account:
+        """Return where one conversation of an agent writes what it spends."""
+        return Account(self, conversation, agent)
+
+    def spent(self) -> Spent:
+        """Return what all have spent together."""
+        rows = (row for side in self._ledger.read().values() for row in side.values())
+        return sum((_from_row(row) for row in rows), Spent())
+
+    def check(self) -> None:
+        """Raise BudgetSpent if nothing may be spent any more."""
+        spent, limits = self.spent(), self.limits
+        over = []
+        if limits.usd is not None and spent.usd >= limits.usd:
+            over.append(f"--ltm-max-cost=${limits.usd:g}")
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            over.append(f"--ltm-max-tokens={limits.tokens:,}")
+        if over:
+            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
+
+    def begin(self, known: Mapping[Side, Mapping[str, Spent]]) -> None:
+        """Begin the ledger with what was spent before the run was resumed."""
+        self._ledger.change(
+            lambda _: {side: {key: _row(spent) for key, spent in of.items()} for side, of in known.items()}
+        )
+
+    def add(self, side: Side, conversation: str, spent: Spent) -> None:
+        """Write down what was spent."""
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            rows = value.setdefault(side, {})
+            rows[conversation] = _row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
+            return value
+
+        self._ledger.change(alter)
+
+
+class Account:
+    """What one conversation may spend; the same limits hold for all, so each asks before each message."""
+
+    def __init__(self, budget: Budget, conversation: str, agent: str) -> None:
+        self._budget, self._conversation, self._agent = budget, conversation, agent
+        self.refused: BudgetSpent | None = None
+        """Why nothing more was sent, if so."""
+
+    def check(self) -> None:
+        """Raise BudgetSpent if nothing may be spent any more."""
+        if self.refused is not None:
+            raise self.refused
+        try:
+            self._budget.check()
+        except BudgetSpent as over:
+            self.refused = over
+            raise
+
+    def add(self, side: Side, *, usd: float | None, tokens: int) -> None:
+        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one."""
+        self._budget.add(side, self._conversation, Spent(usd or 0.0, tokens, 1))
+        if usd is None and self._budget.limits.usd is not None:
+            label = "judge" if side == "judge" else self._agent
+            self.refused = BudgetSpent(
+                f"--ltm-max-cost: the {side} does not report what its replies cost, and no price is known. Give "
+                f"--ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
+            )
+
+
+def read_dollars(text: str) -> float:
+    """Return the dollars that `2.50` or `$2.50` says; ConfigurationError if it says none."""
+    return _amount(text.removeprefix("$"), text, "number of dollars, as in 2.50")
+
+
+def read_tokens(text: str) -> int:
+    """Return the tokens that `200000`, `200k` or `1.5m` says; ConfigurationError if it says none."""
+    return round(_amount(text, text, "number of tokens, as in 200k or 1.5m"))
+
+
+def _amount(text: str, given: str, what: str) -> float:
+    found = _AMOUNT.fullmatch(text.strip().lower().replace(",", "").replace("_", ""))
+    if not found:
+        raise ConfigurationError(f"{given!r} is not a {what}")
+    return float(found[1]) * _SCALE[found[2]]
+
+
+def spent_in(journal: Path, timed: Path, *, agent: Tariff, judge: Tariff) -> dict[Side, Spent]:
+    """Return what a recorded conversation has spent; broken lines count as not there."""
+    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent()}
+    message = 0
+    for event in readable(journal, events.decode):
+        if isinstance(event, events.Message):
+            message = event.tokens
+        elif isinstance(event, events.Reply) and not event.hypothetical:
+            usd, tokens = agent.spent(event, counted=(message, event.tokens))
+            sides["agent"] += Spent(usd or 0.0, tokens, 1)
+    for timing in readable(timed, timings.decode):
+        if isinstance(timing, timings.JudgeTime) and not timing.remembered:
+            usd, tokens = judge.spent(timing)
+            sides["judge"] += Spent(usd or 0.0, tokens, 1)
+    return sides
+
+
+def _row(spent: Spent) -> list[float]:
+    return [spent.usd, spent.tokens, spent.calls]
+
+
+def _from_row(row: Any) -> Spent:
+    usd, tokens, calls = row
+    return Spent(float(usd), int(tokens), int(calls))
+
+
+# --- Forecast: what one conversation would take, of a dry run.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One example in the schedule, in tokens of the conversation."""
+
+    scenario: str
+    example: str
+    start: int
+    end: int
+    speaks: tuple[int, ...]
+    """Where its own messages begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What some messages of a conversation take."""
+
+    messages: int = 0
+    """That are answered."""
+    tokens_in: int = 0
+    """What is sent for the replies, with all that is sent again."""
+    cached: int = 0
+    """Of those, what may come from the provider's cache at best."""
+    tokens_out: int = 0
+
+    def __add__(self, other: Use) -> Use:
+        return Use(
+            messages=self.messages + other.messages, tokens_in=self.tokens_in + other.tokens_in,
+            cached=self.cached + other.cached, tokens_out=self.tokens_out + other.tokens_out,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What one conversation would take."""
+
+    agent: str
+    span_label: str
+    trial: str
+    tokens: int
+    """Of all messages and replies, each once."""
+    filler_tokens: int
+    told: int
+    """Exchanges that the agent is told without being asked for a reply."""
+    scenarios: Use
+    filler: Use
+    """Filler, and the history of a data set."""
+    harness: Use
+    """The opening message, and messages that end a scenario."""
+    judge: Use
+    longest_gap: int
+    """Tokens between something said and the question that depends on it."""
+    simulated_seconds: float
+    examples: int
+    unplayed: tuple[str, ...]
+    """Why examples would be skipped, a sentence each."""
+    cut_short: int
+    """Examples whose body ended before its last line because of a simulated answer."""
+    bars: tuple[Bar, ...]
+    assumed_reply: int | None = None
+    """Tokens that each reply was assumed to have; None: what is typical."""
+
+    @property
+    def agent_use(self) -> Use:
+        """What the agent would take."""
+        return self.scenarios + self.filler + self.harness

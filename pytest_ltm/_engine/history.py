@@ -1,0 +1,123 @@
+"""History: dated exchanges of a data set that the agent is told in the place of filler, the oldest first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+
+LONGEST_SHOWN = 200
+"""The characters kept of a retrieved text that is not part of the history."""
+_SENTENCE = re.compile(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
+_WORD = re.compile(r"\s*\S+\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class PastExchange:
+    """One exchange of a history."""
+
+    id: str
+    """What questions name it by: the id of its turn or session, unique in its history."""
+    at: datetime
+    """When it happened, aware; none is earlier than the one before it."""
+    message: str
+    """What an agent that accepts history is told as the message,"""
+    reply: str
+    """and as the reply to it."""
+    asked: str
+    """What any other agent is sent; it replies to that, and the reply earns nothing."""
+    holds: tuple[str, ...] = ()
+    """Ids of the turns in it, if it has several: questions may name these, too."""
+    images: tuple[str, ...] = ()
+    """Files of the photos in it, for agents that take images,"""
+    pictured: str = ""
+    """and what such an agent is sent beside them, in the place of all else."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the turns in it, or its own where it has none."""
+        return self.holds or (self.id,)
+
+
+class ToldTexts:
+    """Which exchanges of a history the texts are that an agent retrieved, as they were told or sent.
+
+    The message counts, what is sent to agents that accept no history, the reply, and message and reply on two lines.
+    A text that several exchanges have, such as a reply that is always the same, names none of them.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, tuple[str, ...]] = {}
+
+    def add(self, past: PastExchange, *more: str) -> None:
+        """Take in an exchange that was told; `more`: the parts in which it was sent."""
+        texts = {past.message, past.asked, past.reply, f"{past.message}\n{past.reply}", *more}
+        for text in filter(None, map(str.strip, texts)):
+            if self._ids.setdefault(text, past.ids) != past.ids:
+                self._ids[text] = ()
+
+    def named(self, shown: Sequence[str]) -> tuple[str, ...]:
+        """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
+        found: dict[str, None] = {}
+        for text in shown:
+            ids = self._ids.get(text.strip())
+            found.update(dict.fromkeys(ids or (_cut(text),)))
+        return tuple(found)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
+def parts(text: str, most: int, count: Callable[[str], int]) -> list[str]:
+    """Return a text in parts of at most `most` tokens that joined are the text again.
+
+    It is cut where sentences and lines end; a longer one between words, a longer word anywhere. The same text is
+    always cut in the same way.
+    """
+    if len(text) <= most or count(text) <= most:  # no token is shorter than a character
+        return [text]
+    return list(_packed(text, most, count))
+
+
+def _packed(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
+    pieces = list(_pieces(text, most, count))
+    start = 0
+    while start < len(pieces):
+        end, size = start, 0
+        while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
+            size, end = size + pieces[end][1], end + 1
+        while end > start + 1 and count(_joined(pieces[start:end])) > most:  # a seam may cost a token
+            end -= 1
+        yield _joined(pieces[start:end])
+        start = end
+
+
+def _joined(pieces: Sequence[tuple[str, int]]) -> str:
+    return "".join(piece for piece, _ in pieces)
+
+
+def _pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+    """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
+    for sentence in _SENTENCE.findall(text):
+        tokens = count(sentence)
+        if tokens <= most:
+            yield sentence, tokens
+            continue
+        for word in _WORD.findall(sentence):
+            yield from _halves(word, most, count)
+
+
+def _halves(word: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+    tokens = count(word)
+    if tokens <= most or len(word) == 1:
+        yield word, tokens
+        return
+    middle = len(word) // 2
+    yield from _halves(word[:middle], most, count)
+    yield from _halves(word[middle:], most, count)

@@ -1,0 +1,310 @@
+"""Lane: one example in progress, as the conversation sees it; Body, its own side; Ending, its outcome."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from collections import ChainMap
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from pytest_ltm._engine.handle import Sheet
+from pytest_ltm._engine.scenario import Wait
+from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._engine.transcript import Heard
+from pytest_ltm._storage.errors import JudgeError, ScenarioError, did_you_mean, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._engine.plan import PlannedExample
+    from pytest_ltm._engine.scenario import Request, Watch
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._engine.transcript import Exchange, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A message asked for credit, by exchange numbers."""
+
+    number: int
+    needles: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What became of an example; exactly one of the four is not None."""
+
+    verdict: Score | Unscored | None = None
+    error: BaseException | None = None
+    """What its body raised, or the agent's fault: neither is ever a zero."""
+    unplayable: str | None = None
+    """Why it cannot be played: the agent lacks a capability, or its text is longer than the span."""
+    unreached: str | None = None
+    """Why it was not played to its end: the agent or the budget was gone."""
+
+
+class Body(Protocol):
+    """An example's own side of the conversation: it is resumed and answers with its next request."""
+
+    sheet: Sheet
+    """Its findings so far; a failed assertion is a failed check there."""
+    error: BaseException | None
+    """What ended it other than a failed assertion: it cannot be scored."""
+    assertion: BaseException | None
+    """The failed assertion that ended it, if one did."""
+    fatal: tuple[type[BaseException], ...]
+    """What must never be taken for the end of one example."""
+
+    def begin(self) -> Request | None:
+        """Run up to the first request; None: it has ended."""
+
+    def resume(self, value: object) -> Request | None:
+        """Hand back the answer to the last request and run up to the next; None: it has ended."""
+
+    def throw(self, error: Exception) -> Request | None:
+        """Raise the error at the last request and run on; None: it has ended."""
+
+    def abandon(self) -> None:
+        """Unwind it, so that its clean-up runs."""
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        """It is over, watchers included: report it."""
+
+
+@dataclass
+class Watching:
+    """A watcher at work."""
+
+    request: Watch
+    since: list[Exchange]
+    """The exchanges that it sees: the scenario's last one and all after it."""
+    verdict: Score | Unscored | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts replies and has not spoken yet."""
+        return self.request.replies is not None and self.verdict is None
+
+    def look(self, *, at_end: bool = False) -> None:
+        """Ask the watcher; if it has no verdict when it must, it is Unscored."""
+        said = self.request.watcher(Heard(self.since))
+        if said is not None and not isinstance(said, (Score, Unscored)):
+            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
+        self.verdict = said
+        if self.verdict is not None:
+            return
+        replies = self.request.replies
+        if replies is not None and len(self.since) >= replies:
+            self.verdict = Unscored(
+                f"the watcher gave no verdict within {replies} {'reply' if replies == 1 else 'replies'}"
+            )
+        elif at_end:
+            self.verdict = Unscored("the watcher gave no verdict before the conversation ended")
+
+
+@dataclass
+class Lane:
+    """One example of the plan in the conversation."""
+
+    index: int
+    example: PlannedExample
+    body: Body
+    span: int | None
+    """Its memory span in tokens; None in an isolated conversation."""
+    start: int | None = None
+    """Tokens of the conversation that count towards spans, when it began."""
+    own: list[Exchange] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    watching: list[Watching] = field(default_factory=list)
+    broken: BaseException | None = None
+    """The agent's fault, or what one of its watchers raised."""
+    body_ended: bool = False
+    released: bool = False
+    """Its rivals may start."""
+    unprompted: bool = False
+    """It did not say what full marks ask for, and the agent is a control that has to be told."""
+    ended: bool = False
+    """It has been reported."""
+
+    def targets(self, wait: Wait, *, position: int, now: datetime) -> tuple[int, datetime]:
+        """Return what the conversation must have reached before it goes on: tokens, and time.
+
+        Span and tokens are over at once in an isolated conversation. ScenarioError beyond the span.
+        """
+        try:
+            time = now + wait.time
+        except OverflowError:
+            raise ScenarioError(f"cannot wait {wait.time}: the calendar ends before that") from None
+        if self.span is None:
+            return position, time
+        if wait.tokens > self.span:
+            raise ScenarioError(
+                f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
+            )
+        start = position if self.start is None else self.start
+        return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
+
+    def needles(self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None) -> tuple[int, ...]:
+        """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
+
+        `history`: the numbers of the exchanges told of the conversation's history, by id: `about` may name these, too.
+        """
+        if not self.own and not history:
+            raise ScenarioError(
+                "asks before it has said anything, so there is nothing to remember. Say something first"
+            )
+        if not about:
+            return self.said
+        own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
+        known = ChainMap(own, history or {})
+        for text in about:
+            if text not in known:
+                raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}")
+        return tuple(dict.fromkeys(number for text in about for number in known[text]))
+
+    @property
+    def said(self) -> tuple[int, ...]:
+        """The numbers of its exchanges that were not asked for credit."""
+        return tuple(exchange.number for exchange in self.own if exchange.kind == "say")
+
+    def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
+        """Return why it cannot be played with this agent or in this span, or ""."""
+        missing = sorted(set(self.example.requires) - capabilities)
+        if missing:
+            return f"needs an agent that is {' and '.join(missing)}"
+        steps = self.example.definition.steps if self.example.definition else ()
+        tokens = sum(counter.count(step.text) for step in steps if not isinstance(step, Wait))
+        if self.span is None or tokens <= self.span:
+            return ""
+        return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
+
+    def measured_span(self, transcript: Transcript) -> int | None:
+        """Return the tokens that count towards its span, from its start to the start of its last question."""
+        if self.start is None or not self.questions:
+            return None
+        return transcript.counted_before(self.questions[-1].number) - self.start
+
+    @property
+    def counting(self) -> int:
+        """How many of its watchers count replies and have not spoken yet."""
+        return sum(watching.counts for watching in self.watching)
+
+    def ending(self) -> Ending:
+        """Return what became of it now that its body and its watchers are done."""
+        broken = self.broken or self.body.error
+        if isinstance(broken, JudgeError):  # no fault of the answer, nor of the scenario
+            return Ending(verdict=Unscored(str(broken), cause=broken.cause))
+        if broken is None and not self.questions and self.body.assertion is None:
+            broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
+        if self.unprompted and (broken is None or (isinstance(broken, Exception) and self.broken is None)):
+            return Ending(verdict=Unscored(NO_ORACLE))
+        if broken is not None:
+            return Ending(error=broken)
+        watched = [watching.verdict for watching in self.watching if watching.verdict is not None]
+        return Ending(verdict=self.body.sheet.verdict(watched, threshold=self.example.threshold))
+
+
+# --- GreenBody: a body that is plain code, run in a greenlet that switches back at each request.
+
+UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
+"""What must never be taken for the end of one scenario."""
+
+
+class GreenBody:
+    """Runs `play` up to its next request, and on when it is resumed.
+
+    Subclasses say what `play` does, what surrounds each stretch of it, and what `finish` reports.
+    """
+
+    fatal = UNWINDING
+    assertion_types: tuple[type[BaseException], ...] = (AssertionError,)
+
+    def __init__(self) -> None:
+        self.sheet = Sheet()
+        self.error: BaseException | None = None
+        self.assertion: BaseException | None = None
+        """The failed assertion that ended it, if one did: also a failed check on the sheet."""
+        self._green: greenlet | None = None
+        self._hub: greenlet | None = None
+
+    def play(self) -> object:
+        """Run the body."""
+        raise NotImplementedError
+
+    def around(self) -> AbstractContextManager[object]:
+        """Return what surrounds each stretch of the body."""
+        return nullcontext()
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        """It is over: report it."""
+        raise NotImplementedError
+
+    def send(self, request: Request) -> Any:
+        """Hand a request to the conversation and return its answer; only from within the body."""
+        __tracebackhide__ = True
+        if self._hub is None or getcurrent() is not self._green:
+            raise ScenarioError(
+                "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"
+            )
+        return self._hub.switch(request)
+
+    def begin(self) -> Request | None:
+        """Run up to the first request; None: it has ended."""
+        green = self._green = greenlet(lambda _: self.play())
+        # A new greenlet starts with an empty context; the body must see what its fixtures set.
+        green.gr_context = contextvars.copy_context()
+        return self._run(green.switch, None)
+
+    def resume(self, value: object) -> Request | None:
+        """Hand back the answer and run up to the next request; None: it has ended."""
+        return self._run(self._living.switch, value)
+
+    def throw(self, error: Exception) -> Request | None:
+        """Raise the error where the body waits; None: it has ended."""
+        return self._run(self._living.throw, error)
+
+    def abandon(self) -> None:
+        """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
+        if self._green is None or self._green.dead:
+            return
+        self._hub = None  # it may not speak any more
+        try:
+            with self.around():
+                self._green.throw(GreenletExit)
+        except self.fatal:
+            raise
+        except BaseException:  # noqa: BLE001, S110 - said above
+            pass
+
+    @property
+    def _living(self) -> greenlet:
+        return cast("greenlet", self._green)
+
+    def _run(self, switch: Callable[..., object], value: object) -> Request | None:
+        self._hub = getcurrent()
+        try:
+            with self.around():
+                request = switch(value)
+        except self.fatal:
+            raise
+        except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
+            self._ended_by(error)
+            return None
+        return None if self._living.dead else cast("Request", request)
+
+    def _ended_by(self, error: BaseException) -> None:
+        if isinstance(error, self.assertion_types):
+            self.assertion = error
+            self.sheet.fail(_first_line(error))
+        else:
+            self.error = error
+
+
+def _first_line(error: BaseException) -> str:
+    text = text_of(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,211 @@
+"""Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb of its own.
+
+The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 4): a waiting example whose
+wait is over continues first, then a new one starts; only if no example can continue, time jumps, then filler talks.
+Where the conversation has a history (the dated sessions of a data set), it is told in the place of filler, and time
+jumps only as far as its dates have come. A decision costs O(1), a change O(log n).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin this example."""
+
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Resume this example: its wait is over."""
+
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Let time pass until then: no example can continue before."""
+
+    to: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell the next exchange of the history."""
+
+    number: int
+    """Which one, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Talk filler."""
+
+    tokens: int
+    """To the nearest token target; 0: the smallest filler, for a watcher that counts replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Every example has ended, or lasts to the end of the conversation."""
+
+
+Decision: TypeAlias = "Start | Resume | Jump | Tell | Fill | Finish"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What the agenda knows of one example; its lane is its place in the plan."""
+
+    scenario: str
+    incompatible: frozenset[str] = frozenset()
+    """Names of scenarios that must never be open together with it."""
+    together: bool = False
+    """Whether examples of its own scenario may be open together with it."""
+
+
+class Agenda:
+    """The examples of one conversation: who may start, who waits for what, who is listening.
+
+    `history`: the dates of the exchanges to be told, in their order, none earlier than the one before.
+    """
+
+    def __init__(
+        self, entries: Sequence[Entry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+    ) -> None:
+        self._entries = entries
+        self._position, self._now = position, now
+        self._history, self._told = history, 0
+        self._foes = _foes(entries)
+        self._blockers = dict.fromkeys(self._foes, 0)
+        """How many open examples keep a scenario from starting."""
+        self._queues: dict[str, deque[int]] = {}
+        """What has not started yet, by scenario."""
+        for lane, entry in enumerate(entries):
+            self._queues.setdefault(entry.scenario, deque()).append(lane)
+        self._candidates = [queue[0] for queue in self._queues.values()]
+        """A heap of the heads of queues; the top may start, those below it may be blocked."""
+        heapq.heapify(self._candidates)
+        self._unmet: dict[int, int] = {}
+        """How many of its targets a waiting example has still to reach."""
+        self._targets: dict[int, tuple[int, datetime]] = {}
+        self._ready: list[tuple[int, datetime, int]] = []
+        """A heap of those whose wait is over, in the order in which they go on."""
+        self._by_tokens: list[tuple[int, int]] = []
+        self._by_time: list[tuple[datetime, int]] = []
+        self._by_told: list[tuple[int, int]] = []
+
+    def decide(self, *, listening: bool = False) -> Decision:
+        """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
+        if self._ready:
+            return Resume(self._ready[0][2])
+        if self._candidates:
+            return Start(self._candidates[0])
+        if self._tells_next():
+            return Tell(self._told)
+        if self._by_time:
+            return Jump(self._by_time[0][0])
+        if listening or self._by_tokens:
+            return Fill(0 if listening else self._by_tokens[0][0] - self._position)
+        return Finish()
+
+    def start(self, lane: int) -> None:
+        """The example is open now: its rivals may not start before it has ended."""
+        scenario = self._entries[lane].scenario
+        if self._queues[scenario][0] != lane or self._blockers[scenario]:
+            raise ValueError(f"lane {lane} may not start")
+        self._queues[scenario].popleft()
+        for foe in self._foes[scenario]:
+            self._blockers[foe] += 1
+        if scenario not in self._foes[scenario] and self._queues[scenario]:
+            heapq.heappush(self._candidates, self._queues[scenario][0])
+        self._drop_blocked()
+
+    def end(self, lane: int) -> None:
+        """The example is over: its rivals may start."""
+        for foe in self._foes[self._entries[lane].scenario]:
+            self._blockers[foe] -= 1
+            if not self._blockers[foe] and self._queues[foe]:
+                heapq.heappush(self._candidates, self._queues[foe][0])
+        self._drop_blocked()
+
+    def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
+        """The example waits until the conversation has reached all targets.
+
+        `told`: the exchanges of the history told so far; ValueError beyond its end.
+        """
+        if told > len(self._history):
+            raise ValueError(f"the history has {len(self._history)} exchanges, not {told}")
+        unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
+        self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
+        if tokens > self._position:
+            heapq.heappush(self._by_tokens, (tokens, lane))
+        if time > self._now:
+            heapq.heappush(self._by_time, (time, lane))
+        if told > self._told:
+            heapq.heappush(self._by_told, (told, lane))
+        if not unmet:
+            heapq.heappush(self._ready, (tokens, time, lane))
+
+    def resume(self, lane: int) -> None:
+        """Let the example whose turn it is continue."""
+        if not self._ready or self._ready[0][2] != lane:
+            raise ValueError(f"it is not the turn of lane {lane}")
+        heapq.heappop(self._ready)
+
+    def tell(self) -> None:
+        """The next exchange of the history has been told."""
+        self._told += 1
+        while self._by_told and self._by_told[0][0] <= self._told:
+            self._met(heapq.heappop(self._by_told)[1])
+
+    def advance(self, *, position: int, now: datetime) -> None:
+        """The conversation has reached `position` tokens and the time `now`."""
+        self._position, self._now = position, now
+        while self._by_tokens and self._by_tokens[0][0] <= position:
+            self._met(heapq.heappop(self._by_tokens)[1])
+        while self._by_time and self._by_time[0][0] <= now:
+            self._met(heapq.heappop(self._by_time)[1])
+
+    def _tells_next(self) -> bool:
+        """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
+        if self._told == len(self._history) or not (self._by_told or self._by_time or self._by_tokens):
+            return False
+        return not self._by_time or self._history[self._told] < self._by_time[0][0]
+
+    def _met(self, lane: int) -> None:
+        self._unmet[lane] -= 1
+        if not self._unmet[lane]:
+            heapq.heappush(self._ready, (*self._targets[lane], lane))
+
+    def _drop_blocked(self) -> None:
+        # A blocked scenario leaves the heap when it comes to the top and returns when its last rival ends.
+        while self._candidates and not self._may_start(self._candidates[0]):
+            heapq.heappop(self._candidates)
+
+    def _may_start(self, lane: int) -> bool:
+        scenario = self._entries[lane].scenario
+        queue = self._queues[scenario]
+        return bool(queue) and queue[0] == lane and not self._blockers[scenario]
+
+
+def _foes(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+    """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe unless it says."""
+    foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
+    for entry in entries:
+        if not entry.together:
+            foes[entry.scenario].add(entry.scenario)
+        for other in entry.incompatible & foes.keys():
+            foes[entry.scenario].add(other)
+            foes[other].add(entry.scenario)
+    return {scenario: frozenset(others) for scenario, others in foes.items()}

@@ -1,0 +1,133 @@
+"""Scoring: from what became of an example, and the transcript, to its result; pure, so that it can be done again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pytest_ltm._engine.cost import Bill
+    from pytest_ltm._engine.lane import Ending, Lane, Question
+    from pytest_ltm._engine.transcript import Kind, Transcript
+    from pytest_ltm._record.fold import Record
+
+
+def scenario_result(
+    lane: Lane,
+    ending: Ending,
+    transcript: Transcript,
+    *,
+    costs: Mapping[int, float],
+    own_wish: bool = False,
+    **place: Any,
+) -> ScenarioResult:
+    """Return the result of an example.
+
+    `costs`: dollars by exchange, where the agent told them. `own_wish`: its error only says that it skipped itself.
+    `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
+    """
+    outcome, cause, reason = _outcome(ending, lane.example.threshold)
+    if own_wish:
+        outcome, cause, reason = "skipped", "", str(ending.error)
+    score = ending.verdict if isinstance(ending.verdict, Score) else None
+    questions = tuple(_question(question, transcript) for question in lane.questions)
+    measured = lane.measured_span(transcript)
+    own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
+    return ScenarioResult(
+        scenario=lane.example.scenario,
+        example=lane.example.example,
+        span=lane.span,
+        outcome=outcome,
+        score=score.value if score else None,
+        reason=reason,
+        cause=cause,
+        checks=score.checks if score else (),
+        rule=ending.verdict.rule if ending.verdict else "",
+        evidence=ending.verdict.evidence if ending.verdict else "",
+        threshold=lane.example.threshold,
+        skills=lane.example.skills,
+        gap=questions[-1].gap if questions else None,
+        measured_span=measured,
+        overrun=measured is not None and lane.span is not None and measured > lane.span,
+        tokens=sum(exchange.message_tokens + exchange.reply_tokens for exchange in lane.own),
+        cost_usd=sum(own_costs) if own_costs else None,
+        questions=questions,
+        metrics=tuple(Metric(name, value) for name, value in lane.body.sheet.metrics.items()),
+        **place,
+    )
+
+
+def totals(record: Record, bill: Bill) -> dict[str, Any]:
+    """Return what the result of a conversation says of its tokens and dollars."""
+    said = record.transcript
+
+    def tokens(kinds: Collection[Kind]) -> int:
+        return sum(one.message_tokens + one.reply_tokens for one in said if one.kind in kinds)
+
+    def usd(kinds: Collection[Kind]) -> float | None:
+        return bill.of({one.number for one in said if one.kind in kinds})
+
+    return {
+        "tokens": said.position, "count": said.counts, "filler_tokens": tokens({"filler"}),
+        "reply_tokens": sum(one.reply_tokens for one in said if not one.told), "exchanges": len(said),
+        "cost_usd": bill.usd, "filler_cost_usd": usd({"filler", "history"}),
+        "harness_cost_usd": usd({"opening", "reset"}), "hypothetical": bill.hypothetical,
+        "input_tokens": bill.input_tokens, "output_tokens": bill.output_tokens, "cached_tokens": bill.cached_tokens,
+    }  # fmt: skip
+
+
+def _outcome(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+    if isinstance(ending.verdict, Score):
+        # 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says
+        passed = ending.verdict.value >= threshold - 1e-9
+        return "passed" if passed else "failed", "", ending.verdict.reason
+    if isinstance(ending.verdict, Unscored):
+        return "skipped", ending.verdict.cause, ending.verdict.reason
+    if ending.unplayable is not None:
+        return "skipped", "requires", ending.unplayable
+    if ending.unreached is not None:
+        return "skipped", "not reached", ending.unreached
+    return "error", _blame(ending.error), describe(ending.error)
+
+
+def _blame(error: BaseException | None) -> Cause:
+    if isinstance(error, AgentFault):
+        return "agent"
+    return "internal" if isinstance(error, LtmInternalError) else "scenario"
+
+
+def describe(error: BaseException | None) -> str:
+    """Return an error of ours as its sentence, any other with its type."""
+    if error is None:
+        return "it ended without a verdict"
+    text = text_of(error)
+    return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
+
+
+def _question(question: Question, transcript: Transcript) -> QuestionResult:
+    asked = transcript.number(question.number)
+    needles = [transcript.number(number) for number in question.needles]
+    refs = tuple(
+        NeedleRef(
+            number=needle.number,
+            text=needle.message,
+            gap=gap(needle, asked),
+            told_gap=transcript.told_gap(needle, asked),
+            seconds_passed=(asked.now - needle.now).total_seconds(),
+        )
+        for needle in needles
+    )
+    return QuestionResult(
+        number=asked.number,
+        text=asked.message,
+        answer=asked.reply,
+        gap=min((ref.gap for ref in refs), default=None),
+        needles=refs,
+        retrieved=asked.retrieved,
+    )

@@ -1,0 +1,175 @@
+"""Suites: named sets of scenarios with their parameters, from `*.ltm-suite.yml`."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage import schema as _yaml
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+
+if TYPE_CHECKING:
+    from pytest_ltm._storage.schema import Field
+
+
+SUFFIX = ".ltm-suite.yml"
+"""How the name of a suite file ends."""
+NONE = "none"
+"""The word that stands for no suite; no suite can have this name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteEntry:
+    """One scenario of a suite."""
+
+    scenario: str
+    """The scenario that is played."""
+    name: str
+    """The name that it has in results: the scenario's own unless the suite gives another."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What its definitions are generated from; JSON values."""
+    examples: int | None = None
+    """How many examples; None: not given."""
+    span: int | None = None
+    """The memory span that is its own, in tokens; None: the conversation's."""
+    threshold: float | None = None
+    """The least score that passes; None: the scenario's own."""
+    pass_k: int | None = None
+    """The number of trials of each example that must pass; None: not given."""
+    incompatible: tuple[str, ...] = ()
+    """Names of entries that it must not overlap with, from both sides, sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A named set of scenarios."""
+
+    name: str
+    path: str
+    """The file."""
+    entries: tuple[SuiteEntry, ...]
+
+    def entry(self, name: str) -> SuiteEntry | None:
+        """Return the entry of this name, if there is one."""
+        return next((entry for entry in self.entries if entry.name == name), None)
+
+
+def load(path: str | Path, known: Collection[str] | None = None) -> Suite:
+    """Return the suite in a file; DefinitionError names file, line, field and what was expected.
+
+    `known`: the names of the scenarios there are, or None to accept any.
+    """
+    top = _yaml.load(path)
+    fields = top.mapping(("name", "examples", "scenarios", "incompatible"), required=("scenarios",))
+    name = fields["name"].text() if "name" in fields else Path(path).name.removesuffix(SUFFIX)
+    if name == NONE:
+        raise fields.get("name", top).fault(f"no suite can be called {NONE!r}: that word means no suite.")
+    examples = fields["examples"].whole(least=1) if "examples" in fields else None
+    items = fields["scenarios"].items("scenarios")
+    if not items:
+        raise fields["scenarios"].error("at least one scenario")
+    entries = tuple(_entry(item, examples, known) for item in items)
+    _check_names(items, entries)
+    apart = _groups(fields, items, [entry.name for entry in entries], known)
+    return Suite(name=name, path=str(path), entries=tuple(_kept_apart(entry, apart) for entry in entries))
+
+
+def built_in(name: str, known: Collection[str] | None = None) -> Suite:
+    """Return a suite that comes with pytest-ltm; ConfigurationError if there is none of this name."""
+    path = folder() / f"{name}{SUFFIX}"
+    names = built_in_names()
+    if name not in names:
+        raise ConfigurationError(
+            f"no suite {name!r}: built in are {', '.join(names)}.{did_you_mean(name, names)} "
+            f"A suite of your own is named by its file, *{SUFFIX}."
+        )
+    return load(path, known)
+
+
+def built_in_names() -> tuple[str, ...]:
+    """Return the names of the suites that come with pytest-ltm, sorted."""
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in folder().glob(f"*{SUFFIX}")))
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the built-in scenarios, sorted: their modules' names."""
+    return tuple(sorted(path.stem for path in folder().glob("*.py") if not path.stem.startswith("_")))
+
+
+def folder() -> Path:
+    """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
+    spec = importlib.util.find_spec("pytest_ltm.scenarios")
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError("the built-in scenarios are not installed. Install pytest-ltm again.")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pass_k", "incompatible")
+
+
+def _entry(item: Field, examples: int | None, known: Collection[str] | None) -> SuiteEntry:
+    if isinstance(item.value, str):
+        return SuiteEntry(scenario=_scenario(item, known), name=item.value, examples=examples)
+    fields = item.mapping(_ENTRY, required=("scenario",))
+    if "parameters" in fields:
+        fields["parameters"].mapping()
+    scenario = _scenario(fields["scenario"], known)
+    return SuiteEntry(
+        scenario=scenario,
+        name=fields["name"].name() if "name" in fields else scenario,
+        parameters=fields["parameters"].json() if "parameters" in fields else {},
+        examples=fields["examples"].whole(least=1) if "examples" in fields else examples,
+        span=fields["span"].tokens() if "span" in fields else None,
+        threshold=fields["threshold"].number(0, 1) if "threshold" in fields else None,
+        pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
+    )
+
+
+def _scenario(item: Field, known: Collection[str] | None) -> str:
+    name = item.text("the name of a scenario")
+    if known is not None and name not in known:
+        raise item.fault(
+            f"no scenario is called {name!r}; there are {', '.join(sorted(known))}.{did_you_mean(name, known)}"
+        )
+    return name
+
+
+def _check_names(items: list[Field], entries: tuple[SuiteEntry, ...]) -> None:
+    lines: dict[str, int | None] = {}
+    for item, entry in zip(items, entries, strict=True):
+        if entry.name in lines:
+            first = f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
+            raise item.fault(f"two entries are called {entry.name!r}{first}. Give one another name with `name:`.")
+        lines[entry.name] = item.line
+
+
+def _groups(
+    fields: dict[str, Field], items: list[Field], names: list[str], known: Collection[str] | None
+) -> list[set[str]]:
+    """Return the sets of names that must not overlap with each other."""
+    valid = None if known is None else {*known, *names}
+    groups = []
+    for place in fields["incompatible"].items("lists") if "incompatible" in fields else []:
+        groups.append(_group(place, valid))
+        if len(groups[-1]) < 2:
+            raise place.error("a list of at least two names")
+    for item, name in zip(items, names, strict=True):
+        if isinstance(item.value, Mapping) and "incompatible" in item.value:
+            groups += [{name, other} for other in _group(item.child("incompatible"), valid)]
+    return groups
+
+
+def _group(field: Field, names: set[str] | None) -> set[str]:
+    given = field.texts()
+    for name in given:
+        if names is not None and name not in names:
+            raise field.fault(f"no scenario is called {name!r}.{did_you_mean(name, names)}")
+    return set(given)
+
+
+def _kept_apart(entry: SuiteEntry, groups: list[set[str]]) -> SuiteEntry:
+    others = {name for group in groups if entry.name in group for name in group} - {entry.name}
+    return replace(entry, incompatible=tuple(sorted(others)))

@@ -1,0 +1,167 @@
+"""Exchange and Transcript: what was said, append-only; gaps and answers are derived, never stored."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal, get_args, overload
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
+Count = Literal["capped", "told", "all"]
+"""How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message
+that it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case."""
+COUNTS: tuple[Count, ...] = get_args(Count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One message to the agent and its reply."""
+
+    number: int
+    """Its id in the journal: messages are numbered from 0, those that got no reply included."""
+    by: str
+    """The example that spoke (`colours/0`), or "" for opening, filler and history."""
+    kind: Kind
+    """Why it was sent: "opening", "say", "ask", "reset", "filler" or "history"."""
+    message: str
+    """What the agent was sent or told."""
+    reply: str
+    """What it replied, or was told that it replied."""
+    start: int
+    """Tokens of the conversation before the message."""
+    message_tokens: int
+    """Tokens of the message, by the run's tokenizer."""
+    reply_tokens: int
+    """Tokens of the reply, by the run's tokenizer."""
+    now: datetime
+    """The conversation's time when the message was sent."""
+    retrieved: tuple[str, ...] | None = None
+    """What the agent says that it retrieved for the reply, best first; None where it does not report it."""
+    told: bool = False
+    """The agent was told this exchange and generated nothing: the reply is not its own."""
+
+    @property
+    def message_end(self) -> int:
+        """Tokens of the conversation up to the end of the message."""
+        return self.start + self.message_tokens
+
+    @property
+    def end(self) -> int:
+        """Tokens of the conversation up to the end of the reply."""
+        return self.start + self.message_tokens + self.reply_tokens
+
+
+def gap(needle: Exchange, question: Exchange) -> int:
+    """Return the tokens really passed from the end of the needle's message to the start of the question's."""
+    return question.start - needle.message_end
+
+
+def retrieved_last(transcript: Transcript, speaker: str) -> tuple[str, ...] | None:
+    """Return what the agent retrieved for its last reply to an example; None where it does not report it."""
+    own = transcript.of(speaker)
+    return own[-1].retrieved if own else None
+
+
+class Transcript(Sequence[Exchange]):
+    """The exchanges of one conversation in the order in which they happened."""
+
+    def __init__(self, count: Count = "all") -> None:
+        self.counts = count
+        """Of the replies that the agent generates; as published, all of them."""
+        self._exchanges: list[Exchange] = []
+        self._by: dict[str, list[Exchange]] = {}
+        self._told, self._counted = [0], [0]
+        """The tokens that were told, and those that count towards spans: before each exchange, and after the last."""
+
+    def append(self, exchange: Exchange) -> None:
+        """Add the next exchange."""
+        own = 0 if exchange.told else exchange.reply_tokens
+        told = exchange.message_tokens + exchange.reply_tokens - own
+        counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
+        self._told.append(self._told[-1] + told)
+        self._counted.append(self._counted[-1] + told + counts)
+        self._exchanges.append(exchange)
+        self._by.setdefault(exchange.by, []).append(exchange)
+
+    def of(self, speaker: str) -> Sequence[Exchange]:
+        """Return the exchanges of one example, in order."""
+        return self._by.get(speaker, [])
+
+    def since(self, number: int) -> Sequence[Exchange]:
+        """Return the exchanges from `number` on."""
+        return self._exchanges[self._place(number) :]
+
+    def number(self, number: int) -> Exchange:
+        """Return the exchange of that number; KeyError if that message got no reply."""
+        place = self._place(number)
+        if place < len(self) and self._exchanges[place].number == number:
+            return self._exchanges[place]
+        raise KeyError(number)
+
+    def _place(self, number: int) -> int:
+        if number < len(self._exchanges) and self._exchanges[number].number == number:  # no message went unanswered
+            return number
+        return bisect_left(self._exchanges, number, key=attrgetter("number"))
+
+    @property
+    def position(self) -> int:
+        """Tokens said so far, by anyone."""
+        return self._exchanges[-1].end if self._exchanges else 0
+
+    @property
+    def counted(self) -> int:
+        """Tokens said so far that count towards spans."""
+        return self._counted[-1]
+
+    def counted_before(self, number: int) -> int:
+        """Return the tokens before an exchange that count towards spans."""
+        return self._counted[self._place(number)]
+
+    def told_gap(self, needle: Exchange, question: Exchange) -> int:
+        """Return the tokens of a `gap` that were told: what the agent itself generated is not in it."""
+        before = self._told[self._place(needle.number)] + needle.message_tokens
+        return self._told[self._place(question.number)] - before
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:
+        """Return one exchange, or a list for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(self._exchanges)
+
+
+class Heard(Sequence[Exchange]):
+    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+
+    __slots__ = ("_exchanges",)
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._exchanges = exchanges
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
+        """Return one exchange, or a copy of some for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)

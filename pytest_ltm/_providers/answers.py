@@ -1,0 +1,152 @@
+"""What a chat completion says, or what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import AgentFault, TransientFault
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.secrets import redacted
+
+if TYPE_CHECKING:
+    from pytest_ltm._providers.model import Model
+
+
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens as the provider counts and bills them; `cached` are among `input`."""
+
+    input: int
+    output: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said."""
+
+    text: str
+    """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
+    used: Used | None
+    """None if the server does not say."""
+
+
+def answer_of(response: Any, model: Model) -> Answer:
+    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
+    choices = getattr(response, "choices", None)
+    if choices == [] and not getattr(response, "error", None):
+        raise AgentFault(f"model {model.name!r} answered with no choice at all: the provider kept its answer back")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if message is None:
+        raise _no_answer(response, model)
+    text = _text(getattr(message, "content", None))
+    if text is None:
+        text = getattr(message, "refusal", None)
+    reason = getattr(choice, "finish_reason", None)
+    if not text and reason in _SILENT:
+        raise AgentFault(_SILENT[reason].format(model=model.name))
+    if not isinstance(text, str):
+        raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
+    return Answer(redacted(text), _used(getattr(response, "usage", None)))
+
+
+_SILENT = {
+    "length": "model {model!r} used up its response limit before it said anything. Give it more: max_tokens=NUMBER",
+    "content_filter": "the provider's content filter kept back the answer of model {model!r}",
+    "tool_calls": "model {model!r} called a tool instead of answering, and was offered none",
+}
+
+
+def _text(content: Any) -> Any:
+    """Return the text of a content in parts, as of models that think; any other content as it is."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(part for part in parts if isinstance(part, str)) if parts else None
+
+
+def _no_answer(response: Any, model: Model) -> AgentFault:
+    error = getattr(response, "error", None)
+    if isinstance(error, dict):  # some gateways pass on errors as answers
+        text = f"{model.base_url} answered with an error: {str(error.get('message', error))[:300]}"
+        transient = error.get("code") in {408, 409, 425, 429, 500, 502, 503, 504, 529}
+        return TransientFault(text) if transient else AgentFault(text)
+    fields = sorted({*getattr(response, "model_fields_set", ()), *(getattr(response, "model_extra", None) or ())})
+    what = f"with the fields {', '.join(fields)}" if fields else "with something else"
+    return AgentFault(
+        f"{model.base_url} answered {what}, not with choices as a chat completion has them. "
+        f"Is it the address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1?"
+    )
+
+
+def _used(usage: Any) -> Used | None:
+    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if asked is None or answered is None:
+        return None
+    # Some providers leave what was thought out of the completion, but not out of the total, nor of the bill.
+    answered = max(answered, (_count(usage, "total_tokens") or 0) - asked)
+    cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
+
+
+def _count(holder: Any, name: str) -> int | None:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+# --- What servers say when they refuse a request: too long for the model, or a parameter that it does not take.
+
+_WORDINGS = {
+    what: [re.compile(one, re.IGNORECASE) for one in wordings]
+    for what, wordings in packaged(__file__, "refusals.yml").items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A prompt that is too long; in the server's own tokens, None where it does not report it."""
+
+    limit: int | None
+    """How much fits, the reply included."""
+    asked: int | None
+    """How long the prompt was."""
+
+
+def too_long(status: int, text: str) -> TooLong | None:
+    """Return what a refusal says of the prompt's length; None if that was not the reason, as far as wordings tell."""
+    if status not in {400, 413, 422, 429, 500} or not _says(text, "too_long"):
+        return None
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    return TooLong(_number("limit", plain), _number("asked", plain))
+
+
+def about_key(status: int, text: str) -> bool:
+    """Whether a refusal is about the key: 401 by its meaning, 400 (as of Google) and 403 where the words say so."""
+    return status == HTTPStatus.UNAUTHORIZED or (status in {400, 403} and _says(text, "key"))
+
+
+def not_taken(text: str, parameter: str) -> bool:
+    """Whether a refusal says that the model does not take this parameter, or not this value of it."""
+    return names(text, parameter) and _says(text, "not_taken")
+
+
+def names(text: str, parameter: str) -> bool:
+    """Whether a refusal speaks of this parameter."""
+    return re.search(rf"\b{re.escape(parameter)}\b", text) is not None
+
+
+def _says(text: str, what: str) -> bool:
+    return any(wording.search(text) for wording in _WORDINGS[what])
+
+
+def _number(what: str, text: str) -> int | None:
+    found = (wording.search(text) for wording in _WORDINGS[what])
+    return next((int(match[1]) for match in found if match), None)

@@ -1,0 +1,232 @@
+"""Completions: asks a chat model through the `openai` client, in turn with everybody else who asks it."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from http import HTTPStatus
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_ltm._providers import limiter as _limiter
+from pytest_ltm._providers.answers import Answer, about_key, answer_of, names, not_taken, too_long
+from pytest_ltm._providers.limiter import Limiter, Turn
+from pytest_ltm._providers.model import ENDPOINTS
+from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import openai
+
+    from pytest_ltm._providers.model import Model
+
+
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
+Message = dict[str, str]
+"""`role` and `content`."""
+
+_BUSY = frozenset({429, 503, 529})
+_LONGEST = 300
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+_WITHOUT = {"temperature": "Write temperature=default"}
+
+
+class ContextOverflow(AgentFault):
+    """The prompt is too long for the model. `limit` and `asked` in its own tokens, None where it does not report it."""
+
+    def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
+        super().__init__(message)
+        self.limit, self.asked = limit, asked
+
+
+class Refused(AgentFault):
+    """Another status than 200, in the server's own words; where the key is to blame, with where it comes from.
+
+    `status_code`, `code` and `response` are those of the client's error, for the retries.
+    """
+
+    def __init__(self, model: Model, error: openai.APIStatusError) -> None:
+        super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{_hint(model, error)}")
+        self.status_code, self.code, self.response = error.status_code, error.code, error.response
+
+
+class Completions:
+    """One model, asked one request at a time; close it at the end.
+
+    Not streamed, and without the client's own retries: the caller decides what to do about a fault. `timeout`:
+    seconds for one request, None: the run's reply timeout. Raises AgentError where the client is not installed or the
+    key is not set.
+    """
+
+    def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
+        self.model = model
+        longest = timeout or _limiter.reply_timeout()
+        endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
+        self._client = _client(model, longest)
+        self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
+        self._parameters = _parameters(model)
+        self._turn: Turn | None = None
+        self._renamed = False
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """Wait for a turn at the endpoint, and keep it for all requests in the block; within one, that one serves."""
+        if self._turn is not None:
+            yield self._turn
+            return
+        with self._limiter.turn() as turn:
+            self._turn = turn
+            try:
+                yield turn
+            finally:
+                self._turn = None
+
+    def complete(self, messages: Sequence[Message], **more: Any) -> Answer:
+        """Return the model's answer to the messages; `more` are further parameters of this request.
+
+        Raises Refused for another status than 200, ContextOverflow where that is because of the prompt's length,
+        TransientFault for an answer that did not arrive whole, AgentFault for one that is none.
+        """
+        with self.turn() as turn:
+            answer = answer_of(self._request(messages, more, turn), self.model)
+            turn.succeeded()
+            return answer
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _request(self, messages: Sequence[Message], more: dict[str, Any], turn: Turn) -> object:
+        from openai import APIConnectionError, APIStatusError
+
+        create: Any = self._client.chat.completions.create
+        while True:
+            try:
+                return create(**self._body(messages, more))
+            except APIStatusError as error:
+                _raise_if_too_long(error, self.model)
+                if error.status_code in _BUSY:
+                    turn.refused(_retry_after(error))
+                if not self._adjust(error):
+                    raise Refused(self.model, error) from None  # the client's frames tell nobody anything
+            except APIConnectionError as error:
+                cause = told(error.__cause__ or error)
+                raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
+            except (JSONDecodeError, UnicodeDecodeError):
+                raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
+
+    def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:
+        """Return the client's arguments.
+
+        The messages go past its typed ones, which it would walk through value by value, for nothing here and for a
+        second where a conversation is long.
+        """
+        arguments = {**self._parameters, **more}
+        extra = {**arguments.pop("extra_body", {}), "messages": messages}
+        return {"model": self.model.name, "messages": (), "stream": False, **arguments, "extra_body": extra}
+
+    def _adjust(self, error: openai.APIStatusError) -> bool:
+        """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
+        if error.status_code not in {400, 422}:
+            return False
+        text = _text(error)
+        given = self._parameters
+        old = next((name for name in _LENGTHS if name in given), None)
+        if old and not self._renamed and not_taken(text, old):
+            self._renamed = True
+            given[_LENGTHS[1 - _LENGTHS.index(old)]] = given.pop(old)
+            return True
+        if "temperature" in given and self.model.temperature is None and names(text, "temperature"):
+            del given["temperature"]
+            return True
+        chosen = {**given, **given.get("extra_body", {})}
+        for name in (name for name in chosen if name != "extra_body" and not_taken(text, name)):
+            said = _LENGTHS[0] if name in _LENGTHS else name
+            raise AgentFault(
+                f"model {self.model.name!r} does not take {said}={chosen[name]!r}. "
+                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {_said(error)}"
+            ) from None
+        return False
+
+
+def _client(model: Model, timeout: float | None) -> openai.OpenAI:
+    try:
+        from openai import OpenAI
+    except ImportError as error:
+        raise AgentError(
+            f"model {model.name!r} needs the 'openai' client, which is not installed: "
+            f"pip install 'pytest-ltm[openai]' ({error})"
+        ) from error
+    return OpenAI(
+        api_key=model.key(), base_url=model.base_url, timeout=timeout, max_retries=0, default_headers=_headers(model)
+    )
+
+
+def _headers(model: Model) -> Any:
+    """Keep the names of an account at one provider from another."""
+    from openai import Omit
+
+    if model.key_env == ENDPOINTS["openai"].key_env:
+        return None
+    return {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    at_home = urlsplit(model.base_url).hostname == urlsplit(ENDPOINTS["openai"].base_url).hostname
+    parameters = {
+        # Servers that imitate the endpoint know the older name; the endpoint itself deprecates it.
+        _LENGTHS[at_home]: model.max_tokens,
+        "temperature": _temperature(model),
+        "seed": model.seed,
+        "reasoning_effort": model.reasoning_effort,
+        "extra_body": dict(model.extra) or None,
+    }
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _temperature(model: Model) -> float | None:
+    if model.temperature is None:
+        return 0
+    return None if model.temperature == "default" else model.temperature
+
+
+def _text(error: openai.APIStatusError) -> str:
+    return f"{error.message} {error.body}"
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """Return what the server says of its refusal, on one line of bearable length."""
+    said = error.body.get("message") if isinstance(error.body, dict) else None
+    text = " ".join((said if isinstance(said, str) else error.message).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _hint(model: Model, error: openai.APIStatusError) -> str:
+    """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
+    if about_key(error.status_code, _text(error)):
+        return f" {model.about_key()}"
+    if error.status_code == HTTPStatus.NOT_FOUND and not names(_text(error), "model"):
+        return f" There is no {model.base_url}/chat/completions; addresses usually end in /v1"
+    return ""
+
+
+def _raise_if_too_long(error: openai.APIStatusError, model: Model) -> None:
+    found = too_long(error.status_code, _text(error))
+    if found is not None:
+        what = f"the prompt is too long for model {model.name!r}: {_said(error)}"
+        raise ContextOverflow(what, limit=found.limit, asked=found.asked) from None
+
+
+def _retry_after(error: openai.APIStatusError) -> float | None:
+    """Return the seconds that the answer asks to wait, if it does so in seconds."""
+    headers = error.response.headers
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            return max(0.0, float(headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    return None

@@ -1,1 +1,0 @@
-"""Published results of the LTM Benchmark as run folders: `python -m pytest_ltm import-published`."""

@@ -1,0 +1,93 @@
+"""`probe.jsonl`: what each agent was asked before its conversations, and whether it knew what another was told."""
+
+# Annotations are evaluated here, because they say how each field is read.
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.cost import Spent, Tariff
+from pytest_ltm._record.codec import from_json, from_line, readable, to_json, to_line
+from pytest_ltm._storage.disk import Appender, write_whole
+from pytest_ltm._storage.errors import LtmError
+
+FILE = "probe.jsonl"
+Verdict: TypeAlias = Literal["clean", "leaks", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A message of the probe and its reply."""
+
+    agent: str
+    conversation: str
+    """Its `conversation_id`."""
+    message: str
+    message_tokens: int
+    reply: str
+    reply_tokens: int
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    """As the agent's provider reports it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What the probe of an agent came to; it is never probed again in this run."""
+
+    agent: str
+    verdict: Verdict
+    why: str = ""
+    """A sentence on a leak, or why it was not probed to the end."""
+    messages: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+
+    def __str__(self) -> str:
+        dollars = "" if self.cost_usd is None else f", ${self.cost_usd:.4f}"
+        cost = f" ({self.messages} messages, {self.tokens:,} tokens{dollars})" if self.messages else ""
+        said = {"clean": "nothing leaks between conversations", "skipped": f"skipped: {self.why}"}
+        return f"isolation probe of {self.agent!r}: {said.get(self.verdict, self.why)}{cost}"
+
+
+Row: TypeAlias = Asked | Decided
+_KINDS: dict[str, type[Row]] = {"asked": Asked, "decided": Decided}
+
+
+def write(path: Path, row: Row) -> None:
+    """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
+    there = path.read_bytes() if path.exists() else b""
+    if not there.endswith(b"\n"):
+        write_whole(path, there[: there.rfind(b"\n") + 1])
+    file = Appender(path, new=False)
+    try:
+        file.append(to_line(type(row).__name__.lower(), to_json(row)).encode())
+    finally:
+        file.close()
+
+
+def read(run: Path) -> list[Row]:
+    """Return the rows of a run; lines that cannot be read are left out."""
+    return list(readable(run / FILE, _decode))
+
+
+def decided(run: Path) -> dict[str, Decided]:
+    """Return what was decided in a run, by agent."""
+    return {row.agent: row for row in read(run) if isinstance(row, Decided)}
+
+
+def spent_on(rows: Iterable[Row], tariff: Tariff) -> Spent:
+    """Return what messages and replies cost."""
+    each = (tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in rows if isinstance(row, Asked))
+    return sum((Spent(usd or 0.0, tokens, 1) for usd, tokens in each), Spent())
+
+
+def _decode(line: bytes, where: str) -> Row:
+    name, found = from_line(line, where)
+    try:
+        row: Row = from_json(_KINDS[name], found)
+    except (KeyError, ValueError) as error:
+        raise LtmError(f"{where}: not a row of a probe: {error}") from error
+    return row

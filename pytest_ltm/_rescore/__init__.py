@@ -1,1 +1,0 @@
-"""Re-scoring: a recorded conversation is told again, reply by reply, to today's bodies, evaluators and judge."""

@@ -1,0 +1,116 @@
+"""Disk: files that grow by whole lines or change as a whole; what the disk refuses is a DiskFault.
+
+A killed process loses nothing that `append` or `write_whole` has returned from. A machine that loses its power
+may lose what is younger than LASTING_SECONDS: asking the disk (fsync) for every event would cost more than the event.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from typing import IO, TYPE_CHECKING
+
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import DiskFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+LASTING_SECONDS = 1.0
+"""The shortest time between two flushes to disk: each reply of an agent that takes as long."""
+
+
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""Bytes as they are, and no symbolic link in the place of the file: who knows where it leads."""
+
+
+class Appender:
+    """A file that grows; the process that makes one must be its only writer."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        self._path, self._synced = path, -math.inf
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
+        try:
+            self._file: int | None = os.open(path, flags, 0o666)
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def append(self, data: bytes, *, lasting: bool = False) -> None:
+        """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
+        if self._file is None:
+            raise refused(self._path, "it is closed")
+        try:
+            _write(self._file, data)
+            if lasting and stopwatch() - self._synced >= LASTING_SECONDS:
+                self.sync()
+        except OSError as error:
+            raise refused(self._path, error) from error
+
+    def sync(self) -> None:
+        """Ask the disk to keep what is there."""
+        if self._file is not None:
+            try:
+                os.fsync(self._file)
+            except OSError as error:
+                raise refused(self._path, error) from error
+            self._synced = stopwatch()
+
+    def close(self) -> None:
+        """Make sure that everything is on disk; nothing happens the second time."""
+        if self._file is None:
+            return
+        try:
+            self.sync()
+        finally:
+            file, self._file = self._file, None
+            os.close(file)
+
+
+def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = False) -> None:
+    """Add a line to a file that grows, or to one that was given; None: nothing is kept. DiskFault if it is refused."""
+    if isinstance(file, Appender):
+        file.append(line.encode(), lasting=lasting)
+    elif file is not None:
+        try:
+            file.write(line)
+            file.flush()
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            raise refused(getattr(file, "name", "the journal"), str(error)) from error
+
+
+def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
+    """Write a file so that everybody, at any time, finds either the old one or the new one."""
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o666)
+        try:
+            _write(file, data)
+            if lasting:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        beside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise refused(path, error) from error
+
+
+def refused(path: object, why: OSError | str) -> DiskFault:
+    """Return the fault of a disk that does not take what must be kept."""
+    reason = why if isinstance(why, str) else why.strerror or str(why)
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; what is on disk can be resumed")
+
+
+def _write(file: int, data: bytes) -> None:
+    """Add to the end of a file, all of it or nothing."""
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        with contextlib.suppress(OSError):  # half a line would be dropped by the reader, too
+            os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(left)))
+        raise

@@ -1,0 +1,132 @@
+"""Imports by name: what a dotted path of the user names, and a package's own names when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import did_you_mean, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+    from pytest_ltm._storage.errors import LtmError
+
+
+def is_dotted(spec: str) -> bool:
+    """Whether the spec has the form of a dotted path with at least two names."""
+    module, colon, attributes = spec.partition(":")
+    names = [*module.split("."), *(attributes.split(".") if colon else [])]
+    return len(names) > 1 and all(name.isidentifier() for name in names)
+
+
+class DottedPath:
+    """One dotted path, `pkg.mod:attr.attr` or `pkg.mod.attr`.
+
+    `what` it is to name; the `error` that tells what is wrong with it.
+    """
+
+    def __init__(self, spec: str, *, what: str, error: type[LtmError], hint: str = "") -> None:
+        self.spec, self.what, self.hint = spec, what, hint
+        self._error = error
+
+    def resolve(self, base: pathlib.Path | None = None) -> object:
+        """Return what the path names.
+
+        What is not to be found on `sys.path` is looked for in `base` (default: the working directory), which stays
+        on `sys.path` if it is there, so that its own later imports work.
+        """
+        if not is_dotted(self.spec):
+            raise self._wrong("is not a dotted path; write it as 'package.module:name'", colon="")
+        module_name, colon, attributes = self.spec.partition(":")
+        top = module_name.partition(".")[0]
+        folder = base or pathlib.Path.cwd()
+        if self._import(top) is None and self._import_from(folder, top) is None:
+            raise self._wrong(f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}")
+        if colon:
+            return self._attribute(self._imported(module_name), attributes.split("."))
+        return self._attribute(*self._longest(module_name.split(".")))
+
+    def _wrong(self, text: str, colon: str = ":") -> LtmError:
+        return self._error(f"{self.what} {self.spec!r}{colon} {text}")
+
+    def _import(self, name: str) -> ModuleType | None:
+        """Return the module, None if it or one that should hold it does not exist; an error if it raises."""
+        try:
+            return importlib.import_module(name)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            # The same error comes from an import inside the module, which is that module's fault.
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is not None and f"{name}.".startswith(f"{missing}."):
+                return None
+            raise self._wrong(f"importing {name!r} failed with {told(error)}") from error
+
+    def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
+        entry = str(folder)
+        if entry in sys.path:
+            return None
+        sys.path.insert(0, entry)
+        importlib.invalidate_caches()
+        module = None
+        try:
+            module = self._import(name)
+        finally:
+            if module is None and entry in sys.path:
+                sys.path.remove(entry)
+        return module
+
+    def _imported(self, name: str) -> ModuleType:
+        module = self._import(name)
+        if module is not None:
+            return module
+        parent = name
+        while module is None:
+            parent, _, child = parent.rpartition(".")
+            module = self._import(parent)
+        raise self._wrong(f"{_called(module)} has no module {child!r}.")
+
+    def _longest(self, names: list[str]) -> tuple[ModuleType, list[str]]:
+        """Return the longest importable start of the path, and the names that are left."""
+        for length in range(len(names), 0, -1):
+            module = self._import(".".join(names[:length]))
+            if module is not None:
+                return module, names[length:]
+        raise self._wrong(f"there is no module {names[0]!r}.")
+
+    def _attribute(self, found: object, names: list[str]) -> object:
+        for name in names:
+            try:
+                found = getattr(found, name)
+            except AttributeError as error:
+                public = [other for other in dir(found) if not other.startswith("_")]
+                raise self._wrong(f"{_called(found)} has no {name!r}.{did_you_mean(name, public)}") from error
+            except Exception as error:
+                raise self._wrong(f"{name!r} of {_called(found)} failed with {told(error)}") from error
+        return found
+
+
+def _called(found: object) -> str:
+    name = getattr(found, "__name__", None)
+    file = getattr(found, "__file__", None)  # tells who shadows whom
+    where = f" ({file})" if isinstance(file, str) else ""
+    return f"{type(found).__name__} {name!r}{where}" if isinstance(name, str) else f"the {type(found).__name__} object"
+
+
+def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
+
+    `homes`: a module of the package -> the names that come from it, with spaces between them.
+    """
+    home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names.split()}
+
+    def attribute(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(home_of[name]), name)
+
+    return attribute, lambda: sorted(home_of)

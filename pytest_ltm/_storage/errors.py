@@ -1,0 +1,165 @@
+"""Everything that pytest-ltm raises on purpose.
+
+LtmError
+ +- ConfigurationError   an option, ini value, marker or hook result that cannot work
+ +- ScenarioError        a scenario that breaks the rules of the game (asks nothing, waits backwards ...)
+ +- DefinitionError      a definition, suite or scenario file that cannot be read
+ +- DatasetError         a data set file that cannot be read
+ +- AgentError           something that cannot be used as an agent
+ |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
+ |       +- TransientFault  it did not answer now, and may if asked again
+ +- ConversationOver     the conversation cannot go on: nothing more is sent in it
+ |   +- Divergence       it does not say again what its journal holds
+ |   +- DiskFault        the disk does not take what must be kept: the run ends
+ |   +- BudgetSpent      what the run may spend is spent
+ +- FillerError          a filler that cannot fill
+ +- JudgeError           a judge that could not tell, failed, or is not there
+ +- TokenizerError       an encoding that is unknown or not available here
+ +- LtmInternalError     our own bug
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+
+class LtmError(Exception):
+    """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
+
+    def __init__(self, *words: object) -> None:
+        from pytest_ltm._storage.secrets import redacted
+
+        super().__init__(*(redacted(word) if isinstance(word, str) else word for word in words))
+
+
+class ConfigurationError(LtmError):
+    """An option, ini value, marker or hook result that cannot work; becomes `pytest.UsageError`."""
+
+
+class ScenarioError(LtmError):
+    """A scenario that breaks the rules: asks nothing, waits backwards, speaks outside its body."""
+
+
+class DefinitionError(LtmError):
+    """A definition, suite or scenario file that cannot be read: names the file, the field, what was expected."""
+
+
+class DatasetError(LtmError):
+    """A data set file that cannot be read: names the file, the record, what was expected."""
+
+
+class AgentError(LtmError):
+    """Something that was given as an agent but cannot be used as one."""
+
+
+class AgentFault(AgentError):
+    """The agent did not answer a message; never scored as a zero.
+
+    Args:
+        message: What happened.
+        fatal: Whether the conversation cannot continue after it.
+        interrupted: Whether it was stopped in the middle of the message, so that what it remembers of it is unknown.
+    """
+
+    def __init__(self, message: str, *, fatal: bool = False, interrupted: bool = False) -> None:
+        super().__init__(message)
+        self.fatal, self.interrupted = fatal, interrupted
+
+
+class TransientFault(AgentFault):
+    """The agent did not take the message now, and may take it if it is sent again; for adapters to raise.
+
+    Args:
+        message: What happened.
+        retry_after: Seconds to wait before the next attempt; None if the agent does not say.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ConversationOver(LtmError):
+    """The conversation cannot go on, through no fault of an example: what has not ended was not reached."""
+
+
+class Divergence(ConversationOver):
+    """A conversation that is being resumed does not say again what its journal holds."""
+
+
+class DiskFault(ConversationOver):
+    """The disk does not take what must be kept: the run ends before another message is sent."""
+
+
+class BudgetSpent(ConversationOver):
+    """What the run may spend is spent: no other message is sent in any of its conversations."""
+
+
+class FillerError(LtmError):
+    """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
+
+
+class JudgeError(LtmError):
+    """A judge that did not give a grade: never scored as a zero.
+
+    Args:
+        message: What happened.
+        cause: "judge" if the judge failed, "ungraded" if it gave no grade, "unscored" if its grade cannot be used,
+            "requires" if there is none.
+    """
+
+    def __init__(self, message: str, *, cause: Literal["judge", "ungraded", "unscored", "requires"] = "judge") -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class TokenizerError(LtmError):
+    """An encoding that is unknown or not available here."""
+
+
+class LtmInternalError(LtmError):
+    """A bug in pytest-ltm, never the agent's or the scenario's; `message` says what happened."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message} (a bug in pytest-ltm: please report it with this text)")
+
+
+def did_you_mean(wrong: str, known: object) -> str:
+    """Return " Did you mean 'x'?" for the known name nearest to `wrong`, else ""."""
+    import difflib
+
+    names = sorted(str(name) for name in known)  # type: ignore[attr-defined]
+    near = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, whatever its `__str__` does."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return "(its text cannot be read)"
+
+
+def told(error: BaseException) -> str:
+    """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
+    from pytest_ltm._storage.secrets import redacted
+
+    text = redacted(text_of(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
+    name = type(error).__name__
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    # Control characters of a foreign text must not drive the terminal that shows the error.
+    short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
+    first = _first_within(error)
+    within = "" if first is None else f" [{told(first)}]"
+    return f"{name}: {short}{within}" if short else f"{name}{within}"
+
+
+def _first_within(error: BaseException) -> BaseException | None:
+    """Return the first exception of a group: the group's own text only counts them."""
+    parts = getattr(error, "exceptions", None)
+    first = parts[0] if isinstance(parts, tuple) and parts else None
+    return first if isinstance(first, BaseException) else None
+
+
+_LONGEST = 300

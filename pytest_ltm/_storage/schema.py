@@ -1,0 +1,396 @@
+"""Field: a cursor over data from a file, whose errors name file, line, field, what was expected and got."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
+from pytest_ltm._storage.secrets import written
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+DEPTH = 100
+"""How deeply a file's values may be nested."""
+_SHOWN = 60
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_THOUSANDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)k")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value of a file, with the way to it. Every method raises DefinitionError for a wrong value."""
+
+    value: Any
+    where: str
+    """The file, as errors name it."""
+    path: str = ""
+    """The way to the value, such as `steps[3].wait.span`; "" is the file's whole content."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Line numbers by path, from 1, where the format knows them."""
+
+    @property
+    def line(self) -> int | None:
+        """The value's line in its file, if known."""
+        return self.lines.get(self.path)
+
+    def error(self, expected: str, cure: str = "") -> DefinitionError:
+        """Return the error that says what was expected here and what stands here."""
+        return self.fault(f"expected {expected}, got {shown(self.value)}.{cure}")
+
+    def fault(self, message: str) -> DefinitionError:
+        """Return an error with a message of its own, at this place."""
+        where = self.where if self.line is None else f"{self.where}:{self.line}"
+        return DefinitionError(": ".join(part for part in (where, self.path, message) if part))
+
+    def child(self, key: str | int) -> Field:
+        """Return the field below this one; the key must exist."""
+        step = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
+        return Field(self.value[key], self.where, self.path + step, self.lines)
+
+    def mapping(self, known: Iterable[str] | None = None, required: Iterable[str] = ()) -> dict[str, Field]:
+        """Return the fields of a mapping; `known` None accepts any names."""
+        if not isinstance(self.value, Mapping):
+            raise self.error(f"a mapping{_naming(known)}")
+        for key in self.value:
+            if not isinstance(key, str):
+                raise self.fault(f"expected names that are texts, got {shown(key)}.{_quote(key)}")
+        children = {key: self.child(key) for key in self.value}
+        self._check_names(children, None if known is None else list(known), required)
+        return children
+
+    def _check_names(self, given: Mapping[str, Field], known: list[str] | None, required: Iterable[str]) -> None:
+        for key, child in given.items():
+            if known is not None and key not in known:
+                raise child.fault(f"unknown field; known fields: {', '.join(known)}.{did_you_mean(key, known)}")
+        for key in required:
+            if key not in given:
+                raise self.fault(f"the field {key!r} is missing.")
+
+    def items(self, of: str = "values") -> list[Field]:
+        """Return the fields of a list of whatever `of` says."""
+        if not isinstance(self.value, list | tuple):
+            raise self.error(f"a list of {of}")
+        return [self.child(i) for i in range(len(self.value))]
+
+    def text(self, what: str = "a non-empty text") -> str:
+        """Return a text with at least one character that is not white space."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.error(what, _quote(self.value) if self.lines else "")
+        self._check_encodable(self.value)
+        return self.value
+
+    def name(self) -> str:
+        """Return a name that may stand in test ids and file names."""
+        if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
+            raise self.error("a name of letters, digits and _ that does not begin with a digit")
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """Return a list of texts; a single text is a list of one."""
+        return (self.text(),) if isinstance(self.value, str) else tuple(x.text() for x in self.items("texts"))
+
+    def whole(self, least: int = 0) -> int:
+        """Return a whole number of at least `least`."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < least:
+            raise self.error(f"a whole number of at least {least}")
+        return self.value
+
+    def tokens(self) -> int:
+        """Return a number of tokens of at least 1, from `120000` or `"120k"` (k = 1,000)."""
+        if isinstance(self.value, str) and (match := _THOUSANDS.fullmatch(self.value.strip())):
+            tokens = round(float(match[1]) * 1000)
+            if tokens >= 1:
+                return tokens
+        if isinstance(self.value, str):
+            raise self.error("a number of tokens, such as 2000 or 2k")
+        return self.whole(least=1)
+
+    def number(self, least: float, most: float, what: str = "a number") -> float:
+        """Return a number between `least` and `most`."""
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise self.error(f"{what} from {least:g} to {most:g}")
+        return float(value)
+
+    def boolean(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.value, bool):
+            raise self.error("true or false")
+        return self.value
+
+    def duration(self) -> timedelta:
+        """Return a duration, from seconds or a text such as `"3h 5m"`."""
+        expected = "a duration of at least 0: seconds, or a text such as '45m', '3h 5m' or '2d'"
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float | str):
+            raise self.error(expected)
+        try:
+            return duration(self.value)
+        except (ScenarioError, OverflowError, ValueError):
+            raise self.error(expected) from None
+
+    def json(self, depth: int = DEPTH) -> Any:
+        """Return a JSON value made of dict, list, str, int, finite float, bool and None only."""
+        value = self.value
+        if depth <= 0:
+            raise self.fault(f"nested more than {DEPTH} levels deep.")
+        if isinstance(value, str):
+            self._check_encodable(value)
+        if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+        if isinstance(value, Mapping):
+            return {self._encodable(key): child.json(depth - 1) for key, child in self.mapping().items()}
+        if isinstance(value, list | tuple):
+            return [child.json(depth - 1) for child in self.items()]
+        raise self.error("a JSON value (text, finite number, true, false, null, list or mapping)")
+
+    def _encodable(self, text: str) -> str:
+        self._check_encodable(text)
+        return text
+
+    def _check_encodable(self, text: str) -> None:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise self.fault(f"half of a surrogate pair is not a character: {shown(text)}.") from None
+
+
+def shown(value: object) -> str:
+    """Return a value as errors show it: its repr, cut if long, and never an exception."""
+    try:
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _naming(known: Iterable[str] | None) -> str:
+    return f" with the fields {', '.join(known)}" if known is not None else ""
+
+
+def _quote(value: object) -> str:
+    return "" if value is None or isinstance(value, str | list | dict) else " In YAML, write it in quotes."
+
+
+# --- YAML files as fields with line numbers: plain data only, no anchors, no name twice, of limited size.
+
+MAX_BYTES = 1_000_000
+"""The largest YAML file that is read."""
+
+
+def load(path: str | Path) -> Field:
+    """Return the content of a YAML file; DefinitionError names the line of what is wrong with it."""
+    where = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None
+    if len(content) > MAX_BYTES:
+        raise DefinitionError(f"{where}: larger than {MAX_BYTES:,} bytes, too large for a hand-written file.")
+    try:
+        return parse(content.decode("utf-8-sig"), where)
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
+
+
+def packaged(module: str, name: str) -> Any:
+    """Return the content of a YAML file of the package that lies beside a module (`__file__`), unchecked."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(Path(module).with_name(name).read_bytes(), Loader=loader)  # noqa: S506 - it is a safe one
+
+
+def parse(text: str, where: str) -> Field:
+    """Return the content of a YAML text; `where` names its file in errors."""
+    import yaml
+
+    reader = _Reader(where)
+    try:
+        loader = _loader_class()(text)
+        node = loader.get_single_node()
+        value = None if node is None else reader.value(loader, node, "")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        broken = isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError)
+        cure = " A text with special characters needs quotes." if broken else ""
+        problem = error.problem or error.context
+        raise DefinitionError(f"{where}{line}: not usable YAML: {problem}.{cure}") from None
+    except yaml.YAMLError as error:
+        raise DefinitionError(f"{where}: not usable YAML: {str(error).splitlines()[0]}.") from None
+    except RecursionError:
+        raise DefinitionError(f"{where}: nested too deeply.") from None
+    return Field(value, where, "", reader.lines)
+
+
+@lru_cache(maxsize=1)
+def _loader_class() -> type[Any]:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """A safe loader that refuses anchors and aliases, which can make a small file huge."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            if getattr(event, "anchor", None) is not None:
+                problem = "anchors (&name) and aliases (*name) are not supported here; write the value out"
+                raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+            return super().compose_node(parent, index)
+
+    return Loader
+
+
+class _Reader:
+    """Turns nodes into plain values and notes the line of each."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.lines: dict[str, int] = {}
+
+    def value(self, loader: Any, node: Any, path: str, depth: int = DEPTH) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if depth <= 0:
+            raise self._error(node, f"nested more than {DEPTH} levels deep")
+        if node.id == "mapping":
+            return self._mapping(loader, node, path, depth)
+        if node.id == "sequence":
+            items = enumerate(node.value)
+            return [self.value(loader, item, f"{path}[{i}]", depth - 1) for i, item in items]
+        return self._scalar(loader, node)
+
+    def _mapping(self, loader: Any, node: Any, path: str, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._scalar(loader, key_node) if key_node.id == "scalar" else None
+            if not isinstance(key, str):
+                raise self._error(key_node, "a name in a mapping is a text; write it in quotes")
+            if key in data:
+                raise self._error(key_node, f"the name {shown(key)} appears twice in one mapping")
+            below = f"{path}.{key}" if path else key
+            self.lines[below] = key_node.start_mark.line + 1
+            data[key] = self.value(loader, value_node, below, depth - 1)
+        return data
+
+    def _scalar(self, loader: Any, node: Any) -> Any:
+        try:
+            return loader.construct_object(node)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise self._error(node, f"{shown(node.value)} cannot be read; write it in quotes") from None
+
+    def _error(self, node: Any, message: str) -> DefinitionError:
+        return DefinitionError(f"{self.where}:{node.start_mark.line + 1}: {message}.")
+
+
+# --- Records: frozen data classes as JSON and back, with errors that say where a file is wrong.
+
+T = TypeVar("T")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list"}
+
+
+def json_text(value: object) -> str:
+    """Return indented JSON without secrets, which a person can read and which any text writes as UTF-8.
+
+    Equal values give equal text. Raises ValueError for numbers that JSON does not know.
+    """
+    text = written(value, lambda given: json.dumps(given, indent=1, ensure_ascii=False, allow_nan=False))
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+
+
+SPARSE = "sparse"
+
+
+def to_record(value: Any) -> Any:
+    """Return the JSON value of a data class of texts, numbers, tuples and data classes.
+
+    A field whose metadata say `SPARSE` is left out where it has its default.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        held = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {
+            field.name: to_record(part)
+            for field, part in held
+            if not (SPARSE in field.metadata and part == field.default)
+        }
+    if isinstance(value, tuple | list):
+        return [to_record(part) for part in value]
+    return value
+
+
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Return the JSON values of some of the value's attributes, by name."""
+    return {name: to_record(getattr(value, name)) for name in names}
+
+
+def from_record(kind: type[T], record: object, where: str) -> T:
+    """Return the value of type `kind` that `record` holds; fields that `kind` does not know are ignored.
+
+    Raises LtmError naming `where`, the field and what was expected.
+    """
+    value: T = _read(kind, record, where)
+    return value
+
+
+def _read(kind: Any, record: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return _read_fields(kind, record, where)
+    origin = get_origin(kind)
+    if origin is Literal:
+        if record not in get_args(kind):
+            raise _wrong(where, "one of " + ", ".join(map(repr, get_args(kind))), record)
+        return record
+    if origin in (Union, types.UnionType):
+        (inner,) = (part for part in get_args(kind) if part is not type(None))
+        return None if record is None else _read(inner, record, where)
+    if origin is tuple:
+        if not isinstance(record, list):
+            raise _wrong(where, _WORDS[tuple], record)
+        return tuple(_read(get_args(kind)[0], part, f"{where}[{i}]") for i, part in enumerate(record))
+    return _read_scalar(kind, record, where)
+
+
+def _read_scalar(kind: type, record: object, where: str) -> object:
+    if kind is float and isinstance(record, int) and not isinstance(record, bool):
+        return float(record)
+    if not isinstance(record, kind) or (kind is not bool and isinstance(record, bool)):
+        raise _wrong(where, _WORDS[kind], record)
+    return record
+
+
+def _read_fields(kind: Any, record: object, where: str) -> object:
+    if not isinstance(record, Mapping):
+        raise _wrong(where, "an object", record)
+    hints = _hints(kind)
+    values = {}
+    for each in dataclasses.fields(kind):
+        if each.name in record:
+            values[each.name] = _read(hints[each.name], record[each.name], f"{where}.{each.name}")
+        elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
+            raise LtmError(f"{where}: no field {each.name!r} (fields: {', '.join(sorted(map(str, record)))})")
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise LtmError(f"{where}: {error}") from error
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _wrong(where: str, expected: str, record: object) -> LtmError:
+    shown = repr(record)
+    return LtmError(f"{where}: expected {expected}, not {shown if len(shown) < 80 else shown[:76] + ' ...'}")

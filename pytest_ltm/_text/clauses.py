@@ -1,0 +1,97 @@
+"""What a text says of something that it names: that it is so, or that it is not, no longer, or only intended."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_ltm._text.words import phrases, plain, words
+
+_END = re.compile(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
+_SENTENCE_END = re.compile(r"[.;!?](?=\s|$|\*)|\n")
+_DENIED = phrases(
+    r"(?:not|no|never|cannot|cant|neither|nor|without|except|besides|(?:is|was|are|were|do|does|did|has|have|had|wo|"
+    r"would|could)nt)(?! only| just| doubt)",
+    r"(?:instead of|rather than|other than|apart from|anything but)",
+)
+_COMPARED = re.compile(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
+"""What denies all others: "no other colour pleases me as much as teal"."""
+_UNDONE = phrases(
+    r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
+    r"until|(?:is|was|did|does)(?:nt| not))"
+)
+_OVER = phrases(
+    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|sold|sell|"
+    r"gave away|donat\w+|took over from|succeed(?:s|ed)|since leaving)"
+)
+_BEFORE = phrases(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
+_AT_LAST = phrases(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
+EARLIER = "says that it was so earlier"
+"""A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal"."""
+CHANGED = re.compile(
+    r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
+    r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
+    r"(?!.*\b(?:to|by|with)\b)"
+)
+_INTENDED = phrases(
+    r"(?:thinking (?:of|about)|plan\w*|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|about to|"
+    r"aim\w*|asked for)"
+)
+_NEAR, _AGO = 40, 70
+"""So many characters before something may say what it is."""
+
+
+def clause(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what stands before and after a place, in its clause."""
+    before = text[max(0, start - _AGO) : start]
+    cut = max((found.end() for found in _END.finditer(before)), default=0)
+    after = text[end : end + _AGO]
+    stop = _END.search(after)
+    return before[cut:], after[: stop.start()] if stop else after
+
+
+def sentence(text: str, start: int, end: int) -> str:
+    """Return the sentence in which a place is."""
+    stop = _SENTENCE_END.search(text, end)
+    return text[sentence_start(text, start) : stop.start() if stop else len(text)]
+
+
+def sentence_start(text: str, place: int) -> int:
+    """Return where the sentence begins that a place is in."""
+    return max((found.end() for found in _SENTENCE_END.finditer(text, 0, place)), default=0)
+
+
+def places(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
+    """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
+    named = words(phrase)
+    if not named:
+        return []
+    between, end = r"[\W_]+", "s?" if plural else ""
+    row = re.compile(rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])")
+    return [found.span() for found in row.finditer(text)]
+
+
+def level(text: str) -> str:
+    """Return the text without case, accents, apostrophes and marks of bold."""
+    return plain(text).replace("'", "").replace("*", "")
+
+
+def standing(text: str, start: int, end: int, *, known: str) -> str:
+    """Return why what stands at a place of a levelled text may not be what holds: "" if it holds.
+
+    `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
+    """
+    before, after = clause(text, start, end)
+    allowed = level(known)
+    for doubt, pattern, where in (
+        ("denies it", _DENIED, before),
+        ("denies it", _UNDONE, after[:_NEAR]),
+        ("says that it is over", _OVER, before),
+        ("says that it is over", CHANGED, before),
+        (EARLIER, _BEFORE, before),
+        (EARLIER, _AT_LAST, after),
+        ("says that it may come", _INTENDED, before[-_NEAR:]),
+    ):
+        found = pattern.search(where)
+        if found and not pattern.search(allowed) and not (pattern is _DENIED and _COMPARED.search(where)):
+            return doubt
+    return ""

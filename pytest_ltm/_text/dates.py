@@ -1,0 +1,218 @@
+"""Times in English words as stretches of days: `7 May 2023`, `the week before 9 June 2023`, `fall of 2023`, `2022`."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTH_PATTERN = "|".join(f"{name}|{name[:3]}" for name in MONTHS).lower()
+"""A regular expression for a month in lower case, whole or as its first three letters."""
+_NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
+
+
+def month_number(name: str) -> int | None:
+    """Return the number, from 1, of the month that begins with the same three letters; None if there is none."""
+    return _NUMBERS.get(name[:3].lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Days from the first to the last, both in it."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        """How many days it has."""
+        return (self.last - self.first).days + 1
+
+    def within(self, other: Stretch) -> bool:
+        """Return whether all of it lies in the other."""
+        return other.first <= self.first and self.last <= other.last
+
+    def shared(self, other: Stretch) -> int:
+        """Return how many days it shares with the other."""
+        return max(0, (min(self.last, other.last) - max(self.first, other.first)).days + 1)
+
+
+# --- Times that are named with their year.
+
+_DAYS = tuple(map(str.lower, DAYS))
+_SEASONS = {"spring": (3, 5), "summer": (6, 8), "fall": (9, 11), "autumn": (9, 11), "winter": (12, 14)}
+_THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+"""Part of a stretch -> which third of it."""
+_TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
+_TH = r"(?:st|nd|rd|th)?"
+_DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"\d{4}"
+_NAMED = re.compile(
+    rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
+    rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
+    rf"(?P<year1>{_YEAR})"
+    rf"|(?P<day2>{_DAY}){_TH}{_TO}(?P<end2>{_DAY}){_TH}\s+(?:of )?(?P<month2>{_MONTH})\W{{1,3}}(?P<year2>{_YEAR})"
+    rf"|(?P<day3>{_DAY}){_TH}\W{{0,2}}(?P<month3>{_MONTH}){_TO}(?P<end3>{_DAY}){_TH}\W{{0,2}}(?P<until3>{_MONTH})\W{{1,3}}"
+    rf"(?P<year3>{_YEAR})"
+    rf"|(?P<day4>{_DAY}){_TH}\W{{0,2}}(?:of )?(?P<month4>{_MONTH})\W{{1,3}}(?P<year4>{_YEAR})"
+    rf"|(?P<month5>{_MONTH})\W{{1,2}}(?:the )?(?P<day5>{_DAY}){_TH}\W{{1,3}}(?:of )?(?P<year5>{_YEAR})"
+    rf"|(?P<year6>{_YEAR})[-/](?P<month6>{_DAY})[-/](?P<day6>{_DAY})"
+    rf"|(?P<day7>{_DAY})(?P<mark7>[-./])(?P<month7>{_DAY})(?P=mark7)(?P<year7>{_YEAR})"
+    rf"|(?P<month8>{_MONTH})\W{{1,3}}(?:of )?(?P<year8>{_YEAR})"
+    rf"|(?<![\\d/])(?P<month11>{_DAY})/(?P<year11>{_YEAR})"
+    rf"|(?P<season>{'|'.join(_SEASONS)})\W{{1,3}}(?:of )?(?P<year9>{_YEAR})"
+    r"|(?P<year10>(?:19|20)\d\d))\b(?![-/]\d)"
+)
+"""The names of groups are those of parts, with a number where a part occurs more than once."""
+_MOVED = re.compile(
+    rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
+    r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
+)
+_UNSURE = re.compile(
+    rf"(?:\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
+    rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
+)
+"""What makes a date after it the end of a stretch, or its distance: neither can be told exactly."""
+_MANY = re.compile(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
+_PART = re.compile(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
+_WEEK_OF = re.compile(r"\b(?P<which>first|second|third|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
+_SEASON_DAYS = range(89, 93)
+_ORDER = {"first": 0, "second": 7, "third": 14}
+_MIDDLE = 12
+"""Of a day and a month in figures, one above this is the day."""
+
+
+def stretches(text: str) -> list[Stretch]:
+    """Return the times that a text names with their year, in its order; what it says in other ways is left out.
+
+    Of a time that can be read in two ways it is the first reading.
+    """
+    return [readings[0] for readings, _ in dated(text)]
+
+
+def dated(text: str) -> Iterator[tuple[tuple[Stretch, ...], int]]:
+    """Yield the times that a text names with their year, each as its possible readings, with where its name stands.
+
+    Two readings have 05/06/2022, and the weekend before a Sunday.
+    """
+    text, end = text.lower(), 0
+    for named in _NAMED.finditer(text):
+        before = text[end : named.start()]
+        moved = _MOVED.search(before)
+        sure = moved is not None and not _MANY.search(before[: moved.start()])
+        readings = tuple(placed for one in _stretches(named) for placed in _placed(one, before))
+        if readings and (sure or not _UNSURE.search(before)):
+            yield readings, named.start()
+        end = named.end()
+
+
+def _stretches(named: re.Match[str]) -> Iterator[Stretch]:
+    part = {name.rstrip("0123456789"): text for name, text in named.groupdict().items() if text}
+    year, month = int(part["year"]), part.get("month", "")
+    readings = [(month, part.get("day", ""))]
+    if "mark" in part and int(month) > _MIDDLE:
+        readings = [(part["day"], month)]
+    elif part.get("mark") == "/" and int(part["day"]) <= _MIDDLE and month != part["day"]:
+        readings.append((part["day"], month))
+    for one, day in readings:
+        try:
+            yield _stretch(year, one, day, part)
+        except ValueError:  # such as 31 June
+            continue
+
+
+def _stretch(year: int, month: str, day: str, part: dict[str, str]) -> Stretch:
+    if "season" in part:
+        first, last = _SEASONS[part["season"]]
+        over = last > len(MONTHS)
+        return Stretch(date(year, first, 1), _end_of(year + over, last - over * len(MONTHS)))
+    if not month:
+        return Stretch(date(year, 1, 1), date(year, 12, 31))
+    number = int(month) if month.isdecimal() else month_number(month) or 0
+    if not day:
+        return Stretch(date(year, number, 1), _end_of(year, number))
+    begin = date(year, number, int(day))
+    until = (month_number(part["until"]) or 0) if "until" in part else number
+    end = date(year, until, int(part.get("end", day)))
+    if end < begin:
+        raise ValueError("it ends before it begins")
+    return Stretch(begin, end)
+
+
+def _end_of(year: int, month: int) -> date:
+    return date(year, month, monthrange(year, month)[1])
+
+
+def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
+    """Return the stretches that the words before a date may make of it: the week before it, the Friday after it, ..."""
+    if found := _WEEK_OF.search(before):
+        first = stretch.last - timedelta(6)
+        if found["which"] != "last":
+            first = stretch.first + timedelta(_ORDER[found["which"]])
+        week = Stretch(first, first + timedelta(6))
+        return (_weekend(week) if found["end"] else week,)
+    if found := _MOVED.search(before):
+        return _moved(stretch, found["unit"], found["way"])
+    found = _PART.search(before)
+    if found and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
+        days, third = stretch.days, _THIRDS[found["part"]]
+        last = max(days * (third + 1) // 3 - 1, 0)
+        return (Stretch(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
+    return (stretch,)
+
+
+def _weekend(week: Stretch) -> Stretch:
+    saturday = week.first + timedelta((5 - week.first.weekday()) % 7)
+    return Stretch(saturday, saturday + timedelta(1))
+
+
+def _moved(stretch: Stretch, unit: str, way: str) -> tuple[Stretch, ...]:
+    day = timedelta(1)
+    if way == "of":
+        if stretch.days > 1 and unit == "week":
+            return (stretch,)
+        monday = stretch.first - stretch.first.weekday() * day
+        week = Stretch(monday, monday + 6 * day)
+        return (_weekend(week) if unit == "weekend" else week if unit == "week" else stretch,)
+    first = stretch.last + day if way in ("after", "following") else stretch.first - 7 * day
+    week = Stretch(first, first + 6 * day)
+    if unit in _DAYS:
+        only = week.first + ((_DAYS.index(unit) - week.first.weekday()) % 7) * day
+        return (Stretch(only, only),)
+    if unit != "weekend":
+        return (week,)
+    weekend = _weekend(week)
+    earlier = Stretch(weekend.first - 7 * day, weekend.last - 7 * day)
+    return (weekend, earlier) if weekend.last >= stretch.first > weekend.first else (weekend,)
+
+
+# --- Times that are named without their year.
+
+_WHOLE = "|".join(MONTHS)
+_YEARLESS = re.compile(
+    rf"\b(?:(?P<month>{_WHOLE})\s+(?:the )?(?P<day>{_DAY}){_TH}\b|(?P<day1>{_DAY}){_TH}\s+(?:of )?(?P<month1>{_WHOLE})"
+    rf"|(?P<month2>{_WHOLE}))\b"
+)
+
+
+def yearless(text: str, year: int) -> list[Stretch]:
+    """Return the days and months that a text names without a year, as those of a year; months with a capital."""
+    found = []
+    for named in _YEARLESS.finditer(text):
+        part = {name.rstrip("0123456789"): said for name, said in named.groupdict().items() if said}
+        number = month_number(part["month"]) or 0
+        days = monthrange(year, number)[1]
+        day = int(part.get("day", 0))
+        if day <= days:
+            found.append(Stretch(date(year, number, day or 1), date(year, number, day or days)))
+    return found

@@ -1,0 +1,165 @@
+"""JSON as agents write it: inside prose, in fences, with commas or quotes missing; read in one bounded pass.
+
+Not by json_repair: of 60,000 characters with an open quote in each word it takes minutes, deep nesting ends it with a
+RecursionError, and of 3,800 published answers it reads 15 otherwise (single quotes, times in brackets, several lists).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+MAX_DEPTH = 40
+MAX_STARTS = 24
+
+_FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n?")
+_SPACE = re.compile(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SINGLE = re.compile(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
+_BARE = re.compile(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
+_COLON = re.compile(r"\s*:")
+_LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
+
+
+class NoJSON(ValueError):
+    """There is no JSON object or list in the text, or it is nested too deeply."""
+
+
+def published_json(text: str) -> Any:
+    """Return the value that the published evaluators read from a text.
+
+    The whole text; else the last fenced block; else from the first `{` or `[`. What follows is cut; trailing and
+    missing commas, missing quotes, `...` and `//` comments are repaired. Raises NoJSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    blocks = fenced_blocks(text)
+    source = blocks[-1] if blocks else text
+    start = _first_bracket(source)
+    if start < 0:
+        raise NoJSON("no { or [ in the text")
+    return _Reader(source, single_quotes=False).value(start, 0)[0]
+
+
+def values(text: str) -> Iterator[Any]:
+    """Yield the objects and lists of a text, fenced blocks first (the last one first), then those in the prose.
+
+    Never raises; at most MAX_STARTS brackets are tried, so the time is linear.
+    """
+    for source in (*reversed(fenced_blocks(text)[-MAX_STARTS:]), text):
+        reader, at = _Reader(source), 0
+        for _ in range(MAX_STARTS):
+            at = _first_bracket(source, at)
+            if at < 0:
+                break
+            try:
+                value, at = reader.value(at, 0)
+            except NoJSON:
+                at += 1
+            else:
+                yield value
+
+
+def fenced_blocks(text: str) -> list[str]:
+    """Return the contents of the fenced blocks of a text in order; a fence that is never closed ends with the text."""
+    return _FENCE.split(text)[1::2]
+
+
+def _first_bracket(text: str, start: int = 0) -> int:
+    found = [at for at in (text.find("{", start), text.find("[", start)) if at >= 0]
+    return min(found, default=-1)
+
+
+class _Reader:
+    """Reads values from one text; every method takes a position and returns a value and the position after it."""
+
+    def __init__(self, text: str, *, single_quotes: bool = True) -> None:
+        self.text = text
+        self.single_quotes = single_quotes
+        self.closing = True
+        """No single quote was found without its end yet; after one none is looked for: it would take n x n steps."""
+
+    def value(self, at: int, depth: int) -> tuple[Any, int]:
+        """Read an object, a list, a string or a bare word."""
+        if depth > MAX_DEPTH:
+            raise NoJSON(f"nested deeper than {MAX_DEPTH}")
+        match self.text[at]:
+            case "{":
+                return self._object(at + 1, depth)
+            case "[":
+                return self._list(at + 1, depth)
+        return self._scalar(at)
+
+    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        while True:
+            at = self._skip(at)
+            if at >= len(self.text):
+                raise NoJSON("a list is never closed")
+            if self.text[at] == "]":
+                return items, at + 1
+            if self.text[at] in ":}":
+                raise NoJSON("a colon or brace that belongs to no object")
+            item, at = self.value(at, depth + 1)
+            items.append(item)
+
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        items: dict[str, Any] = {}
+        while True:
+            at = self._skip(at)
+            if at >= len(self.text):
+                raise NoJSON("an object is never closed")
+            if self.text[at] == "}":
+                return items, at + 1
+            if self.text[at] in "{[]:":
+                raise NoJSON("a key was expected")
+            key, at = self._scalar(at)
+            colon = _COLON.match(self.text, at)
+            if colon is None:
+                raise NoJSON("a key without a value")
+            at = self._skip(colon.end())
+            if at >= len(self.text) or self.text[at] in "]}:":
+                raise NoJSON("a key without a value")
+            items[str(key)], at = self.value(at, depth + 1)
+
+    def _skip(self, at: int) -> int:
+        space = _SPACE.match(self.text, at)
+        return space.end() if space else at
+
+    def _scalar(self, at: int) -> tuple[Any, int]:
+        quote = self.text[at]
+        if quote == "'" and not self.single_quotes:
+            raise NoJSON("a text in single quotes")
+        if quote == '"' and (quoted := _STRING.match(self.text, at)):
+            return _unescaped(quoted.group()), quoted.end()
+        if quote == "'" and self.closing:
+            if quoted := _SINGLE.match(self.text, at):
+                return _unescaped(quoted.group()), quoted.end()
+            self.closing = False
+        bare = _BARE.match(self.text, at)
+        if bare is None:
+            raise NoJSON("a value was expected")
+        return _literal(bare.group().strip()), bare.end()
+
+
+def _unescaped(quoted: str) -> str:
+    try:
+        return str(json.loads(f'"{quoted[1:-1]}"', strict=False))
+    except ValueError:
+        return quoted[1:-1]
+
+
+def _literal(word: str) -> Any:
+    if word.lower() in _LITERALS:
+        return _LITERALS[word.lower()]
+    try:
+        return json.loads(word) if len(word) < MAX_DEPTH else word.strip("\"'")
+    except ValueError:
+        return word.strip("\"'")

@@ -1,0 +1,164 @@
+"""Numbers in words, also in times and rates, as digits: one reading serves all ways of writing them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# --- The words.
+
+ONES = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+NUMBERS = (
+    {word: n for n, word in enumerate(ONES)}
+    | {word: n * 10 for n, word in enumerate(TENS, start=2)}
+    | {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
+)
+"""Numbers written as one word."""
+COUNTS = {word: n for word, n in NUMBERS.items() if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")}
+"""Those words that hardly mean anything but their number."""
+ORDINALS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15,
+}  # fmt: skip
+
+_DIGITS = re.compile(r"(\d{1,12})(?:st|nd|rd|th)?")
+
+
+def numbered(some_words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
+    at = 0
+    while at < len(some_words):
+        value, used = _spelled(some_words, at)
+        yield str(value) if used else some_words[at]
+        at += used or 1
+
+
+def _spelled(some_words: Sequence[str], at: int) -> tuple[int, int]:
+    """Return the number that begins there, below a thousand where it is spelled, and how many words it takes."""
+    value, used = _below_hundred(some_words, at)
+    if not used or some_words[at + used : at + used + 1] != ["hundred"]:
+        return value, used
+    link = used + 1 + (some_words[at + used + 1 : at + used + 2] == ["and"])
+    rest, more = _below_hundred(some_words, at + link)
+    return (value * 100 + rest, link + more) if more else (value * 100, used + 1)
+
+
+def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
+    value = _single(some_words[at]) if at < len(some_words) else None
+    if value is None:
+        return 0, 0
+    if some_words[at] in TENS and at + 1 < len(some_words) and (unit := _single(some_words[at + 1])) in range(1, 10):
+        return value + (unit or 0), 2
+    return value, 1
+
+
+def _single(word: str) -> int | None:
+    digits = _DIGITS.fullmatch(word)
+    return int(digits[1]) if digits else COUNTS.get(word, ORDINALS.get(word))
+
+
+# --- Numbers of several words in a text, as digits.
+
+_UNIT = (
+    "second|minute|hour|day|night|week|month|year|mile|kilomet(?:er|re)|met(?:er|re)|inch|yard|acre|page|cup|pound|kilo|ounce|"
+    "gallon|lit(?:er|re)|tablespoon|teaspoon"
+)
+BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
+"""A regular expression for a number in words."""
+_HUNDREDS = rf"(?:(?:{BELOW_HUNDRED}|a)[- ]hundred(?:(?: and)?[- ]{BELOW_HUNDRED})?)"
+_LARGE = re.compile(
+    rf"\b(?:(?P<thousands>{_HUNDREDS}|{BELOW_HUNDRED}|a)[- ]thousand"
+    rf"(?:(?:,? and|,)?[- ](?P<rest>{_HUNDREDS}|{BELOW_HUNDRED}))?"
+    rf"|(?P<hundreds>{_HUNDREDS}))\b(?! (?:hundred|thousand|million))"
+)
+_SMALLEST = rf"(?:\d{{1,4}}|{BELOW_HUNDRED})"
+_AND_A_HALF = re.compile(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
+_UNITS_AND_A_HALF = re.compile(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
+_HALF = re.compile(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
+_HOUR = rf"(\d{{1,2}}|{'|'.join(ONES[1:13])})"
+_PAST = re.compile(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
+_MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
+_DAYTIME = re.compile(
+    r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)"
+)
+_OCLOCK = re.compile(rf"\b{_HOUR} o['\u2019]?clock\b")
+_PER = re.compile(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
+_COUNTED = re.compile(
+    rf"(?:\b(?:once|twice|thrice|(?:\d[\d.,]*|{BELOW_HUNDRED})(?: (?!a\b|an\b|per\b|each\b|every\b)\w+){{0,3}}))[ ,]*$"
+)
+_LY = {"daily": "every day", "nightly": "every night", "weekly": "every week", "monthly": "every month",
+       "yearly": "every year", "annually": "every year", "hourly": "every hour"}  # fmt: skip
+_OFTEN = re.compile(rf"\b(?:{'|'.join(_LY)})\b")
+_NAMED = {
+    "a fortnight": "2 weeks", "fortnight": "2 weeks", "half a dozen": "6", "noon": "12 pm", "midnight": "12 am",
+    "three quarters of an hour": "45 minutes", "a quarter of an hour": "15 minutes", "a decade": "10 years",
+    "a couple of": "2", "a couple": "2", "a dozen": "12",
+}  # fmt: skip
+_DEGREES = re.compile(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
+_NAME = re.compile(rf"\b(?:{'|'.join(_NAMED)})\b")
+_MINUTES_SECONDS = re.compile(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
+_HOURS_MINUTES = re.compile(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
+_GROUPED = re.compile(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
+
+
+def digits(text: str) -> str:
+    """Return the text in lower case, with digits where its numbers are of several words; no bold, no apostrophes.
+
+    Halves are decimals ("four and a half hours", "half an hour"), times of day clock times ("half past six"), large
+    numbers whole ("twelve hundred"), rates of one form ("per week", "weekly" and "every week" are "1 time a week").
+    Single words ("seven") stay. Doing it twice changes nothing more.
+    """
+    plain = text.lower().replace("**", "").replace("\u2019", "'")
+    plain = _DEGREES.sub(lambda found: " celsius" if "c" in found[1] else " fahrenheit", plain)
+    plain = _MINUTES_SECONDS.sub(r"\1 minutes \2 seconds", _HOURS_MINUTES.sub(r"\1 hours \2 minutes", plain))
+    plain = _NAME.sub(lambda found: _NAMED[found[0]], _GROUPED.sub("", plain))
+    plain = _LARGE.sub(_large, plain)
+    plain = _UNITS_AND_A_HALF.sub(lambda found: f"{_number(found[1]) + 0.5:g} {found[2]}s", plain)
+    plain = _AND_A_HALF.sub(lambda found: f"{_number(found[1]) + 0.5:g}", plain)
+    plain = _HALF.sub(r"0.5 \1s", plain)
+    plain = _OCLOCK.sub(lambda found: f"{_number(found[1])}:00", _PAST.sub(_past, plain))
+    plain = _DAYTIME.sub(lambda found: f"{found[1]} {'am' if found[2] == 'morning' else 'pm'}", plain)
+    return _rates(_OFTEN.sub(lambda found: _LY[found[0]], plain)).replace("'", "")
+
+
+def _number(word: str) -> int:
+    """Return what a number below a thousand is, in digits or in words."""
+    if word.isdigit():
+        return int(word)
+    total = 0
+    for part in re.split(r"[- ]+(?:and )?", word):
+        total = total * 100 if part == "hundred" else total + NUMBERS[part]
+    return total
+
+
+def _large(found: re.Match[str]) -> str:
+    if found["hundreds"]:
+        return str(_number(found["hundreds"]))
+    return str(_number(found["thousands"]) * 1_000 + _number(found["rest"] or "0"))
+
+
+def _past(found: re.Match[str]) -> str:
+    hour, minutes = _number(found[5]), _MINUTES[(found[1] or found[3]).removeprefix("a ")]
+    return f"{(hour - 2) % 12 + 1}:{60 - minutes}" if found[4] else f"{hour}:{minutes:02}"
+
+
+def _rates(plain: str) -> str:
+    """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
+    parts, end = [], 0
+    for found in _PER.finditer(plain):
+        parts.append(plain[end : found.start()])
+        end = found.end()
+        if _COUNTED.search(parts[-1][-60:]):
+            parts.append(f" a {found[1]}" if found[0].startswith("/") else f"a {found[1]}")
+        elif found[0].startswith("every"):
+            parts.append(f"1 time a {found[1]}")
+        else:
+            parts.append(found[0])
+    return "".join([*parts, plain[end:]])

@@ -1,0 +1,100 @@
+"""Whether an answer says what was told, in any form of its words and numbers, or that it cannot know."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.numbers import numbered
+from pytest_ltm._text.words import STOP_WORDS, phrases, stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+_KNOWS_NOT = phrases(
+    r"(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
+    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)",
+    r"no (?:access|information|record|memory|knowledge)",
+    r"would need (?:access|more information)",
+)
+_EXAMPLE = phrases(
+    "example", "template", "hypothetical", "placeholder", "(?:might|would) look like", "sample", "assuming",
+    r"suggest\w*", "popular", "common", "typical",
+)  # fmt: skip
+_STOP = frozenset(map(stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
+_LABEL = re.compile(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
+_ALL_OF = 2
+"""Up to so many words an expected answer must be named completely."""
+_MOST_OF = 0.5
+"""The share of the words of a longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What one question expects, and how it is recognised."""
+
+    expected: str
+    question: str = ""
+    needed: frozenset[str] = field(init=False)
+    """Stems of the words that carry the answer: those that the question does not say already."""
+
+    def __post_init__(self) -> None:
+        said = frozenset(keys(self.question))
+        label = _LABEL.match(self.expected)
+        content = frozenset(keys(self.expected[label.end() :] if label else self.expected))
+        object.__setattr__(self, "needed", (content - said) or content)
+
+    def share(self, told: frozenset[str]) -> float:
+        """Return the share of what is needed that an answer tells, given as `keys` of it."""
+        return len(self.needed & told) / len(self.needed) if self.needed else 0.0
+
+    def in_full(self, told: frozenset[str]) -> bool:
+        """Tell whether an answer says enough; a number that is needed must be there."""
+        numbers = {key for key in self.needed if key.isdecimal()}
+        return numbers <= told and self.share(told) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+
+
+def unsure(answer: str, one: Recollection) -> bool:
+    """Tell whether an answer may say in other words what it does not say in those expected.
+
+    Who declines, or only repeats the question, does not.
+    """
+    told = frozenset(keys(answer))
+    return not declines(answer) and not one.in_full(told) and not told <= frozenset(keys(one.question))
+
+
+def recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
+    """Tell whether an answer says the one thing that was asked for.
+
+    An answer that tells more than half of the others, too (at least three), picks none; neither does an
+    example from somebody who does not know.
+    """
+    told = frozenset(keys(answer))
+    if not one.in_full(told) or only_offers_example(answer):
+        return False
+    rest = [other for other in others if other.needed - one.needed]
+    too = sum(other.needed <= told for other in rest)
+    return too < max(3, len(rest) / 2)
+
+
+def keys(text: str) -> Iterator[str]:
+    """Yield the stems of the words that carry meaning, and numbers as digits; `twenty-three` is 23."""
+    for word in numbered(words(text)):
+        key = word if word.isdecimal() else stem(word)
+        if key not in _STOP:
+            yield key
+
+
+def declines(answer: str) -> bool:
+    """Tell whether an answer says nothing, or that it cannot know."""
+    text = " ".join(words(answer))
+    return not text or _KNOWS_NOT.search(text) is not None
+
+
+def only_offers_example(answer: str) -> bool:
+    """Tell whether an answer says that it does not know, and then shows an example or a suggestion."""
+    text = " ".join(words(answer))
+    excuse = _KNOWS_NOT.search(text)
+    return excuse is not None and _EXAMPLE.search(text, excuse.end()) is not None

@@ -1,0 +1,127 @@
+"""Words of free text, as the evaluators compare them: case-folded, without marks, in linear time."""
+
+# ruff: noqa: SIM905 - long lists of words read best as text
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+"""What begins a line of a list."""
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+STOP_WORDS: Sequence[str] = (
+    "a about above after again all also am an and any are as ask asked at be because been before being but by can "
+    "cant could couldnt did didnt do does doesnt doing dont down each even few for from further get got had "
+    "has have having he her here hers him his how i if id ill im ive in into is isnt it its itself just "
+    "let like made make many me more most much my no nor not now of off on once one only or other our out over own "
+    "said same say says she should so some such than that thats the their them then there these they this those "
+    "through to too under until up us very was wasnt way we well were what when where which while who why will "
+    "with wont would you your youre"
+).split()
+
+
+class _Plain(dict[int, str]):
+    """Each character case-folded, in its compatibility form, without accents; one at a time, so in linear time."""
+
+    def __missing__(self, code: int) -> str:
+        if code in (0x2019, 0x02BC, 0x60):
+            return "'"
+        parts = unicodedata.normalize("NFKD", chr(code).casefold())
+        self[code] = "".join(part for part in parts if not unicodedata.combining(part))
+        return self[code]
+
+
+_PLAIN = _Plain()
+
+
+def plain(text: str) -> str:
+    """Return the text case-folded, without accents, curly apostrophes straightened."""
+    return text.lower() if text.isascii() else text.translate(_PLAIN)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in plain form, apostrophes dropped."""
+    return [word.replace("'", "") for word in _WORD.findall(plain(text))]
+
+
+def joined(text: str) -> str:
+    """Return the words of a text with one space before, between and after, for `has_phrase`."""
+    return f" {' '.join(words(text))} "
+
+
+def phrases(*alternatives: str) -> re.Pattern[str]:
+    """Return a pattern for any of the alternatives (regular expressions), at the bounds of words."""
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b")
+
+
+def has_phrase(joined_text: str, phrase: str) -> bool:
+    """Tell whether a text, as `joined` returns it, holds all words of the phrase in a row."""
+    needle = joined(phrase)
+    return needle.strip() != "" and needle in joined_text
+
+
+def bare(text: str) -> str:
+    """Return the text in lower case without ASCII punctuation (the published comparison of sentences)."""
+    return text.lower().translate(_NO_PUNCTUATION)
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """Return the word without its commonest English endings; a rough key, not a dictionary form.
+
+    Not nltk's: importing that takes over a second, and each stem 20 times as long; verdicts would change, too.
+    """
+    word = _BRITISH.sub("or", word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
+            cut = word[: -len(ending)]
+            if ending in ("ied", "ies"):
+                return cut + "y"
+            doubled = ending in ("ing", "ed") and len(cut) > _SHORTEST_STEM and cut[-1] == cut[-2]
+            return cut[:-1] if doubled else cut
+    return word
+
+
+_BRITISH = re.compile(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
+"""In these, the spelling of one country is that of the other: harbour, favourite."""
+_ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
+_SHORTEST_STEM = 3
+
+_STOP_STEMS = frozenset(map(stem, STOP_WORDS))
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry meaning; all stems where none does."""
+    return content_of(words(text))
+
+
+def content_of(some_words: Iterable[str]) -> frozenset[str]:
+    """Return the stems of those words that carry meaning; all stems where none does."""
+    stems = frozenset(stem(word) for word in some_words)
+    return (stems - _STOP_STEMS) or stems
+
+
+def upper_first(text: str) -> str:
+    """Return the text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def snippet(text: str, limit: int = 300) -> str:
+    """Return the text as evidence: whole if short, else its beginning and end."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 3) // 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def around(text: str, start: int, end: int, margin: int = 60) -> str:
+    """Return the part of a text around a place, as evidence."""
+    return snippet(text[max(0, start - margin) : end + margin])

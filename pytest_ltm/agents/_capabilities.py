@@ -1,0 +1,92 @@
+"""Which of the extra protocols an object really keeps, and whether a function can be called as we would."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Stateless
+from pytest_ltm._storage.errors import AgentError, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def capabilities(agent: object) -> frozenset[str]:
+    """Return the names of the agent's capabilities.
+
+    More than `isinstance`: a method counts only if it can be called with the protocol's arguments (a
+    `save(path)` makes nothing Checkpointable), and `stateless` only if it is `True`.
+    """
+    try:
+        found = {name for name, capability in CAPABILITIES.items() if _keeps(agent, capability)}
+        return frozenset(found | {"Prompted"} if isinstance(agent, Prompted) else found)
+    except Exception as error:
+        raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
+
+
+def near_misses(agent: object, wanted: Iterable[str]) -> list[str]:
+    """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
+    lacking = sorted(set(wanted) - capabilities(agent))
+    found = {name: _reasons(agent, CAPABILITIES[name]) for name in lacking}
+    return [f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in found.items() if reasons]
+
+
+def _reasons(agent: object, capability: type) -> list[str]:
+    """Return what is wrong with the members that there are; nothing if there is none of them."""
+    if capability is Stateless:
+        value = getattr(agent, "stateless", None)
+        return [] if value is None else [f"stateless is {value!r}, not True"]
+    methods = _methods(capability)
+    there = [name for name, _ in methods if hasattr(agent, name)]
+    wrong = [
+        f"its {name}() cannot be called with {count or 'no'} argument{'s' * (count != 1)}"
+        for name, count in methods
+        if name in there and not takes(getattr(agent, name), count)
+    ]
+    return there and wrong + [f"it has no {name}()" for name, _ in methods if name not in there]
+
+
+def takes(function: object, arguments: int) -> bool:
+    """Whether `function` can be called with so many positional arguments; true if that is unknown."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except TypeError:
+        return False
+    except ValueError:  # built in C, without a signature
+        return True
+    return True
+
+
+def required(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the parameters that must be given: the positional and the keyword-only ones.
+
+    Raises ValueError or TypeError for what has no signature.
+    """
+    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    positional = [p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    return positional, [p.name for p in needed if p.kind is p.KEYWORD_ONLY]
+
+
+def _keeps(agent: object, capability: type) -> bool:
+    if not isinstance(agent, capability):
+        return False
+    if capability is Stateless:
+        return getattr(agent, "stateless", None) is True
+    return all(takes(getattr(agent, name), arguments) for name, arguments in _methods(capability))
+
+
+def members(capability: type) -> list[str]:
+    """Return the names of what a capability's protocol has."""
+    return [name for name in (*vars(capability), *capability.__annotations__) if not name.startswith("_")]
+
+
+@functools.cache
+def _methods(capability: type) -> tuple[tuple[str, int], ...]:
+    functions = ((name, value) for name, value in vars(capability).items() if not name.startswith("_"))
+    return tuple(
+        (name, len(inspect.signature(value).parameters) - 1) for name, value in functions if inspect.isfunction(value)
+    )

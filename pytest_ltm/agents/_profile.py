@@ -1,0 +1,317 @@
+"""Profile: what is known of an agent from its spec and its class, before it is made; nothing is sent."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply
+from pytest_ltm._engine.cost import Use
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._record import events
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._capabilities import capabilities, members
+from pytest_ltm.agents._cheats import unpadded
+from pytest_ltm.agents._controls import Bias, Shown
+from pytest_ltm.agents._openai import History, Offer, longest_message
+from pytest_ltm.agents._rag import Rag
+from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
+from pytest_ltm.agents._specs import EMBEDDED
+from pytest_ltm.fillers import answers_of, reply_of
+from pytest_ltm.reader.memory import count, make_memory
+from pytest_ltm.reader.reader import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._engine.agent import Prompt
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._providers import Model
+    from pytest_ltm._storage.clock import Clock
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents._openai import Shown as Shown_reads
+    from pytest_ltm.reader.memory import Memory
+
+E = TypeVar("E", bound=events.Event)
+
+
+class Reads:
+    """Counts for one conversation: each message alone, as what else the agent reads for its reply is its own affair."""
+
+    def ask(self, message: str, reply: str) -> tuple[int, int]:  # noqa: ARG002 - others need the reply
+        """Return the tokens that are sent with a message, and how many of them at best come from a cache."""
+        return count(message), 0
+
+    def tell(self, message: str, reply: str) -> None:
+        """Take in an exchange that is told."""
+
+
+class Whole(Reads):
+    """The whole conversation."""
+
+    def __init__(self) -> None:
+        self._size = self._sent = 0
+
+    def ask(self, message: str, reply: str) -> tuple[int, int]:
+        """Return all tokens so far; those of the prompt before come from a cache."""
+        cached, asked = self._sent, self._size + count(message)
+        self._sent, self._size = asked, asked + count(reply)
+        return asked, cached
+
+    def tell(self, message: str, reply: str) -> None:
+        """Add the exchange."""
+        self._size += count(message) + count(reply)
+
+
+class Seen(Reads):
+    """What a memory policy of the embedded reader shows."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._sizes: list[int] = []
+
+    def ask(self, message: str, reply: str) -> tuple[int, int]:
+        """Return the tokens of the exchanges that are seen, the message among them."""
+        self._memory.arrive(message)
+        self._sizes.append(count(message))
+        seen = sum(size for position, size in enumerate(self._sizes) if self._memory.sees(position))
+        self._memory.leave(reply)
+        self._sizes[-1] += count(reply)
+        return seen, 0
+
+    def tell(self, message: str, reply: str) -> None:
+        """Add the exchange."""
+        self._memory.arrive(message)
+        self._memory.leave(reply)
+        self._sizes.append(count(message) + count(reply))
+
+
+class Chat(Reads):
+    """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
+
+    def __init__(self, shown: Shown_reads, max_tokens: int | None) -> None:
+        self._history = History(shown.system, counter(shown.tokenizer).count)
+        self._limit = shown.limit(max_tokens)
+        self._sent = self._exchanges = 0
+
+    def ask(self, message: str, reply: str) -> tuple[int, int]:
+        """Return the size of the prompt; the prompt before it is its beginning, unless something was cut since."""
+        size = self._history.size_of(message)
+        self._cut(size)
+        whole = len(self._history) == self._exchanges
+        cached, asked = self._sent if whole else 0, self._history.estimate(size)
+        self._add(message, size, reply)
+        self._sent = asked
+        return asked, cached
+
+    def tell(self, message: str, reply: str) -> None:
+        """Add the exchange."""
+        self._add(message, self._history.size_of(message), reply)
+
+    def _add(self, message: str, size: int, reply: str) -> None:
+        self._exchanges = len(self._history) + 1
+        self._history.add(message, size, reply)
+
+    def _cut(self, size: int) -> None:
+        if self._limit is not None:
+            self._history.cut(size, self._limit)
+
+
+FORGETS_NOTHING = make_reader("full")
+SHOWN = ("system", "context", "tokenizer")
+"""Parameters of a chat model that say what it is shown."""
+
+
+def spec_within(source: AgentSource) -> str:
+    """Return the spec of the agent itself, also where a file names it."""
+    settings = source.settings or {}
+    return str(settings.get("agent", source.spec))
+
+
+def model_of(spec: str) -> Model | None:
+    """Return the chat model of an `openai:` or `ts:openai:` spec, of an agent or a judge; None for any other."""
+    kind, _, argument = spec.removeprefix("ts:").partition(":")
+    if kind != "openai":
+        return None
+    from pytest_ltm._providers import model
+
+    try:
+        return model(argument, Field({}, spec), also=SHOWN)[0]
+    except LtmError:  # it is told where the agent is looked up
+        return None
+
+
+def is_free(spec: str) -> bool:
+    """Return whether an agent never costs anything: it is ours, or a person."""
+    kind, _, argument = spec.partition(":")
+    if kind == "length-bias":
+        model = Bias.of(argument).model
+        return model is None or is_free(model)
+    if kind == "padded":
+        return is_free(unpadded(spec))
+    return kind in EMBEDDED or kind == "human"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is known of an agent that has not been made."""
+
+    capabilities: frozenset[str]
+    max_message_tokens: int = MAX_MESSAGE_TOKENS
+    reads: Callable[[], Reads] = Reads
+    """Makes what counts, for one conversation, the tokens that are sent for each reply."""
+    policy: str = "each message alone, as nobody knows what else the agent reads"
+    """What is read for a reply, in words."""
+    answers: Callable[[], Any] = FORGETS_NOTHING
+    """Makes who answers in its place: the embedded reader, with a memory as good as the agent's could be."""
+    brief: bool = False
+    """Those replies are taken as they are: it is an embedded agent, which answers for itself."""
+
+
+def profile_of(source: AgentSource) -> Profile:
+    """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
+    spec = spec_within(source)
+    kind, _, argument = spec.partition(":")
+    if isinstance(source.given, Offer):
+        return _chat(source.given)
+    if isinstance(source.given, Promised):
+        return _made(source.given.capabilities, source.given.max_message_tokens)
+    if kind in EMBEDDED or kind == "rag":
+        return _embedded(kind, argument, source)
+    given = source.given
+    while isinstance(given, functools.partial):
+        given = given.func
+    if isinstance(given, type):
+        return _made(capabilities_of_class(given), getattr(given, "max_message_tokens", None))
+    if source.owned:
+        made = typing.get_type_hints(given).get("return") if inspect.isfunction(given) else None
+        return _made(capabilities_of_class(made), None) if isinstance(made, type) else Profile(capabilities=frozenset())
+    return _made(capabilities(given), getattr(given, "max_message_tokens", None))
+
+
+def capabilities_of_class(agent: type) -> frozenset[str]:
+    """Return the capabilities that the instances of a class have, as far as the class shows."""
+    return frozenset(
+        name
+        for name, capability in CAPABILITIES.items()
+        if all(_shows(agent, member) for member in members(capability))
+    )
+
+
+def _shows(agent: type, member: str) -> bool:
+    found = inspect.getattr_static(agent, member, None)
+    return found is True if member == "stateless" else found is not None
+
+
+def _made(having: frozenset[str], limit: object) -> Profile:
+    most = limit if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0 else MAX_MESSAGE_TOKENS
+    return Profile(capabilities=having, max_message_tokens=most)
+
+
+def _chat(offer: Offer) -> Profile:
+    shown, context = offer.shown, offer.shown.context
+    whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
+    words = whole if context is None else f"the newest {context:,} tokens,"
+    answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
+    return Profile(
+        capabilities=capabilities_of_class(offer.agent),
+        max_message_tokens=longest_message(context),
+        reads=lambda: Chat(shown, offer.model.max_tokens),
+        policy=f"{words} sent again with each message",
+        answers=answers,
+    )
+
+
+def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:
+    if kind == "rag" or (kind == "length-bias" and Bias.of(argument).model is not None):
+        return Profile(capabilities=capabilities_of_class(Rag if kind == "rag" else Shown))
+    having = capabilities(source.make())
+    if kind in {"full", "cost"}:
+        whole = "the whole conversation, sent again with each message"
+        return Profile(capabilities=having, reads=Whole, policy=whole, answers=source.make, brief=True)
+    if kind in {"window", "bm25", "forgetful"}:
+        memory = make_memory(kind, argument)
+        shown = "what its memory shows it"
+        return Profile(capabilities=having, reads=lambda: Seen(memory()), policy=shown, answers=source.make, brief=True)
+    return Profile(capabilities=having, answers=source.make, brief=True)
+
+
+# --- Who answers in a dry run: the embedded reader, at the length at which chat models usually speak.
+
+TYPICAL = {"say": 25, "ask": 45, "opening": 25, "reset": 25, "filler": 25, "history": 25}
+"""Tokens of a reply by the kind of its message; filler that asks for a list gets the list."""
+_MORE = " and that is all there is to say about it"
+
+
+class Simulated:
+    """The port of an agent that is never made."""
+
+    replaying = False
+
+    def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
+        """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
+        self._assumed = assumed
+        self.capabilities, self.max_message_tokens = profile.capabilities, profile.max_message_tokens
+        self.agent: Any = profile.answers()
+        """What answers."""
+        self.uses: dict[int, Use] = {}
+        """What each reply would take, by exchange."""
+        self._brief, self._reads, self._counter, self._clock = profile.brief, profile.reads(), counter, clock
+
+    def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
+        """Return None: nothing is recorded."""
+        return None
+
+    def open(self, said: Sequence[Exchange]) -> None:
+        """Need nothing."""
+
+    def ready(self, by: str) -> None:
+        """Need nothing."""
+
+    def reply(
+        self,
+        message: events.Message,
+        images: Sequence[str] = (),  # noqa: ARG002 - nobody looks
+        prompts: Sequence[Prompt] = (),
+    ) -> events.Reply:
+        """Return a reply of typical length, and note what it would take."""
+        self._tell_time()
+        if isinstance(self.agent, Prompted):
+            self.agent.prompt(prompts)
+        given: str | Reply = self.agent.reply(message.text)
+        text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)
+        if self._assumed is not None:
+            text = _stretched(text, self._assumed)
+        elif not self._brief:
+            text = _stretched(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
+        tokens = self._counter.count(text)
+        asked, cached = self._reads.ask(message.text, text)
+        self.uses[message.exchange] = Use(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
+        return events.Reply(exchange=message.exchange, text=text, tokens=tokens)
+
+    def tell(self, told: events.Filler) -> events.Filler:
+        """Take in an exchange, which costs nothing until it is sent again."""
+        self._tell_time()
+        self.agent.accept(told.message, told.reply)
+        self._reads.tell(told.message, told.reply)
+        return replace(told, reply_tokens=self._counter.count(told.reply))
+
+    def _tell_time(self) -> None:
+        if hasattr(self.agent, "tell_time"):
+            self.agent.tell_time(self._clock.now)
+
+    def written(self, reply: events.Reply) -> None:
+        """Need nothing."""
+
+    def close(self) -> None:
+        """Need nothing."""
+
+
+def _stretched(reply: str, tokens: int) -> str:
+    missing = tokens - count(reply)
+    return reply if missing <= 0 else reply + "," + _MORE * (missing // count(_MORE))

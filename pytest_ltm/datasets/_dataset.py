@@ -1,0 +1,186 @@
+"""What a data set is: options, and a file opened as a suite whose every question is an example with its history."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._engine.suite import Suite
+
+
+SPAN = "all"
+"""The label of the only memory span that a data set has."""
+SPAN_TOKENS = 10**12
+"""That span in tokens: longer than any history."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOption:
+    """One option of a data set: `next_turns` of locomo is `--ltm-locomo-next-turns`, or `ltm_locomo_next_turns`."""
+
+    name: str
+    metavar: str
+    help: str
+    _: KW_ONLY
+    default: str = ""
+    parse: Callable[[str], Any] = str
+    """Returns the value of a text, also of the default; ConfigurationError, without the option's name."""
+    is_path: bool = False
+    """It names a file or folder: looked for where the command line is, or the ini file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """A data set that runs can play; making one reads nothing, and imports nothing heavy."""
+
+    name: str
+    """The value of `--ltm-suite`, and the front of the options."""
+    metric: str
+    """The published metric, in a few words."""
+    fewer: str
+    """The name of the option that chooses fewer questions."""
+    options: tuple[DatasetOption, ...]
+    opener: Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite] = field(repr=False)
+    """Opens a path with the values of all options, a seed, and a folder to remember things in between runs."""
+
+    def open(
+        self, path: Path | None, given: Mapping[str, str], *, seed: int, cache: Path | None = None
+    ) -> DatasetSuite:
+        """Return the suite; DatasetError for a path that cannot be used, ConfigurationError for an option.
+
+        `given`: texts by the option's name, none for those left out. `cache`: a folder in which it may remember
+        between runs what a file holds.
+        """
+        return self.opener(path, self.read(given), seed, cache)
+
+    def read(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return the values of all options; ConfigurationError names the one that cannot be read."""
+        found = {}
+        for option in self.options:
+            try:
+                found[option.name] = option.parse(given.get(option.name) or option.default)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{self.flag(option.name)}: {error}") from error
+        return found
+
+    def flag(self, option: str) -> str:
+        """Return how an option is spelled on the command line."""
+        return f"--ltm-{self.name}-{option}".replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldConversation:
+    """What is told in one conversation of a data set."""
+
+    history: Sequence[PastExchange]
+    """By date; told as far as the questions wait for it."""
+    opening: str
+    """The message that begins the conversation; "": none."""
+    described: object
+    """JSON values for the plan's fingerprint: which part of which file, told in which form."""
+
+
+class DatasetSuite(Protocol):
+    """A data set that a run plays."""
+
+    suite: Suite
+    """Its entries are kinds of questions, so that results are told apart by kind."""
+    title: str
+    """What the report's header says of it, one line."""
+    notes: Sequence[str]
+    """What is odd about the file, a sentence each."""
+    legend: Sequence[str]
+    """What the report's readers should know of its figures, a line each."""
+
+    def places(self, entry: str) -> Sequence[tuple[str, str]]:
+        """Return thread and example of every question of an entry: labels of letters, digits, `_` and `.`."""
+        ...
+
+    def told(self, thread: str) -> ToldConversation:
+        """Return what is told in the conversation of a thread; made when it begins, kept by nobody."""
+        ...
+
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the options by name that leave the conversation of a thread alone."""
+        ...
+
+    def definition(self, entry: str, thread: str, example: str) -> Definition:
+        """Return one question: what it waits for, what is asked, what is expected."""
+        ...
+
+
+# --- What options say: each reader returns the value of a text, or raises ConfigurationError.
+
+
+def parts(text: str) -> tuple[str, ...]:
+    """Return the parts of a list with commas, each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+
+
+def one_of(*known: str) -> Callable[[str], str]:
+    """Return the reader of one of several words."""
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise ConfigurationError(f"{text!r} is not one of {', '.join(known)}.{did_you_mean(text, known)}")
+        return text
+
+    return read
+
+
+def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+    """Return the reader of a list of words, each of them known."""
+    return lambda text: tuple(map(one_of(*known), parts(text)))
+
+
+def number_of(what: str) -> Callable[[str], int | None]:
+    """Return the reader of a whole number of at least 1, None for an empty text."""
+
+    def read(text: str) -> int | None:
+        if text and not (text.strip().isdecimal() and int(text)):
+            raise ConfigurationError(f"expected a number of {what}, got {text!r}")
+        return int(text) if text else None
+
+    return read
+
+
+def tokens(text: str) -> int | None:
+    """Return a number of tokens, None for an empty text."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
+    if text and found is None:
+        raise ConfigurationError(f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}")
+    return round(float(found[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[found[2].lower()]) if found else None
+
+
+# --- The ids of a data set as labels of node ids.
+
+
+T = TypeVar("T")
+
+
+def label_of(name: str) -> str:
+    """Return an id as a label of node ids."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def labelled(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
+    """Return what a data set holds by label, not by id; DatasetError, with the way out, where two have one label.
+
+    `ids`: what the data set calls them.
+    """
+    labels: dict[str, str] = {}
+    for name in by_id:
+        label, other = label_of(name), labels.setdefault(label_of(name), name)
+        if other != name:
+            alike = f"the {ids} {other!r} and {name!r} are too much alike: both are {label!r} in node ids"
+            raise DatasetError(f"{alike}. {way_out}")
+    return {label: by_id[name] for label, name in labels.items()}

@@ -1,0 +1,264 @@
+"""The verdict on one answer to a LoCoMo question, and the figures beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.rows import faults_of_data, json_of
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.datasets.locomo.file import repaired
+from pytest_ltm.datasets.locomo.metric import official_f1
+from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.strict import abstains, chosen
+from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm.datasets.locomo.samples import Question, Sample
+    from pytest_ltm.judges._inquiry import Judge
+
+
+_TURN = re.compile(r"D(\d+):(\d+)")
+_PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")
+_SESSION = re.compile(r"(?:S|D|session_)(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Shares of the evidence, 0 to 1; None where there is no evidence to be found."""
+
+    official: float
+    """Of the ids as the file has them: malformed ones are never found, and no evidence counts as all of it."""
+    repaired: float | None
+    """Of the turns that they mean."""
+    sessions: float | None
+    """Of the sessions that these turns are in."""
+
+
+def recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]) -> Recall:
+    """Return the recall of what was retrieved: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`).
+
+    `cited`: the evidence as the file has it; `evidence`: the ids of turns that it means. Session ids compare session
+    numbers, as the published evaluation does.
+    """
+    turns, sessions = _turns(retrieved), {found[1] for one in retrieved if (found := _SESSION.match(one))}
+    whole = bool(retrieved) and not turns
+    hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
+    meant = dict.fromkeys(_session_of(one) for one in evidence)
+    return Recall(
+        official=sum(hits) / len(hits) if hits else 1.0,
+        repaired=_share(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
+        sessions=_share(list(meant), sessions),
+    )
+
+
+def _turns(retrieved: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for one in retrieved:
+        if _TURN.fullmatch(one):
+            found.add(one)
+        elif part := _PART.fullmatch(one):
+            found.update(f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1))
+    return found
+
+
+def _session_of(turn: str) -> str:
+    return turn.partition(":")[0].removeprefix("D")
+
+
+def _share(wanted: Sequence[str], there: Collection[str]) -> float | None:
+    return sum(one in there for one in wanted) / len(wanted) if wanted else None
+
+
+# --- A judge's word on LoCoMo's answers: it stands beside the F1, never in its place.
+
+
+def judged(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
+    """Return 1 for an answer that the judge finds right, 0 for another, None where the judge cannot tell."""
+    parts = {"question": question, "answer": answer, "category": str(category.value)}
+    name, more = (
+        ("locomo-abstention", {}) if category is Category.ADVERSARIAL else ("locomo-answer", {"reference": gold})
+    )
+    decision = ask_judge(judge, PROMPTS[name], **parts, **more)
+    return float(decision.grade == "yes") if isinstance(decision, Decision) else None
+
+
+_SHOWN = 300
+
+
+class LocomoAnswer:
+    """Scores answers to the question of a definition."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._gold, self._facts = definition.expected, definition.parameters
+        self._category = Category(self._facts["category"])
+        self._corrected = self._facts.get("corrected")
+
+    @property
+    def full_marks(self) -> str:
+        """An answer that earns full marks."""
+        if self._category is Category.ADVERSARIAL:
+            return "Not mentioned in the conversation"
+        return self._first(str(self._gold))
+
+    def __call__(self, answers: Sequence[str]) -> Score:
+        """Return the score of the last answer: the official F1.
+
+        Of an adversarial question that is put freely: whether the answer declines, by our rule for free text.
+        """
+        said, way = self._said(answers[-1]), self._facts["asking"]
+        if self._category is not Category.ADVERSARIAL:
+            f1 = self._f1(said)
+            reason = f"F1 {f1:.3f} of {self._gold!r}{self._dispute()}"
+            return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
+        declines = self._abstains(said) if way == "free" else self._f1(said) > 0
+        reason = "declines, as nobody said it" if declines else "answers what nobody said"
+        if not said and answers[-1].strip():
+            reason = "takes both of the two choices"
+        shown = (said or answers[-1])[:_SHOWN]
+        return Score(float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown)
+
+    def metrics(
+        self, answer: str, retrieved: Sequence[str] | None = None, judge: Judge | None = None
+    ) -> dict[str, float]:
+        """Return the figures beside the score, by name.
+
+        `f1`: the official one; `abstains`: of adversarial questions, by the rule for free text; with corrections
+        `f1_corrected` and `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved` the recalls and
+        their number. Missing ones are left out.
+        """
+        said = self._said(answer)
+        found: dict[str, float | None] = {"f1": self._f1(said)}
+        if self._category is Category.ADVERSARIAL:
+            found["abstains"] = float(self._abstains(said))
+        if self._corrected is not None:
+            found |= self._corrected_figures(said, self._corrected)
+        if judge:
+            gold, question = str(self._gold or ""), str(self._facts["question"])
+            found["judge"] = judged(judge, self._category, question=question, gold=gold, answer=said or answer)
+        return {name: value for name, value in (found | self._recalls(retrieved)).items() if value is not None}
+
+    def _first(self, gold: str) -> str:
+        return gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
+
+    def _said(self, answer: str) -> str:
+        return chosen(answer, tuple(self._facts["choices"]))
+
+    def _f1(self, said: str, gold: object = None) -> float:
+        return round(official_f1(self._category, self._gold if gold is None else gold, said), 3)
+
+    def _abstains(self, said: str) -> bool:
+        asked, other = (*self._facts.get("about", ()), "", "")[:2]
+        return abstains(said, asked=asked, other=other)
+
+    def _dispute(self) -> str:
+        if not self._corrected or not self._corrected["disputed"]:
+            return ""
+        return f" (disputed, {self._corrected['kind'].lower()}: rather {self._corrected['answer']!r})"
+
+    def _corrected_figures(self, said: str, audited: Mapping[str, Any]) -> dict[str, float | None]:
+        """Return F1 under the corrected gold answer, and what that answer earns under the published one."""
+        if not audited["disputed"]:
+            return {"f1_corrected": self._f1(said), "ceiling": 1.0}
+        corrected = audited["answer"]
+        return {"f1_corrected": self._f1(said, corrected), "ceiling": self._f1(self._first(corrected))}
+
+    def _recalls(self, retrieved: Sequence[str] | None) -> dict[str, float | None]:
+        if retrieved is None:
+            return {}
+        found = recall(retrieved, cited=self._facts["cited"], evidence=self._facts["evidence"])
+        figures = {
+            "recall": found.official, "recall_repaired": found.repaired, "recall_sessions": found.sessions,
+            "retrieved": float(len(retrieved)),
+        }  # fmt: skip
+        if self._corrected is not None:
+            evidence = self._corrected["evidence"] or self._facts["evidence"]
+            figures["recall_corrected"] = recall(retrieved, cited=(), evidence=evidence).repaired
+        return figures
+
+
+# --- Corrections of gold answers and evidence, from an audit's file: beside the published ones, never in their place.
+
+CITATION = "WRONG_CITATION"
+"""The kind of error that leaves the gold answer right."""
+_ID = re.compile(r"locomo_(\d+)_qa(\d+)")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_NEEDED = ("question_id", "question", "error_type", "correct_answer", "correct_evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What an audit says of one question."""
+
+    kind: str
+    """`HALLUCINATION`, `TEMPORAL_ERROR`, `WRONG_CITATION`, ...; "": none."""
+    answer: str | None
+    """The corrected gold answer, without the auditor's asides in brackets."""
+    evidence: tuple[str, ...]
+    """Ids of turns, repaired."""
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the published gold answer is wrong, not only its citation."""
+        return self.kind not in {"", CITATION}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All corrections of a file."""
+
+    corrections: Mapping[tuple[str, int], Correction]
+    """By sample and index of the question."""
+    notes: tuple[str, ...]
+
+    def of(self, sample: Sample, question: Question) -> Correction:
+        """Return what it says of a question: the same as the file, if it has nothing against it."""
+        same = Correction("", question.answer, question.evidence)
+        return self.corrections.get((sample.id, question.index), same)
+
+
+def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
+    """Return the corrections that fit the samples; DatasetError for a file that cannot be used.
+
+    A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
+    """
+    top = Field(json_of(path), str(path))
+    found: dict[tuple[str, int], Correction] = {}
+    strangers = 0
+    with faults_of_data():
+        for one in top.items("corrections"):
+            fields = one.mapping(required=_NEEDED)
+            if place := _place(fields, samples):
+                sample, question = place
+                found[sample.id, question.index] = _correction(fields, sample, question)
+            else:
+                strangers += 1
+    lost = f"corrections of the audit that fit no question of the file: {strangers}"
+    return Audit(found, (lost,) if strangers else ())
+
+
+def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, Question] | None:
+    named = _ID.fullmatch(fields["question_id"].text())
+    if named is None or int(named[1]) >= len(samples):
+        return None
+    sample = samples[int(named[1])]
+    if int(named[2]) >= len(sample.questions):
+        return None
+    question = sample.questions[int(named[2])]
+    return (sample, question) if question.text == fields["question"].text() else None
+
+
+def _correction(fields: Mapping[str, Field], sample: Sample, question: Question) -> Correction:
+    kind, known = fields["error_type"].text(), {turn.id for turn in sample.turns}
+    answer = question.answer or ""
+    if kind != CITATION:
+        said = str(fields["correct_answer"].value)
+        answer = _ASIDE.sub("", said).strip() or said
+    return Correction(kind, answer, repaired(fields["correct_evidence"].texts(), known)[0])

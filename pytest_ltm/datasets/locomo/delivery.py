@@ -1,0 +1,134 @@
+"""How a LoCoMo conversation is told: dated, speakers named, photos as captions; nothing that gives answers away."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.history import PastExchange
+from pytest_ltm._statistics import grouped
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets.locomo.options import NOTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from pytest_ltm.datasets.locomo.samples import Sample, Session, Turn
+
+
+ACKNOWLEDGED = "I have read it."
+"""What an agent that accepts history is told as its own reply to each part."""
+CHARACTERS = 6_000
+"""So long is one part of a session at most: it fits into the 4,096 tokens that any agent takes."""
+_SESSION = re.compile(r"[DOS](\d+)")
+
+
+def opening(sample: Sample, telling: str = "turns") -> str:
+    """Return the message that explains what is to come."""
+    one, other = sample.speakers
+    what = "notes on a long conversation" if telling in NOTED else "a long conversation"
+    return (
+        f"You are going to read {what} between {one} and {other}, session by session, each with its date. "
+        "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."
+    )
+
+
+def history(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
+    """Return the sample in order: each turn, each session in parts, or each note, as an exchange.
+
+    `photos`: files of photos by the last part of their address, for agents that take images. DatasetError if notes
+    are wanted and there are none.
+    """
+    if telling not in NOTED:
+        parts = _turns if telling == "turns" else _parts
+        return [past for session in sample.sessions for past in parts(session, photos or {})]
+    notes = _observations if telling == "observations" else _summaries
+    found = [past for session in sample.sessions for past in notes(sample, session)]
+    if not found:
+        raise DatasetError(f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}")
+    return found
+
+
+def said(turn: Turn, *, seen: bool = False) -> str:
+    """Return what a speaker said, with what a photo shows in its place; `seen`: the photo itself is sent, too."""
+    photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
+    return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if seen else photo}"
+
+
+def photos_in(folder: Path) -> dict[str, str]:
+    """Return the files of a folder by name; DatasetError if it is none."""
+    if not folder.is_dir():
+        raise DatasetError(f"{folder}: no folder of photos. Their files are named as the addresses end: photo.jpg")
+    return {file.name: str(file) for file in sorted(folder.iterdir()) if file.is_file()}
+
+
+def session_of(name: str) -> int:
+    """Return the number of the session that a turn, or an exchange of any telling, belongs to by its id."""
+    found = _SESSION.match(name)
+    return int(found[1]) if found else 0
+
+
+def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str, ...]:
+    """Return what an Ask may be about: the evidence as it was told.
+
+    A turn that was told keeps its id. In a telling of notes, one that no note holds is named by its session's notes.
+    """
+    told = {name for one in past for name in (one.id, *one.holds)}
+    notes = grouped(past, lambda one: session_of(one.id))
+    named = ([turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())] for turn in evidence)
+    return tuple(dict.fromkeys(chain.from_iterable(named)))
+
+
+def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
+    """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
+    places = [number for number, one in enumerate(past, start=1) if not evidence.isdisjoint((one.id, *one.holds))]
+    return max(places, default=len(past))
+
+
+def _observations(sample: Sample, session: Session) -> Iterator[PastExchange]:
+    """Yield the facts noted after a session; each holds its turns, so that what is retrieved is named by turns."""
+    of_session = (note for note in sample.observations if note.session == session.number and note.text.strip())
+    for number, note in enumerate(of_session, start=1):
+        text = f"[{session.when}] {note.text}"
+        yield PastExchange(f"O{session.number}:{number}", session.at, text, ACKNOWLEDGED, text, note.evidence)
+
+
+def _summaries(sample: Sample, session: Session) -> Iterator[PastExchange]:
+    """Yield the summary of a session as `S<session>`, which recalls compare by session."""
+    summary = sample.summaries.get(session.number, "")
+    if summary.strip():
+        text = f"[{session.when}] {summary}"
+        yield PastExchange(f"S{session.number}", session.at, text, ACKNOWLEDGED, text)
+
+
+def _turns(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+    for turn in session.turns:
+        yield _exchange(turn.id, session, [turn], photos, between=" ")
+
+
+def _parts(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+    part: list[Turn] = []
+    for number, turn in enumerate(session.turns, start=1):
+        part.append(turn)
+        following = session.turns[number : number + 1]
+        if not following or sum(len(said(one)) for one in (*part, *following)) > CHARACTERS:
+            ids = tuple(one.id for one in part)
+            yield _exchange(f"{ids[0]}-{ids[-1]}", session, part, photos, holds=ids)
+            part = []
+
+
+def _exchange(
+    name: str, session: Session, turns: Sequence[Turn], photos: Mapping[str, str],
+    *, between: str = "\n", holds: tuple[str, ...] = (),
+) -> PastExchange:  # fmt: skip
+    """Return turns as one message, also with the photos that there are files of."""
+    names = [[address.partition("?")[0].rpartition("/")[2] for address in turn.images] for turn in turns]
+    files = [tuple(photos[name] for name in of_turn if name in photos) for of_turn in names]
+    text = between.join([f"[{session.when}]", *map(said, turns)])
+    shown = (said(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))
+    pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
+    images = tuple(chain.from_iterable(files))
+    return PastExchange(name, session.at, text, ACKNOWLEDGED, text, holds, images=images, pictured=pictured)

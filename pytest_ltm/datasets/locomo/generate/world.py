@@ -1,0 +1,457 @@
+"""The event graph: what befell two people, when, with whom and by what cause, whether or not it is ever asked about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime, timedelta, timezone
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.schema import load
+from pytest_ltm._text.dates import DAYS, MONTHS
+from pytest_ltm._text.numbers import ONES
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something true of one person."""
+
+    id: str
+    """`E<number>`, from 1, in the order in which they are told."""
+    who: str
+    kind: str
+    """Key of `kinds`."""
+    session: int
+    """In which it is told, from 1."""
+    on: date | None = None
+    """The day it happened; None for what has no date."""
+    roles: Mapping[str, str]
+    """Who, what, where ...: role -> value."""
+    causes: tuple[str, ...] = ()
+    """Ids of the events that it came of."""
+    plan: date | None = None
+    """First day of the month in which the person means to take the next step."""
+    after: str = ""
+    """Id of the event that this one brings up to date: what was true before is so no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Two people, the days they talk, and their events."""
+
+    speakers: tuple[str, str]
+    dates: tuple[datetime, ...]
+    """Of the sessions, in order, aware."""
+    events: tuple[Event, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the graph as JSON values."""
+        return {
+            "speakers": list(self.speakers),
+            "sessions": [at.isoformat() for at in self.dates],
+            "events": [
+                {name: value.isoformat() if isinstance(value, date) else value for name, value in fields if value}
+                for fields in (asdict(event).items() for event in self.events)
+            ],
+        }
+
+
+# --- How long each session is and where in it something is told, before anybody knows what.
+
+SHORTEST = 7
+"""Turns of the shortest session: greetings, one thing told with one question about it, goodbyes."""
+_AROUND = 4
+_FIRST_YEARS = (2021, 2025)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """One session to be."""
+
+    number: int
+    at: datetime
+    first: int
+    """Which speaker (0 or 1) begins."""
+    blocks: tuple[int, ...]
+    """What stands between greetings and goodbyes: n > 0: something is told, with n questions about it; 0: one turn of
+    small talk. Speakers alternate through all of it."""
+
+
+def outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
+    """Return sessions with as many turns in all."""
+    day = datetime(rng.randint(*_FIRST_YEARS), rng.randint(1, 12), rng.randint(1, 28), tzinfo=timezone.utc)
+    dates = []
+    for _ in range(sessions):
+        dates.append(day + timedelta(minutes=rng.randint(8 * 60, 22 * 60)))
+        day += timedelta(days=rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21)))
+    lengths = _lengths(sessions, turns, rng)
+    return [
+        Outline(number, at, rng.randrange(2), _blocks(length - _AROUND, rng))
+        for number, (at, length) in enumerate(zip(dates, lengths, strict=True), start=1)
+    ]
+
+
+def _lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
+    """Return lengths that differ by up to a third, and never fall below SHORTEST."""
+    spare = turns - SHORTEST * sessions
+    weights = [rng.uniform(0.65, 1.35) for _ in range(sessions)]
+    shares = [int(spare * weight / sum(weights)) for weight in weights]
+    for place in range(spare - sum(shares)):
+        shares[place % sessions] += 1
+    return [SHORTEST + share for share in shares]
+
+
+def _blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
+    """Return blocks of together as many turns: 1 + 2n for something told, 1 for small talk."""
+    found: list[int] = []
+    while turns >= 3:
+        asked = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
+        found.append(asked)
+        turns -= 1 + 2 * asked
+        if turns and rng.random() < 0.3:
+            found.append(0)
+            turns -= 1
+    found += [0] * turns
+    return tuple(found)
+
+
+# --- The texts that template-made conversations consist of, read from the YAML files beside this module.
+
+SINCE = "since"
+"""In the place of a detail's question: the detail is a number of years, and the kind's question asks for the year."""
+_FOLDER = Path(__file__).parent / "texts"
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One thing more about what somebody tells: the other asks, the teller answers."""
+
+    role: str
+    ask: str
+    tell: str
+    question: str
+    """About the teller in the third person; SINCE: see there; "": nothing can be asked about it."""
+    caption: str = ""
+    """Of the photo that comes with the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Something that a speaker may tell: a step of a storyline, a topic of the persona, a trait, a habit."""
+
+    key: str
+    details: tuple[Detail, ...]
+    did: str = ""
+    """A step: what happened, after "I"."""
+    do: str = ""
+    """A step: the same, after "did somebody"."""
+    tell: str = ""
+    """Of all but steps: the sentence it is told with."""
+    gist: str = ""
+    """Of all but steps: the same after a name."""
+    role: str = ""
+    """What that sentence tells."""
+    question: str = ""
+    since: str = ""
+    chance: bool = False
+    """A step that nobody plans."""
+    conclusions: tuple[tuple[str, str], ...] = ()
+    """Traits: questions that nobody answers in the conversation, and what one concludes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A storyline: steps of which each is a cause of the next, about one theme."""
+
+    name: str
+    theme: str
+    """The pool of its themes."""
+    listing: str
+    """The question for all themes that one speaker had."""
+    steps: tuple[Kind, ...]
+    endless: bool = False
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """All roles that its texts name, without the theme."""
+        details = [one for step in self.steps for one in step.details]
+        named = {name for one in details for name in (one.role, *fields(one.tell), *fields(one.caption))}
+        return frozenset(named) - {"theme", "who"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """Something that a speaker does in one way, later in another."""
+
+    key: str
+    pool: tuple[str, ...]
+    first: Kind
+    change: Kind
+    now: str
+    all: str
+
+
+def fields(text: str) -> set[str]:
+    """Return the names in braces."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@cache
+def texts(name: str) -> Any:
+    """Return what a file holds: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose), `prompts`."""
+    return load(_FOLDER / f"{name}.yml").value
+
+
+@cache
+def storylines() -> dict[str, Line]:
+    """Return the storylines by name, in the order of the file."""
+    return {row["name"]: _line(row) for row in texts("storylines")}
+
+
+@cache
+def personal() -> tuple[Kind, ...]:
+    """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
+    known = texts("personas")
+    return tuple(_kind(f"{sort}/{row['key']}", row) for sort in ("topic", "trait") for row in known[f"{sort}s"])
+
+
+@cache
+def habits() -> tuple[Habit, ...]:
+    """Return what may change."""
+    return tuple(map(_habit, texts("personas")["habits"]))
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Return everything that can be told, by key."""
+    told = [step for line in storylines().values() for step in line.steps]
+    changing = [kind for habit in habits() for kind in (habit.first, habit.change)]
+    return {kind.key: kind for kind in (*told, *personal(), *changing)}
+
+
+def drawn(role: str, rng: random.Random) -> str:
+    """Return a value of the role's pool."""
+    pool = {**texts("pools"), **texts("personas")["values"]}[role]
+    if isinstance(pool, list):
+        return str(rng.choice(pool))
+    if not fields(pool):
+        low, _, high = pool.partition("-")
+        return str(rng.randint(int(low), int(high)))
+    return str(pool).format(**{name: drawn(name, rng) for name in sorted(fields(pool))})
+
+
+def _line(row: Mapping[str, Any]) -> Line:
+    steps = (_kind(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
+    return Line(**{**row, "steps": tuple(steps)})
+
+
+def _kind(key: str, row: Mapping[str, Any]) -> Kind:
+    parted = {name: [tuple(text.split(" | ")) for text in row.get(name, ())] for name in ("details", "conclusions")}
+    details = tuple(Detail(*parts) for parts in parted["details"])
+    return Kind(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
+
+
+def _habit(row: Mapping[str, Any]) -> Habit:
+    key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
+    first = Kind(key=f"{key}/first", tell=row["tell"], role="new", details=())
+    change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
+    return Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, now=row["now"], all=row["all"])
+
+
+# --- Weaving the event graph: which storylines two people live through, and what of it they tell in which session.
+
+_ABOUT_ONESELF = 0.22
+_HABIT = 0.1
+_GO_ON = 0.6
+_MOST_OPEN = 6
+_PLAN = 0.25
+_TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A storyline that goes on."""
+
+    line: Line
+    roles: dict[str, str]
+    last: Event
+    step: int
+    """Of the next event."""
+
+    def ready(self, session: int, today: date) -> bool:
+        """Whether the next step may be told: not on the same day, and not before it was planned."""
+        earliest = self.last.plan or (self.last.on or today) + timedelta(1)
+        return self.last.session < session and earliest < today
+
+
+def weave(speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random) -> World:
+    """Return the world in which each block of the outlines tells one event, of the speaker whose turn it is."""
+    weaver = _Weaver(speakers, rng)
+    events = []
+    for outline in outlines:
+        turn = outline.first  # greetings take two turns, so the first speaker is next
+        for asked in outline.blocks:
+            if asked:
+                events.append(weaver.event(speakers[turn], outline))
+            turn = 1 - turn  # a block has an odd number of turns
+    return World(speakers, tuple(outline.at for outline in outlines), tuple(events))
+
+
+class _Weaver:
+    """What has been used up and what goes on, while the sessions go by."""
+
+    def __init__(self, speakers: tuple[str, str], rng: random.Random) -> None:
+        self._rng = rng
+        self._themes: set[str] = set()
+        self._count = 0
+        self._open: dict[str, list[_Open]] = {who: [] for who in speakers}
+        self._personal = _dealt(personal(), speakers, rng)
+        self._habits = _dealt(habits(), speakers, rng)
+        self._said: dict[str, Event] = {}
+        self._values: dict[str, list[str]] = {}
+
+    def event(self, who: str, outline: Outline) -> Event:
+        """Return what the speaker tells next."""
+        draw = self._rng.random()
+        if draw < _ABOUT_ONESELF and self._personal[who]:
+            return self._about_oneself(who, outline)
+        if draw > 1 - _HABIT and (habit := self._habit(who)):
+            return self._changed(who, habit, outline)
+        return self._lived(who, outline)
+
+    def _event(self, who: str, kind: Kind, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
+        self._count += 1
+        return Event(id=f"E{self._count}", who=who, kind=kind.key, session=outline.number, roles=roles, **rest)
+
+    def _about_oneself(self, who: str, outline: Outline) -> Event:
+        kind: Kind = self._personal[who].pop()
+        named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in fields(text)}
+        roles = {role: drawn(role, self._rng) for role in sorted(named)}
+        return self._event(who, kind, outline, roles)
+
+    def _habit(self, who: str) -> Habit | None:
+        """Return a habit that the speaker has not yet been through all values of."""
+        left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
+        told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
+        return self._rng.choice(told) if told else None
+
+    def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
+        values = self._values.setdefault(habit.key, [])
+        before = self._said.get(habit.key)
+        roles = {"new": self._rng.choice([one for one in habit.pool if one not in values])}
+        kind = habit.first
+        if before:
+            roles |= {"old": values[-1], "reasonforchange": drawn("reasonforchange", self._rng)}
+            kind = habit.change
+        values.append(roles["new"])
+        self._said[habit.key] = self._event(who, kind, outline, roles, after=before.id if before else "")
+        return self._said[habit.key]
+
+    def _lived(self, who: str, outline: Outline) -> Event:
+        ready = [one for one in self._open[who] if one.ready(outline.number, outline.at.date())]
+        if ready and (len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON):
+            chosen = self._rng.choice(ready)
+            self._open[who].remove(chosen)
+            return self._step(who, chosen.line, chosen.roles, chosen.step, chosen.last, outline)
+        line, theme = self._new_theme()
+        roles = {"theme": theme, **{role: drawn(role, self._rng) for role in sorted(line.roles)}}
+        return self._step(who, line, roles, 0, None, outline)
+
+    def _new_theme(self) -> tuple[Line, str]:
+        known = list(storylines().values())
+        endless = [line for line in known if line.endless]
+        for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
+            line = self._rng.choice(known if tried < _TRIES else endless)
+            theme = drawn(line.theme, self._rng)
+            if theme.casefold() not in self._themes:
+                self._themes.add(theme.casefold())
+                return line, theme
+        raise DatasetError(
+            f"the templates have no more to tell after {self._count} events. Ask for fewer turns, or use a model"
+        )
+
+    def _step(
+        self, who: str, line: Line, roles: dict[str, str], step: int, last: Event | None, outline: Outline
+    ) -> Event:
+        today = outline.at.date()
+        earliest = max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1)) if last else None
+        ago = self._rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40))  # most often in the last two weeks
+        on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
+        event = self._event(who, line.steps[step], outline, roles, on=on, causes=(last.id,) if last else ())
+        if step + 1 < len(line.steps):
+            planned = not line.steps[step + 1].chance and self._rng.random() < _PLAN
+            event = replace(event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)) if planned else event
+            self._open[who].append(_Open(line, roles, event, step + 1))
+        return event
+
+
+def _dealt(things: Sequence[object], speakers: tuple[str, str], rng: random.Random) -> dict[str, list]:  # type: ignore[type-arg]
+    """Return the things dealt out to the two, in random order."""
+    mixed = rng.sample(things, len(things))
+    return {who: mixed[number::2] for number, who in enumerate(speakers)}
+
+
+# --- Dates as people tell them, and what they mean on the day they are told.
+
+_WEEK = 7
+_SATURDAY = 5
+_FEW_DAYS = 10
+
+
+def phrase(on: date, told: date, rng: random.Random) -> str:
+    """Return a way to say on the day `told` when something was that happened `on` an earlier day."""
+    ago = (told - on).days
+    found = [f"on {on.day} {MONTHS[on.month - 1]}"]
+    if ago == 1:
+        found += ["yesterday"] * 2
+    elif ago <= _FEW_DAYS:
+        found.append(f"{ONES[ago]} days ago")
+    if 1 < ago <= _WEEK:
+        found += [f"last {DAYS[on.weekday()]}"] * 2
+    monday = told - timedelta(told.weekday())
+    if monday - timedelta(_WEEK) <= on < monday:
+        found += ["last week", *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else [])]
+    last_month = told.replace(day=1) - timedelta(1)
+    if (on.year, on.month) == (last_month.year, last_month.month):
+        found.append("last month")
+    return rng.choice(found)
+
+
+def meaning(words: str, told: date) -> str:
+    """Return the date that the words mean when they are said on the day `told`, as a gold answer has it."""
+    known = {
+        "yesterday": day(told - timedelta(1)),
+        "last week": f"The week before {day(told)}",
+        "last weekend": f"The weekend before {day(told)}",
+        "last month": month(told.replace(day=1) - timedelta(1)),
+        "next month": month(told.replace(day=28) + timedelta(4)),
+    }
+    if words in known:
+        return known[words]
+    if found := re.fullmatch(r"last (\w+)", words):
+        return day(told - timedelta((told.weekday() - DAYS.index(found[1])) % _WEEK or _WEEK))
+    if found := re.fullmatch(r"(\w+) days ago", words):
+        return day(told - timedelta(ONES.index(found[1])))
+    found = re.fullmatch(r"on (\d+) (\w+)", words)
+    if found is None:
+        raise ValueError(f"no date: {words!r}")
+    at = date(told.year, MONTHS.index(found[2]) + 1, int(found[1]))
+    return day(at if at <= told else at.replace(year=told.year - 1))  # the latest day of that name
+
+
+def day(on: date) -> str:
+    """Return the day as gold answers have it: `7 May 2023`."""
+    return f"{on.day} {month(on)}"
+
+
+def month(on: date) -> str:
+    """Return the month of the day: `May 2023`."""
+    return f"{MONTHS[on.month - 1]} {on.year}"

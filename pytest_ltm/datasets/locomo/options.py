@@ -1,0 +1,65 @@
+"""LoCoMo as a data set: its options, and how it is opened. Light to import: it stands in every `pytest --help`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm.datasets._dataset import Dataset, DatasetOption, number_of, one_of, parts, some_of, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm.datasets._dataset import DatasetSuite
+
+ASKINGS = ("official", "free")
+NOTED = ("observations", "summaries")
+"""The tellings that hold notes."""
+TELLINGS = ("turns", "sessions", *NOTED)
+TASKS = ("questions", "events", "dialogue")
+
+
+def _open(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> DatasetSuite:
+    from pytest_ltm.datasets.locomo.suite import open_suite
+
+    return open_suite(path, values, seed)
+
+
+LOCOMO = Dataset(
+    name="locomo",
+    metric="official F1",
+    fewer="conversations",
+    options=(
+        DatasetOption(
+            "conversations", "ID[,ID...]", "the conversations of LoCoMo that are played; all by default", parse=parts
+        ),
+        DatasetOption(
+            "asking", "|".join(ASKINGS), "how LoCoMo's questions are put", default="official", parse=one_of(*ASKINGS)
+        ),
+        DatasetOption(
+            "telling", "|".join(TELLINGS), "what one message of LoCoMo's history is",
+            default="turns", parse=one_of(*TELLINGS),
+        ),
+        DatasetOption(
+            "tasks", "TASK[,TASK...]", "questions, events (to be summed up), dialogue",
+            default="questions", parse=some_of(*TASKS),
+        ),
+        DatasetOption(
+            "next_turns", "N", "number of turns per conversation that the task dialogue asks for",
+            default="5", parse=number_of("turns such as 5"),
+        ),
+        DatasetOption("embeddings", "PKG.MOD:FUNCTION", "texts to vectors, for the MM-relevance of next turns"),
+        DatasetOption(
+            "after", "TOKENS", parse=tokens,
+            help="ask each question this many tokens after its evidence; by default after all sessions",
+        ),
+        DatasetOption(
+            "audit", "FILE", "corrections of LoCoMo's answers: scores with and without them, side by side", is_path=True
+        ),
+        DatasetOption(
+            "images", "DIR", "downloaded photos of LoCoMo, for agents that take images; others get captions",
+            is_path=True,
+        ),
+    ),
+    opener=_open,
+)  # fmt: skip

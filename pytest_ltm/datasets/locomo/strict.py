@@ -1,0 +1,264 @@
+"""Whether an answer to a LoCoMo question is right, by strict rules and without a model: yes, no, or unscored.
+
+Strict means: a time is right if it lies within the expected one, a coarser one is not; a list must be whole; a short
+answer must have all of its words side by side. What could be the same in other words is left to a judge.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_ltm._text.dates import stretches
+from pytest_ltm._text.quantities import holds, quantities, same_amounts
+from pytest_ltm._text.words import content_stems, stem, words
+from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
+from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, read_gold
+from pytest_ltm.datasets.rulings.rules import amount_ruling, polarity
+from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
+from pytest_ltm.datasets.rulings.times import time_of, time_ruling
+
+_STILL = re.compile(
+    r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"
+    r"\b(?:i (?:think|guess|believe|suppose|would|'d)|i'd|my guess|guess|probably|perhaps|maybe|likely|might|may|must|"
+    r"could|presumably)\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"^\W*(?:nothing(?! but)|none(?! but)|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|"
+    r"no answer|not (?:mentioned|stated|said|specified|given|known|discussed|available|applicable|in the "
+    r"conversation))\b",
+    re.IGNORECASE,
+)
+_FALSE = re.compile(
+    r"\b(?:(?:there (?:is|was|were|are)|i (?:have|see|find|found|recall|remember)) no (?:\w+ ){0,3}"
+    r"(?:mention|record|information|indication|evidence|trace|sign|reference|statement)|"
+    r"(?:never|not once|nowhere) (?:\w+ ){0,2}(?:mention|say|said|talk|spoke|speak|told|tell|discuss|came up|come up|"
+    r"state|describe|share)\w*|"
+    r"(?:not|\w+n['\u2019]t) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|"
+    r"know|sure|recall|remember)\w*|the question (?:\w+ ){0,3}(?:assumes|mixes|confuses)|false premise)",
+    re.IGNORECASE,
+)
+
+
+def abstains(answer: str, *, asked: str = "", other: str = "") -> bool:
+    """Return whether an answer declines: what was asked for was never said.
+
+    A refusal that goes on to guess ("..., but I think it was ...") is none. `asked` and `other`: the speaker whom the
+    question is about and the other one; to say that it was the other, not the one, declines as well.
+    """
+    text = answer.strip()
+    end = conclusion(text)
+    if not text or _STILL.search(end):
+        return False
+    denied = rf"\b(?:not|wasn't|isn't|rather than|instead of|never) {re.escape(asked)}\b"
+    corrects = asked and other and re.search(denied, end, re.IGNORECASE) and other.lower() in end.lower()
+    return bool(_NOTHING.match(end)) or refuses(end) or bool(_FALSE.search(end)) or bool(corrects)
+
+
+# --- Which of the two choices of an adversarial question an answer takes, however it says so.
+
+_LETTER = re.compile(r"\(([ab])\)|\b([ab])\)", re.IGNORECASE)
+_BARE = re.compile(
+    r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*", re.IGNORECASE
+)
+_SETTLED = re.compile(
+    r"\b(?:answer|choice|option|choose|pick|go with|going with|take)\b(?: is| would be)?\W{0,4}([ab])\b"
+    r"(?=[)*\"']{0,3}\s*(?:$|[.,;:!\n]|because\b|as\b|since\b))",
+    re.IGNORECASE,
+)
+"""So many words beside both choices say no more than that it is both, or either."""
+
+
+def chosen(answer: str, choices: tuple[str, ...]) -> str:
+    """Return the text of the choice that an answer makes; "" for both; the answer itself where it names neither.
+
+    A choice is made by its letter or by its whole text. Repeating both chooses neither.
+    """
+    if not choices:
+        return answer
+    letters = dict(zip("ab", choices, strict=False))
+    if (found := _BARE.fullmatch(answer)) or (found := _SETTLED.search(answer)):
+        return letters[found[1].lower()]
+    named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
+    if named:
+        return letters[named.pop()] if len(named) == 1 else _first(answer, letters)
+    return _by_text(answer, choices)
+
+
+def _first(answer: str, letters: dict[str, str]) -> str:
+    """Return what an answer with both letters takes: `(b), because (a) ...` takes one, a list of both takes none."""
+    begins = _LETTER.match(answer.strip())
+    if begins is None or all(_plain(text) in _plain(answer) for text in letters.values()):
+        return ""
+    rest = answer.strip()[begins.end() :].lstrip(" .:")
+    other = _LETTER.search(rest)
+    between = rest[: other.start() if other else len(rest)].lower()
+    if re.fullmatch(r"\W*(?:and|or|/|&)?\W*", between):
+        return ""
+    return letters[(begins[1] or begins[2]).lower()]
+
+
+def _by_text(answer: str, choices: tuple[str, ...]) -> str:
+    said = _plain(answer)
+    found = [text for text in choices if _plain(text) and f" {_plain(text)} " in f" {said} "]
+    named = [one for one in found if not any(_plain(one) in _plain(other) for other in found if other != one)]
+    if len(named) == 1:
+        return answer if abstains_officially(answer) and not abstains_officially(named[0]) else named[0]
+    rest = said
+    for text in named:
+        rest = rest.replace(_plain(text), " ")
+    return "" if named and len(rest.split()) <= _FEW else answer
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+# --- The verdict.
+
+_SOME = 0.34
+"""The share of a reason's words that must be there."""
+_AROUND = 15
+"""So many words more than the expected answer has, a refusal may have."""
+_FEW = 3
+"""Words of an answer that must stand side by side."""
+_YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
+_DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
+_POLAR = frozenset(map(stem, ("yes", "no", "not", "likely", "unlikely", "probably", "think", "seems", "id", "say")))
+_BOTH = re.compile(r"\b(?:both|either|all)\b", re.IGNORECASE)
+_EITHER = re.compile(r"\b(?:either|might or might not|may or may not)\b", re.IGNORECASE)
+_COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
+_SOFT = re.compile(
+    r"^when\b|\b(?:feel|felt|describe\w*|attitude|think|says?|said|mean|advice|emotion|why|how|opinion|reaction|motivat\w*|inspir\w*|"
+    r"plan\w*|passion|hobb\w*|interest\w*)\b",
+    re.IGNORECASE,
+)
+"""What is asked for with these words has no name of its own: it can be said in many words."""
+_ROOT = 5
+"""Words that begin with so many equal letters may be of one root."""
+_LOOSE = re.compile(
+    r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
+
+
+def verdict(  # noqa: PLR0911 - one rule, one line
+    *, category: int, question: str, answer: object, prediction: str
+) -> Ruling:
+    """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
+    if Category(category) is Category.ADVERSARIAL:
+        return _adversarial(question, prediction)
+    gold = str(answer).strip()
+    if not words(prediction):
+        return Ruling("no", "says nothing")
+    if words(gold) == words(prediction) and same_amounts(gold, prediction):
+        return Ruling("yes", "repeats the expected answer")
+    said = conclusion(prediction)
+    reason = rejected([gold], question, said) if len(prediction) <= SHORT else ""
+    if reason in FINAL | DOUBTFUL:
+        return Ruling("no" if reason in FINAL else "unscored", reason)
+    if refuses(said):
+        more = len(words(said)) > len(words(gold)) + _AROUND
+        return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
+    if leading := _YES_OR_NO.match(gold):
+        return _yes_or_no(leading, gold, question, said)
+    if expected := time_of(gold):
+        return time_ruling(expected, gold, said)
+    return _amount_or_phrase(gold, question, said)
+
+
+def _adversarial(question: str, prediction: str) -> Ruling:
+    if abstains(prediction):
+        return Ruling("yes", "says that it was not said")
+    if denies(prediction, content_stems(question)):
+        doubt = guesses(prediction) or turns(prediction)
+        return Ruling("unscored", "denies, and guesses") if doubt else Ruling("yes", "denies what the question assumes")
+    if refuses(prediction) and not guesses(prediction):
+        return Ruling("unscored", "refuses on the way, and answers")
+    return Ruling("no", "answers what nobody said")
+
+
+def _yes_or_no(leading: re.Match[str], gold: str, question: str, said: str) -> Ruling:
+    """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
+    word = polarity(said)
+    if not word:
+        return Ruling("no", SEVERAL) if _EITHER.search(said) else Ruling("unscored", "says neither yes nor no")
+    if word != leading[1].lower():
+        return Ruling("no", f"says {word}")
+    asked = content_stems(question) | _POLAR
+    reason, given = content_stems(gold[leading.end() :]) - asked, content_stems(said) - asked
+    bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(said)
+    if bare or not given or (reason and len(reason & given) >= _SOME * len(reason)):
+        return Ruling("yes", f"says {word}")
+    return Ruling("unscored", f"says {word}, in other words or for another reason")
+
+
+def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
+    read = read_gold(gold, question)
+    years = set(_YEAR.findall(said))
+    if years and years.isdisjoint(_YEAR.findall(gold)) and _YEAR.search(gold):
+        return Ruling("no", "names another year")
+    if read.kind == "amount" and not stretches(gold):
+        found = amount_ruling(read, question, said, forgiving=False)
+        exact = holds(read.amounts, quantities(_COUPLE.sub("", said)))
+        loose = _LOOSE.search(_COUPLE.sub("", said) if exact else said) and not _LOOSE.search(gold)
+        return Ruling("unscored", "names an amount loosely") if loose and found.verdict == "yes" else found
+    parts = [part for part in _PARTS.split(gold) if content_stems(part)]
+    have = [_has(part, said) for part in parts]
+    if all(have) and have:
+        doubt = doubt_of([gold], question, said)
+        if doubt in FINAL:
+            return Ruling("no", doubt)
+        if not doubt and _DOUBT.search(said) and not _DOUBT.search(gold):
+            doubt = "doubts"
+        return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
+    return _no_hit(gold, question, said)
+
+
+def _no_hit(gold: str, question: str, said: str) -> Ruling:
+    """Return the ruling on an answer that has not all words of the expected one: wrong, or right in other words."""
+    if _shared(gold, said):
+        return Ruling("unscored", "has some of its words")
+    short = all(len(content_stems(part)) < _FEW for part in _PARTS.split(gold))
+    few = _is_name(gold) or (short and not _SOFT.search(question))
+    if few and len(words(said)) <= 2 * _AROUND and not _related(gold, said):
+        return Ruling("no", "names something else")
+    return Ruling("unscored", "has none of its words")
+
+
+def _related(gold: str, said: str) -> bool:
+    """Return whether words of two texts begin alike, or one is made of the other's first letters: physio, UK."""
+    mine, other = content_stems(gold), content_stems(said)
+    roots = {one[:_ROOT] for one in mine if len(one) >= _ROOT}
+    if any(one[:_ROOT] in roots for one in other) or _BOTH.search(said):
+        return True
+    return any(
+        word.isupper() and word.lower() in "".join(one[0] for one in words(text))
+        for word, text in [*((word, said) for word in gold.split()), *((word, gold) for word in said.split())]
+        if 1 < len(word) < _ROOT
+    )
+
+
+def _has(part: str, said: str) -> bool:
+    """Return whether all words of a part that carry meaning stand in the answer; few of them near each other."""
+    wanted, spoken = content_stems(part), [stem(word) for word in words(said)]
+    if not wanted <= set(spoken):
+        return False
+    values = [one.value for one in quantities(said)]
+    if any(one.value not in values for one in quantities(part)):
+        return False
+    room = len(words(part)) + 2
+    return len(wanted) > _FEW or any(wanted <= set(spoken[start : start + room]) for start in range(len(spoken)))
+
+
+def _shared(gold: str, said: str) -> bool:
+    return token_f1(said, gold) > 0 or bool(content_stems(gold) & content_stems(said))
+
+
+def _is_name(gold: str) -> bool:
+    """Return whether a short answer is a proper name: every word of it that carries meaning has a capital."""
+    named = [word for word in re.findall(r"[A-Za-z][\w'-]*", gold) if content_stems(word) and len(word) > 2]
+    return len(named) > 1 and all(word[0].isupper() for word in named)

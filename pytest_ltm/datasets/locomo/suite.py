@@ -1,0 +1,222 @@
+"""LoCoMo as a suite: a conversation for each sample, an example for each question, an entry for each category."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.suite import Suite, SuiteEntry
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm.datasets._dataset import ToldConversation, label_of, labelled
+from pytest_ltm.datasets.locomo.answer import load_audit
+from pytest_ltm.datasets.locomo.delivery import held_by, history, opening, photos_in, told_after
+from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.options import NOTED
+from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm.datasets.locomo.file import LocomoData
+    from pytest_ltm.datasets.locomo.samples import Question, Sample
+
+
+THRESHOLD = 0.5
+"""The F1 from which an answer passes: a right answer in other words rarely has all of it."""
+PEOPLE = "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
+"""What the paper reports of human readers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What is asked, how it is told and when, what stands beside the scores: the values of the options."""
+
+    conversations: tuple[str, ...]
+    """Ids or places, from 0; empty: all."""
+    asking: str
+    telling: str
+    tasks: tuple[str, ...]
+    next_turns: int
+    """Number of turns of each conversation to ask for."""
+    embeddings: str
+    """The dotted path of a function that gives vectors of texts; "": none."""
+    after: int | None
+    """Tokens between its evidence and a question; None: it comes after the whole history."""
+    audit: str
+    """A file of corrections that are shown beside the published answers; "": none."""
+    images: str
+    """A folder of photos; "": none."""
+
+
+class LocomoSuite:
+    """The questions of a LoCoMo file."""
+
+    def __init__(self, data: LocomoData, choices: Choices, seed: int) -> None:
+        self._data, self._choices, self._seed = data, choices, seed
+        self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
+        self._photos = photos_in(Path(choices.images)) if choices.images else {}
+        if choices.embeddings:
+            embedding(choices.embeddings)  # what is no function is told now
+        samples = _chosen(data, choices.conversations)
+        way_out = "Rename one, or name one with --ltm-locomo-conversations"
+        self._samples = labelled({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
+        self._last: tuple[str, Sequence[PastExchange]] = ("", ())
+        """The thread whose history was told last, and the history: question after question asks for it."""
+        self.notes: Sequence[str] = (*data.notes, *(self._audit.notes if self._audit else ()))
+        turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
+        known: dict[str, EventSummaries | NextTurns] = {"events": EventSummaries(), "dialogue": turns}
+        self._tasks = {name: known[name] for name in choices.tasks if name in known}
+        asked = {q.category for one in samples for q in one.questions} if "questions" in choices.tasks else set()
+        self._kinds = {kind.label.replace("-", "_"): kind for kind in Category if kind in asked}
+        entries = tuple(
+            SuiteEntry(scenario="_locomo_question", name=name, threshold=THRESHOLD, parameters={"category": kind.value})
+            for name, kind in self._kinds.items()
+        )
+        others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
+        for sample in samples if choices.telling in NOTED else ():
+            history(sample, choices.telling)  # what has no notes is told now
+        if not (entries or others):
+            nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
+            see = "See --ltm-locomo-tasks and --ltm-locomo-conversations"
+            raise DatasetError(f"{data.path}: nothing to ask: {nothing}. {see}")
+        self.suite = Suite(name="locomo", path=str(data.path), entries=(*entries, *others))
+        self.title = self._title()
+        numbered = ", ".join(f"{kind.value} {name}" for name, kind in self._kinds.items())
+        way = f"LoCoMo, asked the {choices.asking} way; categories by number: {numbered}"
+        self.legend: Sequence[str] = (way, PEOPLE) if self._kinds else ()
+
+    def places(self, entry: str) -> Sequence[tuple[str, str]]:
+        """Return sample and index of every question of a category, or sample and label of every example of a task."""
+        if task := self._tasks.get(entry):
+            return [(thread, one) for thread, sample in self._samples.items() for one in task.examples(sample)]
+        asked = [(thread, question) for thread, sample in self._samples.items() for question in sample.questions]
+        return [(thread, str(question.index)) for thread, question in asked if question.category is self._kinds[entry]]
+
+    def told(self, thread: str) -> ToldConversation:
+        """Return the sample's sessions."""
+        sample, choices = self._samples[thread], self._choices
+        return ToldConversation(
+            history=self._past(thread),
+            opening=opening(sample, choices.telling),
+            described={
+                "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
+                "asking": choices.asking, "wording": WORDING, "after": choices.after,
+                **({"images": sorted(self._photos)} if self._photos else {}),
+            },
+        )  # fmt: skip
+
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the option that names the sample."""
+        return {"conversations": self._samples[thread].id}
+
+    def definition(self, entry: str, thread: str, example: str) -> Definition:
+        """Return one question."""
+        sample, past = self._samples[thread], self._past(thread)
+        if task := self._tasks.get(entry):
+            return task.definition(sample, past, example)
+        question = sample.questions[int(example)]
+        about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
+        rng = random.Random(f"{self._seed} {sample.id} {question.index}")
+        text, choices = put(question, self._choices.asking, rng)
+        return Definition(
+            steps=(*self._waits(past, question), Ask(text, held_by(past, question.evidence))),
+            expected=question.answer,
+            parameters={
+                "category": question.category.value, "sample": sample.id, "question": question.text,
+                "choices": choices, "adversarial_answer": question.adversarial_answer,
+                "evidence": list(question.evidence), "cited": list(question.cited), "asking": self._choices.asking,
+                "kind": entry, "corrected": self._corrected(sample, question),
+                "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
+            },
+        )  # fmt: skip
+
+    def _past(self, thread: str) -> Sequence[PastExchange]:
+        if self._last[0] != thread:
+            self._last = thread, tuple(history(self._samples[thread], self._choices.telling, self._photos))
+        return self._last[1]
+
+    def _corrected(self, sample: Sample, question: Question) -> dict[str, Any] | None:
+        """Return what the audit says of a question, as JSON values; None without an audit."""
+        if self._audit is None:
+            return None
+        found = self._audit.of(sample, question)
+        return {
+            "kind": found.kind, "disputed": found.disputed, "answer": found.answer, "evidence": list(found.evidence),
+        }  # fmt: skip
+
+    def _title(self) -> str:
+        asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]
+        held = f"{len(self._samples)} conversation{'s' * (len(self._samples) != 1)}"
+        title = f"{self._data.known_as or self._data.path.name}: {held}"
+        if self._kinds:
+            title += f", {len(asked)} question{'s' * (len(asked) != 1)}"
+            if self._audit:
+                title += f", {sum(self._audit.of(*pair).disputed for pair in asked)} of them disputed"
+            title += f", asked the {self._choices.asking} way"
+        return title + "".join(f", {name}" for name in self._tasks)
+
+    def _waits(self, past: Sequence[PastExchange], question: Question) -> tuple[Wait, ...]:
+        """Return what a question waits for; a choice, one token more than others that are due at the same moment.
+
+        The wrong answer of a choice is the right one of another question for three in ten of these, word for word.
+        """
+        last = int(question.category is Category.ADVERSARIAL)
+        after, told = self._choices.after, len(past)
+        if after is not None:
+            told = told_after(past, set(held_by(past, question.evidence)))
+        return (Wait(history=told), Wait(tokens=after + last)) if after else (Wait(history=told, tokens=last),)
+
+
+def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> LocomoSuite:
+    """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
+    if path is None:
+        raise DatasetError(
+            "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm locomo-generate, "
+            "and give --ltm-data=PATH"
+        )
+    return LocomoSuite(load(path), Choices(**values), seed)
+
+
+def _chosen(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
+    """Return the samples that ids or places name; all where nothing is named."""
+    by_name = {key: sample for i, sample in enumerate(data.samples) for key in (sample.id, label_of(sample.id), str(i))}
+    for name in names:
+        if name not in by_name:
+            raise ConfigurationError(
+                f"--ltm-locomo-conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
+                f"There are {', '.join(sample.id for sample in data.samples)}"
+            )
+    return tuple({by_name[name].id: by_name[name] for name in names}.values()) or data.samples
+
+
+# --- How questions are put: as the published evaluation asks (in words of our own), or freely.
+
+NOT_MENTIONED = "Not mentioned in the conversation"
+"""What the choice of an adversarial question calls its right answer; holds the official phrase."""
+WORDING = 1
+"""The version of the words in which questions are put."""
+
+_SHORT = "Answer with a short phrase, in words of the conversation where you can."
+_DATED = "Say when, as a date; the date of the session gives at least an approximate one."
+
+
+def put(question: Question, asking: str, rng: random.Random) -> tuple[str, list[str]]:
+    """Return the question in the words of the way of asking, and what (a) and (b) stand for where it is a choice.
+
+    `rng` orders the choices.
+    """
+    text = f"About the conversation that you have read: {question.text}"
+    if asking == "free":
+        return text, []
+    if question.category is not Category.ADVERSARIAL:
+        return f"{text} {_SHORT}{f' {_DATED}' if question.category is Category.TEMPORAL else ''}", []
+    choices = [NOT_MENTIONED, question.adversarial_answer or question.answer or "Something else"]
+    rng.shuffle(choices)
+    listed = " ".join(f"({letter}) {choice}" for letter, choice in zip("ab", choices, strict=True))
+    return f"{text} Choose one of the two: {listed}", choices

@@ -1,0 +1,324 @@
+"""LoCoMo's tasks beside the questions (Maharana et al., 2024): what is asked, the verdict, the figures beside it."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._engine.suite import SuiteEntry
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._text.overlap import bleu, rouge
+from pytest_ltm.datasets.locomo.delivery import held_by, said, session_of
+from pytest_ltm.datasets.locomo.options import NOTED
+from pytest_ltm.judges._ask import ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm.datasets.locomo.samples import Sample, Session, Turn
+    from pytest_ltm.judges._inquiry import Judge
+
+
+VERSION = 1
+"""Of the wordings, the periods, the draw and the gold lines."""
+_SHOWN = 300
+"""Characters of an answer that are evidence."""
+
+# --- Event summarisation: what happened in a speaker's life, asked after every few sessions.
+
+SESSIONS = 5
+"""So many sessions make a period."""
+THRESHOLD = 0.25
+"""The ROUGE-L from which a summary passes: a line of our own, for the paper draws none."""
+MOST = 60
+"""So many facts of an answer are checked; the rest of a longer one is not looked at."""
+KINDS = ("hallucination", "misunderstanding", "attribution", "salience")
+"""What may be wrong with a fact that the gold events do not support; a gold event left out is `missing`."""
+_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])")
+_WORDED = re.compile(r"[^\W\d_]{2}")
+
+
+class EventSummaries:
+    """A summary for each speaker and period; examples are labelled `<speaker>_<first session>_<last session>`."""
+
+    entry = SuiteEntry(scenario="_locomo_events", name="events", threshold=THRESHOLD, parameters={"version": VERSION})
+
+    def examples(self, sample: Sample) -> list[str]:
+        """Return the periods in which the file notes events for a speaker."""
+        named = [(i, who, period) for period in _periods(sample) for i, who in enumerate(sample.speakers)]
+        return [f"{i}_{own[0].number}_{own[-1].number}" for i, who, own in named if _gold(sample, who, own)]
+
+    def definition(self, sample: Sample, past: Sequence[PastExchange], example: str) -> Definition:
+        """Return the question about one period."""
+        number, first, last = map(int, example.split("_"))
+        speaker = sample.speakers[number]
+        period = next(one for one in _periods(sample) if (one[0].number, one[-1].number) == (first, last))
+        ends = [session.turns[-1].id for session in period if session.turns]
+        order = {session.number: place for place, session in enumerate(sample.sessions)}
+        told = sum(order[session_of(one.id)] <= order[last] for one in past)
+        dialogue = [line for session in period for line in (f"[{session.when}]", *map(said, session.turns))]
+        return Definition(
+            steps=(Wait(history=told), Ask(_asked(speaker, period), held_by(past, ends))),
+            expected=_gold(sample, speaker, period),
+            parameters={"speaker": speaker, "sample": sample.id, "dialogue": "\n".join(dialogue)},
+        )
+
+
+def _periods(sample: Sample) -> list[Sequence[Session]]:
+    return [sample.sessions[start : start + SESSIONS] for start in range(0, len(sample.sessions), SESSIONS)]
+
+
+def _gold(sample: Sample, speaker: str, period: Sequence[Session]) -> list[str]:
+    """Return the events of a period, each on a line with the date that the file gives it."""
+    by_number = {events.session: events for events in sample.events}
+    found = [by_number[session.number] for session in period if session.number in by_number]
+    return [f"{one.date}: {event}" if one.date else event for one in found for event in one.of.get(speaker, ())]
+
+
+def _asked(speaker: str, period: Sequence[Session]) -> str:
+    days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
+    when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
+    return (
+        f"By what you have read so far: what happened in the life of {speaker} {when}? List the events that matter, "
+        "one a line, each as the date, a colon and a short sentence, such as `1 January, 2020: ...`, and nothing else."
+    )
+
+
+def facts_in(text: str) -> list[str]:
+    """Return the facts of a summary: its lines, without list marks, taken apart where sentences end."""
+    lines = (_MARK.sub("", line).strip() for line in text.splitlines())
+    return [part.strip() for line in lines for part in _SENTENCE.split(line) if _WORDED.search(part)]
+
+
+def checked(
+    judge: Judge, *, speaker: str, gold: Sequence[str], answer: str, dialogue: str
+) -> dict[str, float] | Unscored:
+    """Return the figures of a summary; Unscored where the judge could not tell of some fact.
+
+    `fact_precision`, `fact_recall`, `fact_f1`, `facts` (how many the answer has); the paper's five kinds of error as
+    counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
+    left out where the judge could not name one.
+    """
+    facts, events = facts_in(answer)[:MOST], "\n".join(gold)
+    asked = [{"answer": fact, "speaker": speaker, "events": events} for fact in facts]
+    supported = _grades(judge, "locomo-events-support", asked)
+    if isinstance(supported, Unscored):
+        return supported
+    asked = [{"answer": answer, "event": event, "speaker": speaker} for event in gold]
+    covered = _grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(gold)
+    if isinstance(covered, Unscored):
+        return covered
+    precision, recall = (part.count("yes") / len(part) if part else 0.0 for part in (supported, covered))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    wrong = [fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"]
+    asked = [{"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong]
+    kinds = _grades(judge, "locomo-events-error", asked)
+    return {
+        "fact_precision": precision, "fact_recall": recall, "fact_f1": f1, "facts": float(len(facts)),
+        "error_missing": float(covered.count("no")),
+        **({} if isinstance(kinds, Unscored) else {f"error_{kind}": float(kinds.count(kind)) for kind in KINDS}),
+    }  # fmt: skip
+
+
+def _grades(judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]) -> list[str] | Unscored:
+    """Return the judge's grades of what is asked; Unscored with the first that it cannot tell."""
+    grades = []
+    for parts in asked:
+        decision = ask_judge(judge, PROMPTS[prompt], **parts)
+        if isinstance(decision, Unscored):
+            return decision
+        grades.append(decision.grade)
+    return grades
+
+
+class EventSummary:
+    """One answer to a definition of event summarisation: its score, and the figures beside it.
+
+    The score is the ROUGE-L f-measure with a judge and without one, so that runs compare; what a judge says of the
+    facts stands beside it.
+    """
+
+    def __init__(self, definition: Definition, answer: str, judge: Judge | None = None) -> None:
+        self._gold, self._answer = list(definition.expected), answer
+        facts = definition.parameters
+        self._rouge = rouge("\n".join(self._gold), answer)
+        self._facts: dict[str, float] | Unscored = Unscored("needs a judge", cause="requires")
+        if judge:
+            speaker, dialogue = str(facts["speaker"]), str(facts["dialogue"])
+            self._facts = checked(judge, speaker=speaker, gold=self._gold, answer=answer, dialogue=dialogue)
+
+    @property
+    def score(self) -> Score:
+        """The ROUGE-L; the reason says what became of the facts."""
+        value, number = self._rouge["rougeL"], len(self._gold)
+        reason = f"ROUGE-L {value:.3f} of {number} event{'s' * (number != 1)}; {self._said()}"
+        return Score(value, reason, rule="locomo-events-rouge/1", evidence=self._answer[:_SHOWN])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """`rouge1`, `rouge2`, `rougeL`, and with a judge that can tell the figures of the facts."""
+        return self._rouge | ({} if isinstance(self._facts, Unscored) else self._facts)
+
+    def _said(self) -> str:
+        if isinstance(self._facts, Unscored):
+            return f"facts unscored: {self._facts.reason}"
+        found = (f"{name} {self._facts[f'fact_{name}']:.3f}" for name in ("precision", "recall", "f1"))
+        return f"facts: {', '.join(found)}"
+
+
+# --- Dialogue generation: what a speaker says next, with photos as captions.
+
+WORDS = 5
+"""A turn of fewer words says too little to be guessed."""
+TURN_THRESHOLD = 0.15
+"""The ROUGE-L from which a turn passes: a line of our own, for the paper draws none."""
+Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+"""Returns a vector for each text, all of one length."""
+_PHOTO = re.compile(r"\[shares a photo:\s*([^\]]*)\]", re.IGNORECASE)
+_OPTION = "--ltm-locomo-embeddings"
+_QUOTES = "\"'“”‘’ \n\t"
+
+
+class NextTurns:
+    """Some turns of each conversation; examples are labelled `D<session>_<turn>`."""
+
+    entry = SuiteEntry(
+        scenario="_locomo_dialogue", name="dialogue", threshold=TURN_THRESHOLD, parameters={"version": VERSION}
+    )
+
+    def __init__(self, turns: int, seed: int, telling: str, embeddings: str) -> None:
+        self._turns, self._seed = turns, seed
+        self._noted, self._embeddings = telling in NOTED, embeddings
+
+    def examples(self, sample: Sample) -> list[str]:
+        """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""
+        turns = [turn for session in sample.sessions for turn in session.turns[1:]]
+        able = [turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS]
+        rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
+        drawn = set(rng.sample(able, min(self._turns, len(able))))
+        return [one.replace(":", "_") for one in able if one in drawn]
+
+    def definition(self, sample: Sample, past: Sequence[PastExchange], example: str) -> Definition:
+        """Return the question for one turn."""
+        name = example.replace("_", ":")
+        session = next(one for one in sample.sessions if any(turn.id == name for turn in one.turns))
+        ids = [turn.id for turn in session.turns]
+        place = ids.index(name)
+        told = past[: self._before(sample, past, session, ids[:place])]
+        heard = {one for exchange in told for one in exchange.ids}
+        turn, earlier = session.turns[place], session.turns[:place]
+        recent = [one for one in earlier if self._noted or one.id not in heard] or [earlier[-1]]
+        return Definition(
+            steps=(Wait(history=len(told)), Ask(_asked_next(session, turn, recent), self._about(told, earlier))),
+            expected={"said": turn.text, "photo": turn.caption},
+            parameters={"sample": sample.id, "speaker": turn.speaker, "turn": name, "embeddings": self._embeddings},
+        )
+
+    def _before(self, sample: Sample, past: Sequence[PastExchange], session: Session, earlier: Sequence[str]) -> int:
+        """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
+        order = {one.number: place for place, one in enumerate(sample.sessions)}
+        here, known = order[session.number], set(earlier)
+        return sum(
+            order[session_of(one.id)] < here
+            or (not self._noted and session_of(one.id) == session.number and known.issuperset(one.ids))
+            for one in past
+        )
+
+    def _about(self, told: Sequence[PastExchange], earlier: Sequence[Turn]) -> tuple[str, ...]:
+        """Return the turn before, where it was told."""
+        last = earlier[-1].id
+        return () if self._noted or not any(last in one.ids for one in told) else held_by(told, [last])
+
+
+def _asked_next(session: Session, turn: Turn, recent: Sequence[Turn]) -> str:
+    lines = "\n".join(said(one) for one in recent)
+    return (
+        f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? Write "
+        f"only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write what it "
+        "shows, as in `[shares a photo: a red bicycle]`."
+    )
+
+
+class NextTurn:
+    """One answer to a definition of dialogue generation: its score, and the figures beside it."""
+
+    def __init__(self, definition: Definition, answer: str) -> None:
+        gold, facts = definition.expected, definition.parameters
+        self._gold = (str(gold["said"]), str(gold["photo"]))
+        self._said = taken_apart(answer, str(facts["speaker"]))
+        self._embeddings = str(facts["embeddings"])
+        self._overlap = bleu(self._gold[0], self._said[0]) | {"rougeL": rouge(self._gold[0], self._said[0])["rougeL"]}
+
+    @property
+    def score(self) -> Score:
+        """The ROUGE-L of what is said."""
+        value = self._overlap["rougeL"]
+        reason = f"ROUGE-L {value:.3f} of {self._gold[0]!r}"
+        return Score(value, reason, rule="locomo-dialogue-rouge/1", evidence=self._said[0][:_SHOWN])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """`bleu1`, `bleu2`, `bleu4`, `rougeL` of what is said; `photo_agrees`: whether both share a photo or neither.
+
+        With embeddings `mm_relevance`; ConfigurationError if the function is none or returns something else.
+        """
+        found = self._overlap | {"photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))}
+        if self._embeddings:
+            gold, said = ([part for part in pair if part] for pair in (self._gold, self._said))
+            found["mm_relevance"] = relevance(gold, said, embedding(self._embeddings))
+        return found
+
+
+def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
+    """Return what is said, without the speaker's name before it and quotes around it, and what a shared photo shows."""
+    photo = _PHOTO.search(answer)
+    text = _PHOTO.sub(" ", answer).strip()
+    text = re.sub(rf"^\**{re.escape(speaker)}\**\s*:\**\s*", "", text)
+    return text.strip(_QUOTES), photo[1].strip() if photo else ""
+
+
+def relevance(gold: Sequence[str], said: Sequence[str], embeds: Embeds) -> float:
+    """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, by vectors of texts.
+
+    Their parts are compared in order by cosine (below 0 counts 0); the sum is divided by the number of parts said
+    (precision) and of those expected (recall), and the result is their harmonic mean, 0 to 1.
+    """
+    if not gold or not said:
+        return 0.0
+    vectors = _vectors(embeds, [*gold, *said])
+    pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
+    shared = sum(max(0.0, _cosine(one, other)) for one, other in pairs)
+    return min(1.0, 2 * shared / (len(gold) + len(said)))
+
+
+def embedding(path: str) -> Embeds:
+    """Return the function that a dotted path names; ConfigurationError if there is none."""
+    found = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
+    if not callable(found):
+        raise ConfigurationError(f"{_OPTION}: {path!r} is not a function of a list of texts")
+    return cast(Embeds, found)
+
+
+def _vectors(embeds: Embeds, texts: list[str]) -> list[list[float]]:
+    try:
+        found = [[float(value) for value in vector] for vector in embeds(texts)]
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{_OPTION}: expected a vector of numbers for each text: {error}") from error
+    lengths = [*map(len, found)]
+    if len(found) != len(texts) or len(set(lengths)) != 1:
+        raise ConfigurationError(f"{_OPTION}: expected {len(texts)} vectors of one length, got lengths {lengths}")
+    return found
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    size = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0

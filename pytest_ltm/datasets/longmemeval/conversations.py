@@ -1,0 +1,370 @@
+"""LongMemEval as a suite: an entry for each question type, a conversation for each question or for many."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import chain, pairwise
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm._engine.history import PastExchange
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.suite import Suite, SuiteEntry
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm.datasets._dataset import ToldConversation, labelled
+from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.record import FOLDER, LongMemEvalFile, ability_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm.datasets.longmemeval.record import Entry, Record, Session, Turn
+
+
+OPENING = (
+    "I am going to go through our earlier conversations with you, one after the other, each with its date. Remember "
+    "what was said; a short acknowledgement will do. Afterwards I will ask you something."
+)
+"""The message that explains what is to come."""
+NOBODY = "(no reply)"
+"""What stands for the side of a round on which nobody said anything: a session may begin with the assistant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the user says and what the assistant replies; either may be several turns, or none."""
+
+    ids: tuple[str, ...]
+    """Of its turns: the session's, `_`, the turn's number from 1, as the published retrieval corpora have them."""
+    user: str
+    assistant: str
+
+
+def rounds(session: Session) -> Iterator[Round]:
+    """Yield the rounds of a session: a new one begins where the user speaks after the assistant."""
+    roles = [turn.role for turn in session.turns]
+    begins = [place for place, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
+    for start, end in pairwise([0, *begins, len(roles)] if roles else []):
+        turns = session.turns[start:end]
+        said = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
+        yield Round(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *said)
+
+
+def history(sessions: Sequence[Session]) -> list[PastExchange]:
+    """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
+    return [past for place, session in enumerate(sessions) for past in _session(place, session)]
+
+
+def _session(place: int, session: Session) -> Iterator[PastExchange]:
+    for number, one in enumerate(rounds(session)):
+        date = f"[{session.when}] " if number == 0 else ""
+        user, assistant = one.user or NOBODY, one.assistant or NOBODY
+        asked = f"[{session.when}] I said: {user}\nYou said: {assistant}"
+        yield PastExchange(f"{place}.{number}", session.at, f"{date}{user}", assistant, asked, one.ids)
+
+
+# --- One history for many questions: the sessions of all, none told twice, interleaved by date.
+
+Key: TypeAlias = "tuple[str, tuple[Turn, ...], str]"
+
+
+def _merged(records: Iterable[Record]) -> tuple[dict[Key, Session], list[tuple[Record, list[Key]]]]:
+    """Return the sessions of all records by date, each once, and the records without them, with keys of the evidence.
+
+    A filler session that several records have is told at the date of the first that has it; one that is evidence for
+    a question is told at the date at which that question has it. Those of one moment stand in the order in which they
+    came. Of several with one id and other words, or another date, all but the first have their record's id in front.
+    """
+    evidence: dict[Key, tuple[str, Session]] = {}
+    fillers: dict[Key, tuple[str, Session]] = {}
+    bare = []
+    for record in records:
+        cited: dict[Key, None] = {}
+        for session in record.sessions:
+            if holds_evidence(session, record):
+                key = (session.id, session.turns, session.when)
+                evidence.setdefault(key, (record.id, session))
+                cited[key] = None
+            else:
+                fillers.setdefault((session.id, session.turns, ""), (record.id, session))
+        bare.append((replace(record, sessions=()), list(cited)))
+    told = {key[:2] for key in evidence}
+    named: dict[Key, Session] = {}
+    taken: set[str] = set()
+    for key, (name, session) in [*evidence.items(), *(item for item in fillers.items() if item[0][:2] not in told)]:
+        named[key] = replace(session, id=f"{name}/{session.id}") if session.id in taken else session
+        taken.add(session.id)
+    return dict(sorted(named.items(), key=lambda item: item[1].at)), bare
+
+
+def holds_evidence(session: Session, record: Record) -> bool:
+    """Return whether the answer to a record's question depends on a session."""
+    return session.id in record.answer_sessions or any(turn.has_answer for turn in session.turns)
+
+
+LATER = "the history that it shares with others goes on after its date"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, and where its evidence stands in the history that is told."""
+
+    record: Record
+    """Without its sessions, where the history is shared."""
+    sessions: tuple[str, ...]
+    """Ids of the sessions that hold the evidence, as they are told."""
+    evidence: tuple[str, ...]
+    """Ids of the turns that do: those marked, or all of these sessions."""
+    wanted: tuple[str, ...]
+    """Ids of the user's turns that a retriever should find; empty where retrieval is not measured."""
+    after: int
+    """So many exchanges of the history have been told when all of the evidence has; all where there is none."""
+    notes: tuple[str, ...]
+    """What is odd about it, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A history and the questions asked about it."""
+
+    past: Sequence[PastExchange]
+    questions: Mapping[str, Question]
+    """By id."""
+    irregular: Mapping[str, tuple[int, ...]]
+    """The numbers of the user's turns, for sessions in which these are not the 1st, 3rd, 5th and so on."""
+
+
+def told_alone(record: Record | None) -> Told:
+    """Return a record's own history, as its file has it but for the order, which is by date; None: nothing is told."""
+    if record is None:
+        return Told((), {}, {})
+    cited = [session for session in record.sessions if holds_evidence(session, record)]
+    past = history(record.sessions)
+    return Told(past, {record.id: _question(record, cited, past)}, _irregular(record.sessions))
+
+
+def told_together(records: Iterable[Record]) -> Told:
+    """Return one history for all records, which are taken one at a time."""
+    sessions, bare = _merged(records)
+    past = history(list(sessions.values()))
+    questions = {record.id: _question(record, [sessions[key] for key in keys], past) for record, keys in bare}
+    return Told(past, questions, _irregular(sessions.values()))
+
+
+def _question(record: Record, cited: Sequence[Session], past: Sequence[PastExchange]) -> Question:
+    turns = [(f"{session.id}_{n}", turn) for session in cited for n, turn in enumerate(session.turns, start=1)]
+    marked = [(name, turn) for name, turn in turns if turn.has_answer]
+    evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
+    wanted = tuple(name for name, turn in marked if turn.role == "user")
+    places = [number for number, one in enumerate(past, start=1) if not set(evidence).isdisjoint(one.holds)]
+    later = bool(past) and past[-1].at > record.at and not record.sessions
+    ids, notes = tuple(dict.fromkeys(session.id for session in cited)), (*record.notes, *((LATER,) if later else ()))
+    after = max(places, default=len(past))
+    return Question(record, ids, evidence, () if record.abstention else wanted, after, notes)
+
+
+def _irregular(sessions: Iterable[Session]) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for session in sessions:
+        users = tuple(number for number, turn in enumerate(session.turns, start=1) if turn.role == "user")
+        if users != tuple(range(1, len(session.turns) + 1, 2)):
+            found[session.id] = users
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Which questions are asked, and how: the values of the options."""
+
+    types: tuple[str, ...]
+    """Empty: all."""
+    abilities: tuple[str, ...]
+    ids: tuple[str, ...]
+    sample: int | None
+    """So many, drawn by the seed; None: all."""
+    history: str
+    """Each question has its `own`, or it is `shared`."""
+    share: int
+    """By how many."""
+    after: int | None
+    """Tokens after its last evidence at which a question is asked; None: after the whole history."""
+    judge: str
+    """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether many questions share one history."""
+        return self.history == "shared"
+
+
+def chosen(entries: Sequence[Entry], choices: Choices, *, seed: int) -> Sequence[Entry]:
+    """Return the questions that are asked, in the order of the file; ConfigurationError if none is left."""
+    known = {entry.id: entry for entry in entries}
+    for name in choices.ids:
+        if name not in known:
+            raise ConfigurationError(f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}")
+    found = [
+        one
+        for one in entries
+        if (not choices.ids or one.id in choices.ids)
+        and (not choices.types or one.type in choices.types)
+        and (not choices.abilities or ability_of(one.id, one.type) in choices.abilities)
+    ]
+    if not found:
+        raise ConfigurationError("--ltm-longmemeval-types, -abilities and -ids: together they leave no question")
+    if choices.sample is None or choices.sample >= len(found):
+        return found
+    drawn = Random(f"longmemeval {seed}").sample(range(len(found)), choices.sample)
+    return [found[place] for place in sorted(drawn)]
+
+
+def groups(entries: Sequence[Entry], size: int, *, seed: int) -> list[Sequence[Entry]]:
+    """Return the questions in groups that share a history: of sizes that differ by one at most.
+
+    Which go together is drawn by the seed; in a group they stand as in the file.
+    """
+    mixed = list(entries)
+    Random(f"longmemeval groups {seed}").shuffle(mixed)
+    count = -(-len(mixed) // size)
+    return [sorted(mixed[number::count], key=lambda entry: entry.start) for number in range(count)]
+
+
+WORDING = 1
+"""The version of the words in which sessions are told and questions are put."""
+
+LEGEND = (
+    "LongMemEval: accuracy is its task average (the mean over the question types), `right` of all examples its overall "
+    "accuracy, `abstention` that of the questions that cannot be answered; what could not be judged is left out"
+)
+
+
+class LongMemEvalSuite:
+    """The questions of a LongMemEval file."""
+
+    def __init__(self, file: LongMemEvalFile, choices: Choices, *, seed: int) -> None:
+        self._file, self._choices = file, choices
+        asked = chosen(file.entries, choices, seed=seed)
+        self._threads = _threads(asked, choices, seed)
+        types = {entry.type for entry in asked}
+        self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
+        entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
+        self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
+        unread = sum(bool(entry.fault) for entry in asked)
+        lost = f", {unread:,} of them cannot be read" if unread else ""
+        told = f"in {_counted(len(self._threads), 'shared history', 'shared histories')}"
+        told = told if choices.shared else "each with a history of its own"
+        self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}{lost}, {told}"
+        odd = ([one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes] for one in asked)
+        self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
+        self.legend: Sequence[str] = (LEGEND,)
+        """What the report's readers should know of its figures."""
+        self._last: tuple[str, Told, Mapping[str, str]] | None = None
+
+    def places(self, entry: str) -> Sequence[tuple[str, str]]:
+        """Return thread and example of every question of a type."""
+        kind = self._kinds[entry]
+        placed = [(thread, label, one) for thread, asked in self._threads.items() for label, one in asked.items()]
+        return [(thread, label) for thread, label, one in placed if one.type == kind]
+
+    def told(self, thread: str) -> ToldConversation:
+        """Return the sessions told in a conversation; without those of questions whose records cannot be read."""
+        told, _ = self._compiled(thread)
+        ids = [one.id for one in self._threads[thread].values()]
+        digests = "".join(self._file.digest(name) for name in told.questions)
+        return ToldConversation(
+            history=told.past,
+            opening=OPENING,
+            described={
+                "data": "longmemeval", "questions": ids, "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+                "shared": self._choices.shared, "wording": WORDING,
+            },
+        )  # fmt: skip
+
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the option that names the question; none where its history is shared, which all of them make."""
+        return {} if self._choices.shared else {"ids": self._threads[thread]["0"].id}
+
+    def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
+        """Return one question, asked at its date; one dated before what is told last is asked at once.
+
+        DatasetError if its record cannot be read.
+        """
+        told, faults = self._compiled(thread)
+        name = self._threads[thread][example].id
+        if name in faults:
+            raise DatasetError(faults[name])
+        question, record = told.questions[name], told.questions[name].record
+        known = {turn for one in told.past for turn in one.holds}
+        return Definition(
+            steps=(
+                *self._waits(told, question),
+                Ask(f"[{record.when}] {record.question}", tuple(turn for turn in question.evidence if turn in known)),
+            ),
+            expected=record.answer,
+            parameters={
+                "id": record.id, "type": record.type, "ability": ability_of(record.id, record.type),
+                "question": record.question, "date": record.when,
+                "evidence_sessions": list(question.sessions), "evidence_turns": list(question.evidence),
+                "wanted_turns": list(question.wanted),
+                "user_turns": {name: list(told.irregular[name]) for name in told.irregular if question.wanted},
+                "judge": self._choices.judge, "notes": list(question.notes),
+            },
+        )  # fmt: skip
+
+    def _waits(self, told: Told, question: Question) -> tuple[Wait, ...]:
+        if self._choices.after is not None:
+            return Wait(history=question.after), Wait(tokens=self._choices.after)
+        late = question.record.at - told.past[-1].at if told.past else timedelta(0)
+        return Wait(history=len(told.past)), *((Wait(time=late),) if late > timedelta(0) else ())
+
+    def _compiled(self, thread: str) -> tuple[Told, Mapping[str, str]]:
+        """Return what is told in a conversation, and by question what is wrong with its record.
+
+        The last one asked for is kept, and no other.
+        """
+        if self._last is None or self._last[0] != thread:
+            self._last = None  # lets go of the one before the next is made
+            faults: dict[str, str] = {}
+            records = self._readable([one.id for one in self._threads[thread].values()], faults)
+            told = told_together(records) if self._choices.shared else told_alone(next(records, None))
+            self._last = thread, told, faults
+        return self._last[1:]
+
+    def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[Record]:
+        for name in ids:
+            try:
+                yield self._file.record(name)
+            except DatasetError as error:
+                faults[name] = str(error)
+
+
+def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> LongMemEvalSuite:
+    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used.
+
+    `cache`: a folder in which the places of records may be remembered between runs.
+    """
+    if path is None:
+        raise DatasetError(
+            "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
+            "pytest_ltm longmemeval-generate, and give --ltm-data=PATH"
+        )
+    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), Choices(**values), seed=seed)
+
+
+def _threads(asked: Sequence[Entry], choices: Choices, seed: int) -> dict[str, dict[str, Entry]]:
+    """Return thread -> example -> question."""
+    if not choices.shared:
+        return {label: {"0": entry} for label, entry in _labelled(asked).items()}
+    return {f"h{number}": _labelled(group) for number, group in enumerate(groups(asked, choices.share, seed=seed))}
+
+
+def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:
+    way_out = "Rename one, or choose with --ltm-longmemeval-ids"
+    return labelled({entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

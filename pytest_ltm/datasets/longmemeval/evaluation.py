@@ -1,0 +1,245 @@
+"""The verdict on one answer to a LongMemEval question, and the figures beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._text.clauses import level, places
+from pytest_ltm._text.dates import stretches
+from pytest_ltm._text.quantities import quantities, same_amounts
+from pytest_ltm._text.words import words
+from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
+from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
+from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, read_gold
+from pytest_ltm.datasets.rulings.rules import (
+    abstention_ruling,
+    amount_ruling,
+    options_of,
+    order_ruling,
+    phrase_ruling,
+    yes_or_no_ruling,
+)
+from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, rejected
+from pytest_ltm.datasets.rulings.times import time_of, time_ruling
+from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm.judges._inquiry import Judge, Prompt
+
+
+_BY_TYPE = {
+    "temporal-reasoning": "longmemeval-temporal",
+    "knowledge-update": "longmemeval-update",
+    "single-session-preference": "longmemeval-preference",
+}
+
+
+def prompt_for(question_id: str, question_type: str) -> Prompt:
+    """Return the judging rule of a question: the id's suffix decides before the type does."""
+    if is_abstention(question_id):
+        return PROMPTS["longmemeval-abstention"]
+    return PROMPTS[_BY_TYPE.get(question_type, "longmemeval-answer")]
+
+
+# --- Whether an answer is right, by rules and without a model: yes, no, or nobody could tell.
+
+_DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
+_UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
+ONE_OFF = Ruling("unscored", "is one off, and not of days")
+_AROUND = 12
+"""So many words may stand around an answer that repeats the expected one."""
+
+
+def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
+    """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
+    if is_abstention(question_id):
+        return abstention_ruling(hypothesis, question, str(answer))
+    if question_type == "single-session-preference":
+        return Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
+    if not spoken(hypothesis):
+        return Ruling("no", "says nothing")
+    gold = read_gold(str(answer), question)
+    reason = (
+        rejected((gold.whole, *gold.texts), question, spoken(hypothesis)) if len(spoken(hypothesis)) <= SHORT else ""
+    )
+    if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
+        return Ruling("no" if reason in FINAL else "unscored", reason)
+    if _repeats(gold, question, spoken(hypothesis)):
+        return Ruling("yes", "repeats the expected answer")
+    return _by_kind(gold, question_type, question, hypothesis)
+
+
+def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> Ruling:
+    end = conclusion(hypothesis)
+    refused = refuses(end)
+    if (expected := time_of(gold.texts[0])) and stretches(end) and not refused:
+        return time_ruling(expected, gold.whole, end)
+    match gold.kind:
+        case "yes or no":
+            return yes_or_no_ruling(gold, end, refused=refused)
+        case "amount" if question_type == "temporal-reasoning":
+            return _time(gold, question, end)
+        case "amount":
+            return amount_ruling(gold, question, end, forgiving=False)
+        case "order":
+            return order_ruling(gold, end, refused=refused)
+        case "phrase":
+            return phrase_ruling(gold, question, hypothesis, end, refused=refused)
+
+
+def _time(gold: Gold, question: str, end: str) -> Ruling:
+    """Return the ruling on an amount of time: one day off is forgiven; one week or month off, judges see either way."""
+    days = _DAYS_ASKED.search(question) is not None
+    strict = amount_ruling(gold, question, end, forgiving=days)
+    if strict.verdict == "no" and _UNITS_ASKED.search(question):
+        mild = amount_ruling(gold, question, end, forgiving=True)
+        return ONE_OFF if mild.verdict == "yes" else strict
+    return strict
+
+
+def _repeats(gold: Gold, question: str, said: str) -> bool:
+    """Return whether the answer is the expected one word for word, alone or in a short sentence."""
+    expected, text = words(gold.whole), level(said)
+    if words(said) == expected:
+        return bool(expected) and same_amounts(said, gold.whole)
+    spots = places(text, gold.whole)
+    around = said.replace(gold.whole, "")
+    plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
+    if plain_amount or options_of(question) or len(words(said)) - len(expected) > _AROUND or len(spots) != 1:
+        return False
+    if HEDGED.search(around) or quantities(around) or refuses(around):
+        return False
+    return len(expected) > _AROUND or not doubt_of([gold.whole], question, said)
+
+
+RULE = "longmemeval-rules/1"
+_SHOWN = 300
+
+
+class LongMemEvalAnswer:
+    """Scores the answer to the question of a definition: 1, 0, or unscored.
+
+    Rules decide where they can and a judge, if there is one, the rest; or the judge decides all, if the definition
+    says so. The verdict's rule names who did.
+    """
+
+    def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
+        self._gold, self._facts = str(definition.expected), definition.parameters
+        self._judge = judge or None
+        self.notes: tuple[str, ...] = tuple(self._facts.get("notes", ()))
+        """What is odd about the question, a sentence each."""
+
+    def __call__(self, answers: Sequence[str]) -> Score | Unscored:
+        """Return the verdict on the last answer."""
+        shown = answers[-1][:_SHOWN]
+        if self._judge is not None and self._facts.get("judge") == "all":
+            return replace(self._judged(self._judge, answers[-1]), evidence=shown)
+        found = self._ruled(answers[-1])
+        if isinstance(found, Unscored) and self._judge is not None:
+            found = self._judged(self._judge, answers[-1])
+        return replace(found, evidence=shown)
+
+    def metrics(self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None) -> dict[str, float]:
+        """Return the figures beside the score, by name.
+
+        `right`: the verdict again, so that its mean over all questions stands beside those of the types;
+        `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
+        to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
+        """
+        found = {}
+        if isinstance(verdict, Score):
+            found["right"] = verdict.value
+            if is_abstention(self._facts["id"]):
+                found["abstention"] = verdict.value
+        if retrieved is not None and self._facts.get("wanted_turns"):
+            every = figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
+            found |= {name: every[name] for name in SHOWN}
+        return found
+
+    def _ruled(self, answer: str) -> Score | Unscored:
+        facts = self._facts
+        asked = {"question_id": facts["id"], "question_type": facts["type"], "question": facts["question"]}
+        ruling = rule(**asked, answer=self._gold, hypothesis=answer)
+        if ruling.verdict == "unscored":
+            return Unscored(f"no rule can tell: {ruling.reason}", RULE)
+        return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
+
+    def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
+        """Return the judge's verdict; the score's rule names the prompt."""
+        prompt = prompt_for(self._facts["id"], self._facts["type"])
+        decision = ask_judge(judge, prompt, question=self._facts["question"], reference=self._gold, answer=answer)
+        if isinstance(decision, Decision):
+            return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
+        return decision
+
+
+# --- Sums over LongMemEval verdicts, as the published script makes them (`print_qa_metrics`).
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One question's verdict."""
+
+    question_id: str
+    type: str
+    right: bool | None
+    """None: it could not be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The share that is right of the questions that were judged."""
+
+    right: int
+    judged: int
+    unscored: int
+
+    @property
+    def value(self) -> float | None:
+        """0 to 1; None where nothing was judged."""
+        return self.right / self.judged if self.judged else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"accuracy": self.value, "right": self.right, "judged": self.judged, "unscored": self.unscored}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregates:
+    """All sums over one set of verdicts."""
+
+    by_type: dict[str, Accuracy]
+    overall: Accuracy
+    abstention: Accuracy
+
+    @property
+    def task_averaged(self) -> float | None:
+        """The mean of the types' accuracies; None where nothing was judged."""
+        values = [one.value for one in self.by_type.values() if one.value is not None]
+        return sum(values) / len(values) if values else None
+
+
+def aggregate(rows: Sequence[Judged]) -> Aggregates:
+    """Return the sums; types in the order in which the paper lists them."""
+    types = [name for name in TYPES if any(row.type == name for row in rows)]
+    return Aggregates(
+        by_type={name: _accuracy(row for row in rows if row.type == name) for name in types},
+        overall=_accuracy(rows),
+        abstention=_accuracy(row for row in rows if is_abstention(row.question_id)),
+    )
+
+
+def _accuracy(rows: Iterable[Judged]) -> Accuracy:
+    verdicts = [row.right for row in rows]
+    unscored = verdicts.count(None)
+    return Accuracy(verdicts.count(True), len(verdicts) - unscored, unscored)

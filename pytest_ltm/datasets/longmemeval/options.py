@@ -1,0 +1,62 @@
+"""LongMemEval as a data set: its options, and how it is opened. Light to import: it stands in every `pytest --help`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm.datasets._dataset import Dataset, DatasetOption, number_of, one_of, parts, some_of, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm.datasets._dataset import DatasetSuite
+
+TYPES = (
+    "single-session-user", "single-session-assistant", "single-session-preference", "multi-session",
+    "temporal-reasoning", "knowledge-update",
+)  # fmt: skip
+"""The question types of the published files."""
+ABILITIES = ("information-extraction", "multi-session", "temporal-reasoning", "knowledge-update", "abstention")
+"""The abilities that the questions test (Wu et al., 2025, section 3.1)."""
+
+
+def _open(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
+    from pytest_ltm.datasets.longmemeval.conversations import open_suite
+
+    return open_suite(path, values, seed, cache)
+
+
+LONGMEMEVAL = Dataset(
+    name="longmemeval",
+    metric="accuracy, averaged over the question types",
+    fewer="sample",
+    options=(
+        DatasetOption(
+            "types", "TYPE[,TYPE...]", "question types of LongMemEval that are asked; all by default",
+            parse=some_of(*TYPES),
+        ),
+        DatasetOption(
+            "abilities", "NAME[,NAME...]", "abilities of LongMemEval that are tested; all by default",
+            parse=some_of(*ABILITIES),
+        ),
+        DatasetOption("ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default", parse=parts),
+        DatasetOption(
+            "sample", "N", "number of LongMemEval questions to sample, using the seed", parse=number_of("questions")
+        ),
+        DatasetOption(
+            "history", "own|shared", "a history of LongMemEval for each question, or for many",
+            default="own", parse=one_of("own", "shared"),
+        ),
+        DatasetOption("share", "N", "how many questions share one history", default="10", parse=number_of("questions")),
+        DatasetOption(
+            "after", "TOKENS", parse=tokens,
+            help="ask each question this many tokens after its last evidence; by default after all sessions",
+        ),
+        DatasetOption(
+            "judge", "rest|all", "what --ltm-judge decides: what no rule can tell, or all",
+            default="rest", parse=one_of("rest", "all"),
+        ),
+    ),
+    opener=_open,
+)  # fmt: skip

@@ -1,0 +1,405 @@
+"""LongMemEval files of any size: records read one at a time, where each stands, and what is odd about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import re
+from collections import Counter
+from contextlib import closing, suppress
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
+from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, no_list, text_or_number
+from pytest_ltm._storage.schema import Field
+from pytest_ltm._text.dates import DAYS
+from pytest_ltm.datasets.longmemeval.options import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+    from pathlib import Path
+
+
+ABSTENTION = "_abs"
+"""How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""
+
+_DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\([A-Za-z]+\))?(?:\s+(\d{1,2}):(\d{2}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one party says at a time."""
+
+    role: str
+    """`user` or `assistant`."""
+    content: str
+    has_answer: bool = False
+    """Whether it holds evidence, where the file says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One dated sub-dialogue of a history; may begin with either party, who need not alternate."""
+
+    id: str
+    when: str
+    """Its date as the file writes it."""
+    at: datetime
+    """The same, aware (UTC)."""
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question and its history."""
+
+    id: str
+    type: str
+    question: str
+    answer: str
+    when: str
+    """The question's date as the file writes it."""
+    at: datetime
+    """The same, aware (UTC)."""
+    sessions: tuple[Session, ...]
+    """In the order of their dates; equal dates in the order of the file."""
+    answer_sessions: tuple[str, ...] = ()
+    """Ids of the sessions that hold the evidence."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it, a sentence each."""
+
+    @property
+    def abstention(self) -> bool:
+        """Whether the right answer is that nobody can know."""
+        return is_abstention(self.id)
+
+
+def is_abstention(question_id: str) -> bool:
+    """Return whether a question is one that cannot be answered, which its id alone decides."""
+    return question_id.endswith(ABSTENTION)
+
+
+def ability_of(question_id: str, question_type: str) -> str:
+    """Return the ability that a question tests; one that cannot be answered tests abstention, whatever its type."""
+    if is_abstention(question_id):
+        return "abstention"
+    return "information-extraction" if question_type.startswith("single-session") else question_type
+
+
+def read_date(text: str) -> datetime | None:
+    """Return the aware (UTC) date that `2023/05/30 (Tue) 23:40` gives, None if it gives none."""
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        return None
+    year, month, day, hour, minute = (int(part or 0) for part in found.groups())
+    try:
+        return datetime(year, month, day, hour, minute, tzinfo=timezone.utc)
+    except ValueError:
+        return None
+
+
+def written(at: datetime) -> str:
+    """Return a date as the data set writes it; English days, whatever the locale."""
+    return f"{at:%Y/%m/%d} ({DAYS[at.weekday()][:3]}) {at:%H:%M}"
+
+
+REQUIRED = (
+    "question_id", "question_type", "question", "answer", "question_date", "haystack_dates", "haystack_sessions",
+)  # fmt: skip
+_PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
+
+
+def read_record(top: Field) -> Record:
+    """Return the record that stands at a place in a file; DefinitionError for what is wrong with it."""
+    fields = fields_of(top, REQUIRED, "record of LongMemEval")
+    lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
+    if len({len(items) for items in lists.values()}) > 1:
+        lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
+        raise top.fault(f"parallel lists of different length: {lengths}.")
+    answer = text_or_number(fields["answer"], empty=False)
+    sessions = _sessions(lists)
+    if not any(session.turns for session in sessions):
+        raise fields["haystack_sessions"].fault("holds no turn, so that there is nothing to ask about.")
+    when, at = _date(fields["question_date"])
+    cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
+    name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
+    return Record(name, kind, question, answer, when, at, sessions, cited, tuple(_notes(sessions, cited, at)))
+
+
+def _sessions(lists: Mapping[str, list[Field]]) -> tuple[Session, ...]:
+    dates, said = lists["haystack_dates"], lists["haystack_sessions"]
+    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    names = given or [f"session_{number}" for number in range(len(said))]
+    sessions = [
+        Session(name, *_date(date), tuple(map(read_turn, turns.items("turns"))))
+        for name, date, turns in zip(names, dates, said, strict=True)
+    ]
+    return tuple(sorted(sessions, key=lambda session: session.at))
+
+
+def _date(item: Field) -> tuple[str, datetime]:
+    """Return a date as it is written, and what it means."""
+    at = read_date(item.text())
+    if at is None:
+        raise item.error("a date such as '2023/05/30 (Tue) 23:40'")
+    return item.text(), at
+
+
+def read_turn(item: Field) -> Turn:
+    """Return the turn that stands at a place in a file."""
+    fields = item.mapping(required=("role", "content"))
+    role, content = fields["role"].value, fields["content"].value
+    if role not in {"user", "assistant"}:
+        raise fields["role"].error("'user' or 'assistant'")
+    if not isinstance(content, str):
+        raise fields["content"].error("a text")
+    return Turn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
+
+
+def _notes(sessions: tuple[Session, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
+    count = Counter(session.id for session in sessions)
+    absent = [name for name in cited if name not in count]
+    if absent:
+        yield f"its evidence is absent: no session {', '.join(absent)}"
+    twice = [name for name, times in count.items() if times > 1]
+    if twice:
+        yield f"the session {', '.join(twice)} is told more than once"
+    if sessions and sessions[-1].at > at:
+        yield "the question is dated before its last session"
+
+
+# --- Finding the records of a JSON list in a file of any size, without holding more than one.
+
+# Whole strings are skipped in one go, so that brackets inside them do not count.
+_PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_LIST, _RECORD = 1, 2
+_SHOWN = 40
+_WINDOW = 1 << 25
+"""So many bytes are kept mapped: the pages before them are given back."""
+
+
+def slices(path: Path) -> Generator[tuple[int, int], None, None]:
+    """Yield where each object of the file's list begins and ends, in bytes; DatasetError if it is cut off.
+
+    One pass, linear time, no memory but 32 MB of the operating system's own pages, or a record's if it is larger.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield from _slices(content, path)
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        reason = getattr(error, "strerror", None)
+        raise DatasetError(f"{path}: {f'cannot be read: {reason}' if reason else 'it is empty'}") from error
+
+
+def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
+    _check_start(content, path)
+    depth = start = freed = 0
+    for part in _PARTS.finditer(content):
+        change = _DEEPER.get(part[0], 0)
+        depth += change
+        if change > 0 and depth == _RECORD:
+            start = part.start()
+        elif change < 0:
+            if depth == _LIST:
+                yield start, part.end()
+                if part.end() - freed > _WINDOW and hasattr(mmap, "MADV_DONTNEED"):
+                    freed = part.end()
+                    content.madvise(mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE)  # gives pages back
+            if depth == 0:
+                if not content[part.end() : part.end() + _SHOWN].strip():
+                    return
+                after = f"goes on after the end of its list (at byte {part.end():,}). One list to a file"
+                raise DatasetError(f"{path}: {after}")
+    raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
+
+
+def _check_start(content: mmap.mmap, path: Path) -> None:
+    start = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] != b"[":
+        what = ", but an object. JSON lines need [ ] around them and commas between"
+        raise DatasetError(f"{path}: not a JSON list of records{what if start[:1] == b'{' else f': {no_list(start)}'}")
+
+
+# --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
+
+FORMAT = 2
+FOLDER = "data-index"
+"""Its place in the folder of `--ltm-dir`; it may be deleted at any time."""
+CHEAP = 1 << 30
+"""Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a record stands in its file, and what it is selected by."""
+
+    id: str
+    type: str
+    start: int
+    """In bytes."""
+    end: int
+    fault: str = ""
+    """Why its record cannot be read: file, record, value; "" if it can."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """All records of a file."""
+
+    entries: tuple[Entry, ...]
+    sha256: str
+    """Of the file; "" for one so large that asking takes long."""
+
+
+def index_of(path: Path, cache: Path | None = None) -> Index:
+    """Return the index of a file: the one in the folder `cache` if the file has not changed since, else a new one.
+
+    Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
+    """
+    state = _state(path)
+    if cache is None:
+        return _scanned(path)
+    stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
+    name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
+    place = cache / f"{name}.json"
+    if (found := _remembered(place, stamp)) is None:
+        found = _scanned(path)
+        _remember(place, stamp, found)
+    return found
+
+
+def _remembered(place: Path, stamp: Mapping[str, Any]) -> Index | None:
+    """Return what was remembered; whatever cannot be read, and an index of another state of the file, is as none."""
+    try:
+        found = json.loads(place.read_bytes())
+        if {name: found[name] for name in stamp} != stamp:
+            return None
+        entries = tuple(
+            Entry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
+            for name, kind, start, end, fault, notes in found["entries"]
+        )
+        return Index(entries, str(found["sha256"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _remember(place: Path, stamp: Mapping[str, Any], index: Index) -> None:
+    """Keep an index; a folder that cannot be written costs the memory, not the run."""
+    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
+    with suppress(OSError, DiskFault):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, json.dumps(record).encode())
+
+
+def _scanned(path: Path) -> Index:
+    with closing(slices(path)) as places:
+        entries = tuple(_entry(path, number, place) for number, place in enumerate(places, start=1))
+    if not entries:
+        raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
+    for name, count in Counter(entry.id for entry in entries).items():
+        if count > 1:
+            raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
+    return Index(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
+
+
+def _state(path: Path) -> os.stat_result:
+    """Return what the system says of a file; DatasetError, with the way out, for one that cannot be opened."""
+    try:
+        with path.open("rb") as file:
+            return os.fstat(file.fileno())
+    except IsADirectoryError as error:
+        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
+    except OSError as error:
+        raise DatasetError(
+            f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: download it, or make questions "
+            "with ltm longmemeval-generate"
+        ) from error
+
+
+def part_of(path: Path, start: int, end: int) -> bytes:
+    """Return a part of a file; DatasetError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _entry(path: Path, number: int, place: tuple[int, int]) -> Entry:
+    """Return the entry of the record of a number, from 1, that stands at a place."""
+    where = f"{path}: record {number:,} (at byte {place[0]:,})"
+    top = Field(json_in(part_of(path, *place), where), where)
+    with faults_of_data():
+        fields = fields_of(top, REQUIRED, "record of LongMemEval")
+        name, kind = fields["question_id"].text(), fields["question_type"].text()
+    if kind not in TYPES:
+        raise DatasetError(
+            f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+        )
+    try:
+        return Entry(name, kind, *place, notes=read_record(replace(top, where=f"{path}: {name}")).notes)
+    except DefinitionError as error:
+        return Entry(name, kind, *place, fault=str(error))
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, which takes a moment for a large one."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# --- Reading LongMemEval files: oracle, S and M, older and cleaned, one record in memory at a time.
+
+KNOWN_FILES: Mapping[str, str] = {
+    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
+}
+"""SHA-256 -> which file that is."""
+
+
+class LongMemEvalFile:
+    """A file of records; only their places are kept in memory.
+
+    `cache`: the folder in which the places are remembered between runs; None: they are looked for each time.
+    Raises DatasetError for a truncated file, an unknown type, and ids that repeat.
+    """
+
+    def __init__(self, path: Path, cache: Path | None = None) -> None:
+        self.path = path
+        self._index = index_of(path, cache)
+        self.entries = self._index.entries
+        self.published = KNOWN_FILES.get(self._index.sha256, "")
+        """Which published file it is, byte for byte; "" where that is not known."""
+        self._by_id = {entry.id: entry for entry in self.entries}
+
+    def record(self, question_id: str) -> Record:
+        """Return one record; DatasetError names file, record and field of what is wrong with it."""
+        entry = self._by_id.get(question_id)
+        if entry is None:
+            raise DatasetError(f"{self.path}: no record {question_id!r}.{did_you_mean(question_id, self._by_id)}")
+        where = f"{self.path}: {question_id}"
+        with faults_of_data():
+            record = read_record(Field(json_in(part_of(self.path, entry.start, entry.end), where), where))
+        if record.id != question_id:
+            raise DatasetError(f"{where}: the record of {record.id!r} stands there: the file was changed meanwhile")
+        return record
+
+    def digest(self, question_id: str) -> str:
+        """Return the SHA-256 of one record as it stands in the file."""
+        entry = self._by_id[question_id]
+        return hashlib.sha256(part_of(self.path, entry.start, entry.end)).hexdigest()
+
+    def records(self) -> Iterator[Record]:
+        """Yield all records, one after the other."""
+        return (self.record(entry.id) for entry in self.entries)

@@ -1,0 +1,266 @@
+"""Whether an answer that has the expected words says that it is so: not denied, not over, not of something else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import level, places
+from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._text.numbers import ORDINALS
+from pytest_ltm._text.quantities import quantities
+from pytest_ltm._text.words import STOP_WORDS, content_stems, phrases, plain, words
+from pytest_ltm.datasets.rulings.stance import FINAL, OPEN, stance, strangers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+
+SHORT = 400
+"""An answer of at most so many characters is taken as a whole."""
+_LEAST = 15
+"""A conclusion has at least so many characters."""
+_FEW = 3
+"""So few words are of no language."""
+
+_MARKS = re.compile(
+    r"(?:\bfinal answer(?=[^\w\s]|\s*\n|\s+(?:is|would|to|of)\b)|"
+    r"\b(?:my|the|your) (?:\w+ )?answer(?: to (?:\w+ ){0,3}question)? (?:is|would be)|"
+    r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')*\]]{0,3}\s+|\n+")
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_ENGLISH = frozenset(STOP_WORDS) | {"yes"}
+
+
+def spoken(answer: str) -> str:
+    """Return what an answer says aloud: without the thinking that some models put in tags before it."""
+    return _THOUGHT.sub("", answer).strip() if "<" in answer else answer.strip()
+
+
+def conclusion(answer: str) -> str:
+    """Return the part of an answer that says what it comes to.
+
+    A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
+    or else its last three sentences.
+    """
+    text = spoken(answer)
+    if len(text) <= SHORT:
+        return text
+    tail = text[-2 * SHORT :]
+    marks = [found.start() for found in _MARKS.finditer(tail)]
+    if marks and len(tail) - marks[-1] > _LEAST:
+        return tail[marks[-1] :]
+    return " ".join([part for part in _SENTENCE.split(tail[-SHORT:]) if part.strip()][-3:])
+
+
+def is_english(text: str) -> bool:
+    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
+    said = words(text)
+    return len(said) <= _FEW or not _ENGLISH.isdisjoint(said)
+
+
+# --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
+
+_SAID = (
+    r"(?:mention|provid|includ|specif|stat|contain|discuss|indicat|list|record|"
+    r"describ|shar|giv|given|said|say|told|tell|talk|spoke|speak|come up|came up|brought up|bring up)"
+)
+_NOT = r"(?:\w+ )?(?:not|n't|never)"
+_KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|recall|identify|give|remember|see|conclude)"
+_THINGS = (
+    r"(?:information|info|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea|clue)"
+)
+_REFUSAL = phrases(
+    rf"(?:not|isn't|aren't) (?:\w+ )?(?:enough|sufficient|any) {_THINGS}",
+    r"(?:is|are|was|were) (?:not (?:enough|sufficient)|insufficient)",
+    rf"(?:insufficient|no|without|need|needs|require|requires|lack|lacks|lacking) (?:\w+ ){{0,2}}{_THINGS}",
+    rf"(?:is|are|was|were|did|does|do|has|have|had) {_NOT} (?:\w+ ){{0,3}}{_SAID}\w*",
+    rf"(?:isn't|aren't|wasn't|weren't|didn't|doesn't|don't|hasn't|haven't) (?:\w+ ){{0,3}}{_SAID}\w*",
+    rf"(?:cannot|can't|can not|could not|couldn't|won't be able to) (?:\w+ ){{0,2}}{_KNOWN}\w*",
+    rf"(?:unable|not able|\w+n't able|difficult|hard) to (?:\w+ ){{0,2}}{_KNOWN}\w*",
+    rf"(?:not|im)[ -]?possible to (?:\w+ ){{0,2}}{_KNOWN}\w*",
+    r"(?:i|we) (?:do not|don't|did not|didn't|cannot|can't) (?:\w+ ){0,2}(?:have|know|see|find|recall|remember)",
+    rf"(?:not|never) (?:\w+ )?(?:known|available|clear|aware|sure|certain|{_SAID}\w*)",
+    rf"(?:nothing|none|nowhere|no \w+) (?:\w+ ){{0,5}}(?:{_SAID}\w*|about|on|regarding)",
+    r"only (?:\w+ ){0,2}(?:mentioned|told|talked|spoke|discussed)",
+    r"no (?:definitive|definite|specific|explicit|direct|clear) (?:answer|information|mention|number|date)",
+    r"(?:unknown|unclear|unspecified|undetermined|unanswerable|undisclosed)",
+    r"(?:outputs?|returns?|prints?|answer)\W{1,6}(?:is\W{1,6})?empty",
+    r"(?:does not|doesn't) ring a bell",
+    r"(?:new|unknown|unfamiliar) to me",
+    r"n/a",
+    r"(?:not|isn't|nowhere) (?:\w+ )?(?:in|part of) (?:our|the|your|my|this|any) (?:\w+ )?"
+    r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
+)
+_BARE_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|ca|wo)nt\b")
+_DENIES = phrases(
+    r"(?:not|no|none|nothing|never|cannot|nor|without|rather than|instead of|(?:\w+n't))(?! doubt| problem| worries)"
+)
+_ONLY_THIS = phrases(
+    r"(?:only|just) (?:\w+ ){0,2}(?:mention\w*|told|talk\w*|said|know|have|see|find|discuss\w*)|only(?=\W*$)"
+)
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLAUSE = re.compile(
+    r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n()\u2013\u2014]|\b(?:but|however|while|though)\b"
+)
+_ASSERTS = (
+    r"(?:i (?:think|guess|believe|suppose|would|assume|recall)|i'd|my guess|guess|probably|perhaps|"
+    r"maybe|likely|might|may|must|should|could|presumably|assum\w+|estimate\w*|approximately|"
+    r"(?:her|his|its|their|the|your|it|he|she|they) (?:\w+ ){0,2}(?:is|was|are|were))"
+)
+_GUESS = re.compile(
+    r"\b(?:but|however|though|although|still|that said|if i had to)\b(?:(?!\bnot\b|n't\b|\bno\b)[^.!?]){0,80}?"
+    rf"\b{_ASSERTS}\b(?! (?:\w+ )?(?:not|un\w+)\b)"
+)
+_TOLD = phrases(rf"(?:{_SAID}\w*|know of)")
+_NOT_SO = phrases(r"(?:not|no|none|nothing|never|nor|\w+n't)")
+
+
+def refuses(text: str) -> bool:
+    """Return whether a text says that the answer cannot be known."""
+    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", plain(text))) is not None
+
+
+def guesses(text: str) -> bool:
+    """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
+
+    One that refuses in its last sentence takes its guess back.
+    """
+    last = [part for part in _SENTENCE_ENDS.split(text) if part.strip()][-1:]
+    return _goes_on(text) and not any(refuses(part) and not _goes_on(part) for part in last)
+
+
+def _goes_on(text: str) -> bool:
+    return any(not _NOT_SO.search(found[0]) and not _TOLD.search(found[0]) for found in _GUESS.finditer(plain(text)))
+
+
+def denies(text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a clause of the text denies something that was asked about, or says that there is only other.
+
+    `asked`: stems of the words that the question takes for granted.
+    """
+    for clause in _CLAUSE.split(plain(text)):
+        negation = _DENIES.search(clause)
+        if negation:  # "rather than" denies what follows, "not" anything in its clause
+            denied = clause[negation.end() :] if " " in negation[0] else clause
+            if asked & content_stems(denied):
+                return True
+        if _ONLY_THIS.search(clause) and not asked & content_stems(clause):
+            return True
+    return False
+
+
+def turns(text: str) -> bool:
+    """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
+    rest = re.split(r"\bbut\b", plain(text))[1:]
+    return any(not _NOT_SO.search(part) and not _TOLD.search(part) and not _ONLY_THIS.search(part) for part in rest)
+
+
+def negates(text: str) -> bool:
+    """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
+    return bool(
+        _DENIES.search(plain(text))
+        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", plain(text))
+    )
+
+
+MANY = "names more"
+LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
+"""What stands between the items of a list."""
+_ITEM = 4
+"""An item of a list has at most so many words."""
+_LONG = 12
+"""A text of more words is not a list."""
+_ASIDES = re.compile(r"\([^()]*\)")
+_NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
+_AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
+_PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
+_CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
+_SENTENCES = re.compile(r"[;\n]|(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\d)[.!?](?=\s|$)")
+_ONLY = re.compile(r"\bonly\b")
+_NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
+_MORE_WORDS = 2
+_MONTHS = frozenset(map(str.lower, MONTHS))
+_NUMBERED = re.compile(r"\s*\**(\d{1,3})[.):]\**\s+(.*)")
+
+
+def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
+    """Return why an answer with the words of an accepted wording may not say that it is so: "" if it does.
+
+    `wordings`: the expected answer's, the main one first.
+    """
+    text, known = level(end), f"{question} {' '.join(wordings)}"
+    people = strangers(question, " ".join(wordings), end)
+    spots = [spot for wording in wordings for spot in places(text, wording, plural=True)]
+    for some in [spots] if spots else [places(text, word, plural=True) for word in wordings[0].split()]:
+        reasons = [stance(text, *spot, known=known, people=people) for spot in some]
+        if reasons and all(reasons):
+            worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
+            return worst if spots or worst == OPEN else f"perhaps {worst}"
+    if _is_now_elsewhere(wordings, question, text):
+        return "says what is so in the end of something else"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
+    if spots and _is_of_another(wordings, question, end):
+        return "says it of something else"
+    return MANY if lists_more(wordings[0], question, end) else ""
+
+
+def lists_more(expected: str, question: str, end: str) -> bool:
+    """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
+    parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
+    if len(parts) < 2 or len(words(expected)) > _LONG:
+        return False
+    if _ONLY.search(level(end)) and not _ONLY.search(level(expected)):
+        return True
+    known = frozenset().union(*parts) | content_stems(question)
+    items = [part for part in LISTED.split(_ASIDES.sub("", end)) if part.strip()]
+    inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
+    near = items[inside[0] : inside[-1] + 2] if inside else []
+    return any(_is_other(part, known) for part in near)
+
+
+def _is_other(part: str, known: frozenset[str]) -> bool:
+    said = words(part)
+    if not 0 < len(said) <= _ITEM or not part.strip()[0].isalpha() or refuses(part) or quantities(part):
+        return False
+    return known.isdisjoint(content_stems(part))
+
+
+def _is_now_elsewhere(wordings: Sequence[str], question: str, text: str) -> bool:
+    """Return whether a clause says what is so now, and no clause says that of the expected answer."""
+    mark = _AT_LAST if not _PRESENT.search(level(question)) else _NOW
+    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses(part)]
+    telling = content_stems(" ".join(wordings)) - content_stems(question)
+    return bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip())
+
+
+def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether another sentence has more words of the question, and names something else.
+
+    "You hiked the loop a week later; you sprained your ankle on the Mill Path."
+    """
+    asked = content_stems(question)
+    if not _NAME.search(f"it is {wordings[0]}"):
+        return False
+    ordinary = {*words(question), "session", "step", "user"}
+    if _MONTHS.isdisjoint(words(" ".join(wordings))):
+        ordinary |= _MONTHS
+    with_it, without = [0], []
+    for part in _SENTENCES.split(end):
+        if any(places(level(part), wording, plural=True) for wording in wordings):
+            with_it.append(len(asked & content_stems(part)))
+        elif any(not ordinary.issuperset(words(name)) for name in _NAME.findall(part)):
+            without.append(len(asked & content_stems(part)))
+    return max(without, default=0) >= max(with_it) + _MORE_WORDS
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
+    asked = [ORDINALS[word] for word in words(question) if word in ORDINALS]
+    lines = [found for line in end.splitlines() if (found := _NUMBERED.match(line))]
+    have = {int(line[1]) for line in lines if any(places(level(line[2]), wording, plural=True) for wording in wordings)}
+    return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

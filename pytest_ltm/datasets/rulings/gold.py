@@ -1,0 +1,273 @@
+"""Reading a gold answer: its accepted forms, the amounts it holds, and what it asks of an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pytest_ltm._text.clauses import CHANGED
+from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._text.numbers import ONES, TENS
+from pytest_ltm._text.quantities import UNITS, Quantity, comparable, distinct, quantities, unit_of
+from pytest_ltm._text.words import content_of, content_stems, stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+_ALSO = re.compile(
+    r"\.\s+(?:answers? ranging\b[^\n]*|[^\n]{0,200}\b(?:is|are) also acceptable\b[^\n]*)$", re.IGNORECASE
+)
+_ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
+_ORDERED = re.compile(
+    r"\b(?:first|then|followed by|lastly|finally)\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE
+)
+_ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
+_DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
+_METRICS = frozenset(
+    stem(word)
+    for word in (
+        *UNITS, *(f"{unit}s" for unit in UNITS), *ONES, *TENS, *map(str.lower, MONTHS),
+        "ago", "about", "around", "approximately", "over", "am", "pm", "total", "exactly", "half", "dozen",
+        "st", "nd", "rd", "th", "once", "twice", "thrice", "way", "swiss", "us",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What is expected."""
+
+    whole: str
+    """The answer as the file has it."""
+    texts: tuple[str, ...]
+    """Accepted wordings, the main one first."""
+    kind: Literal["yes or no", "amount", "order", "phrase"]
+    amounts: tuple[tuple[Quantity, ...], ...] = ()
+    """Accepted amounts: each alternative is all of its quantities."""
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems of the main wording's words that carry meaning."""
+        return content_stems(self.texts[0])
+
+
+def read_gold(answer: str, question: str) -> Gold:
+    """Return what a gold answer asks of an answer to the question."""
+    main, also = answer.strip(), ""
+    if found := _ALSO.search(main):
+        main, also = main[: found.start()], found[0]
+    texts: tuple[str, ...] = (main,)
+    if found := _ASIDE.search(main):
+        texts = (main[: found.start()], found[1])
+    texts = tuple(text for text in texts if text.strip()) or (answer,)
+    first = words(texts[0])[:1]
+    if first in (["yes"], ["no"]):
+        return Gold(answer.strip(), texts, "yes or no")
+    amounts = tuple(tuple(_in_units_asked(found, question)) for found in map(_plain_amounts, texts) if found)
+    if amounts and not _other_words(texts[0], question):
+        extra = tuple((one,) for one in _plain_amounts(also))
+        return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
+    ordered = _ORDERED.search(main) or _ORDER_ASKED.search(question.lower())
+    return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
+
+
+def _plain_amounts(text: str) -> list[Quantity]:
+    found = quantities(text)
+    lengths = [one for one in found if one.unit == "minutes"]
+    return lengths or found
+
+
+def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
+    """Return the amounts, a bare number alone with the unit that the question asks for: how many miles."""
+    asked = _COUNTED.search(question.lower())
+    unit = next(filter(None, map(unit_of, asked[1].split())), "") if asked else ""
+    return [replace(one, unit=unit) for one in amounts] if len(amounts) == 1 and not amounts[0].unit else amounts
+
+
+def _other_words(text: str, question: str) -> frozenset[str]:
+    """Return the stems of a gold answer that are neither amounts nor taken from the question."""
+    named = [word for word in words(text) if not _DIGITS.fullmatch(word)]
+    return frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
+
+
+# --- What the rules say of one answer, and the words that make an answer doubtful.
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the rules say of one answer."""
+
+    verdict: Literal["yes", "no", "unscored"]
+    reason: str
+
+
+CANNOT_TELL = Ruling("no", "says that it cannot tell")
+
+HEDGED = re.compile(
+    r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"
+    r"fewer than|less than|at most|no more than|(?:over|under|above|below|almost|nearly|close to)(?= ?[$£€\d])|"
+    r"or more|or less|or so|guess\w*|speculat\w*|if i had to|couple|either)\b",
+    re.IGNORECASE,
+)
+"""Words by which an answer does not commit itself."""
+
+# --- Which of the amounts in an answer are what it answers: of the kind that is asked for, in bold, or the total.
+
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_BETWEEN = re.compile(r"\s*(?:-|\u2013|to|or)\s*")
+_COUNTED = re.compile(
+    r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4}?)(?:do|does|did|have|has|had|are|is|was|were|will|can|should|of|in|on|at|"
+    r"that|to|with|for|from|before|after|i|you|we|it)\b"
+)
+_FINAL_BEFORE = re.compile(
+    r"(?:\b(?:total\w*|altogether|in all|overall|sum|so|therefore|thus|hence|answer|result|now|current\w*|latest|"
+    r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.(\n\d]{0,60}$"
+)
+_FINAL_AFTER = re.compile(
+    r"[^.,;\n\d]{0,25}\b(?:in total|altogether|in all|total|overall|now|so far|currently|to be (?:exact|precise)|"
+    r"to the day)\b"
+)
+_LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
+_RESULT = re.compile(r"= [\d.,]+\W*")
+"""What a calculation comes to, at the end."""
+_AGO = 30
+"""So many characters before "from 9 to 12" may say that it is a change, not a range."""
+_YEARS = range(1900, 2100)
+
+
+def answering(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
+    """Return the amounts that may be the answer: of the right kind, in bold, of what is asked for, where there are any.
+
+    `text`: the answer's conclusion `end`, written with digits.
+    """
+    every = quantities(text)
+    units = {one.unit for parts in gold.amounts for one in parts}
+    whole = [
+        one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(question, text, one)
+    ]
+    same = [one for one in whole if "" in units or any(comparable(one.unit, unit) for unit in units)]
+    bare = [one for one in whole if not one.unit]
+    pool = [*same, *(one for one in bare if _RESULT.fullmatch(text, one.start - 2))] if same else bare
+    if not any(_is_year(one) for parts in gold.amounts for one in parts):
+        pool = [one for one in pool if not _is_year(one)] or pool
+    if len(gold.amounts[0]) == 1:
+        pool = _counting(question, text, pool) if units == {""} else _measuring(question, text, pool)
+    bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in quantities(part)}
+    return [one for one in pool if (one.value, one.unit) in bold] or pool
+
+
+_ASIDE_BEFORE = re.compile(
+    r"(?:\b(?:compared (?:to|with)|versus|vs\.?|as opposed to|instead of|rather than|against|beat\w*|"
+    r"(?:up|down) from|off|(?:started|began|starting|beginning)(?: out| off)? (?:with|at|from|on)|at first|previous\w*|"
+    r"prior|former\w*|originally|initially|earlier|last time|used to|(?:aim|goal|target|ask|estimat|quot|budget|"
+    r"promis)\w*|could (?:\w+ ){0,3}to)\b[^.;,()]{0,30}|\b(?:after|also|plus|another) (?:an? |the |your )?)$"
+)
+_ASIDE_AFTER = re.compile(
+    r" off\b|"
+    r"[^.;,()]{0,25}\b(?:(?:you|he|she|they|it|i) had(?: \w+)? before|before that|previously|at first|in the beginning|"
+    r"back (?:in|then|when)|originally|initially|earlier on)\b"
+)
+"""What is said of another time, of an aim, or besides."""
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+def settled(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quantity]:
+    """Return the amounts that an answer settles on: what it comes to, where it says so, else what is not said aside.
+
+    Aside is what stands in brackets, or is said of another time or an aim, if the question (`known`) is not about that.
+    """
+    if len(distinct(held)) <= 1:
+        return held
+    inside = [found.span() for found in _BRACKETS.finditer(text)]
+    bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
+    plain = [one for one in bare if not _is_aside(text, one, known)] or bare
+    marked = [one for one in plain if _is_final(text, one)]
+    if len(distinct(marked)) == 1:
+        return marked
+    if len(distinct(plain)) > 1 and len(distinct(totals := [one for one in held if _is_final(text, one)])) == 1:
+        return totals
+    return plain
+
+
+def _is_aside(text: str, one: Quantity, known: str) -> bool:
+    before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
+    for found in (_ASIDE_BEFORE.search(before), _ASIDE_AFTER.match(after)):
+        if found and not any(word in known for word in words(found[0])[:1]):
+            return True
+    return False
+
+
+def ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
+    """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
+    ordered = sorted(quantities(text), key=lambda one: one.start)
+    for one, other in pairwise(ordered):
+        if one not in pool and other not in pool:
+            continue
+        if CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
+            continue
+        between = text[: one.start].endswith("between ")
+        if between or (one.end <= other.start and _BETWEEN.fullmatch(text[one.end : other.start])):
+            yield one, other
+
+
+def in_range(text: str, pool: Sequence[Quantity]) -> bool:
+    """Return whether one of the amounts is the end of a range, or one of a choice."""
+    return any(True for _ in ranges(text, pool))
+
+
+def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
+    """Return the numbers that count what the question asks to count, and those that are the total; else bare ones.
+
+    Where it asks for a unit ("how many miles"), numbers with another unit are none.
+    """
+    counted = _COUNTED.search(question.lower())
+    if counted is None:
+        return list(pool)
+    asked = counted[1].split()
+    word = next((word for word in asked if unit_of(word)), asked[-1])
+    if unit := unit_of(word):
+        return [one for one in pool if not one.unit or comparable(one.unit, unit)]
+    bare = [one for one in pool if not one.unit]
+    things = [one for one in bare if stem(word) in _next_stems(text, one) or _is_final(text, one)]
+    return [*things, *_single(text, stem(word))] or bare
+
+
+def _measuring(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
+    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all."""
+    counted = _COUNTED.search(question.lower())
+    thing = stem(counted[1].split()[-1]) if counted else ""
+    return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
+
+
+def _is_final(text: str, one: Quantity) -> bool:
+    before, after = text[max(0, one.start - 80) : one.start], text[one.end : one.end + 40]
+    return _FINAL_BEFORE.search(before) is not None or _FINAL_AFTER.match(after) is not None
+
+
+def _is_part(one: Quantity, other: Quantity) -> bool:
+    return one.unit != other.unit == "minutes" and other.start <= one.start < other.end
+
+
+def _is_year(one: Quantity) -> bool:
+    return not one.unit and one.value in _YEARS
+
+
+def _is_label(question: str, text: str, one: Quantity) -> bool:
+    """Return whether a bare number only names one of several things: session 4; not where the question asks for it."""
+    found = None if one.unit else _LABEL.search(text[max(0, one.start - 12) : one.start])
+    return found is not None and not (found[1] and found[1] in question.lower())
+
+
+def _next_stems(text: str, one: Quantity) -> set[str]:
+    following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
+    stop = next((place for place, word in enumerate(following) if not word[0].isalnum()), len(following))
+    return {stem(word) for word in following[:stop]}
+
+
+def _single(text: str, thing: str) -> list[Quantity]:
+    """Return where a text speaks of only one such thing: "one" alone counts nothing."""
+    found = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
+    return [Quantity(1, "", one.start(), one.end()) for one in found]

@@ -1,0 +1,472 @@
+"""What the rules say of an answer, by what is expected: nothing, an amount, one of two, an order, words, yes or no."""
+
+# --- Questions that cannot be answered: whether an answer says so.
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import level, places, sentence, sentence_start
+from pytest_ltm._text.numbers import digits
+from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
+from pytest_ltm._text.words import content_stems, plain, words
+from pytest_ltm.datasets.rulings.assertion import (
+    LISTED,
+    MANY,
+    SHORT,
+    conclusion,
+    denies,
+    doubt_of,
+    guesses,
+    is_english,
+    negates,
+    refuses,
+    spoken,
+    turns,
+)
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling, answering, in_range, ranges, settled
+from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm.datasets.rulings.gold import Gold
+
+
+_WANTS_FACTS = re.compile(
+    r"\b(?:please (?:provide|answer|share|give|tell|clarify)|"
+    r"(?:could|can) you (?:please )?(?:provide|share|tell|clarify)|"
+    r"(?:once|if) (?:i (?:have|had|knew|know)|you (?:can |could )?(?:provide|share|tell|give)))\b"
+)
+"""How an answer asks the user for the facts that it would need."""
+_SUPPOSED = re.compile(r"\b(?:assuming|supposing|presuming)\b[^.;!?]*", re.IGNORECASE)
+_BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n't)\b)")
+
+
+def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
+    """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
+    end = _SUPPOSED.sub("", conclusion(hypothesis))
+    refused = refuses(end)
+    if refused or denies(end, _missing(question, explained)):
+        if guesses(end) or (not refused and turns(end)):
+            return Ruling("unscored", "refuses, and guesses")
+        return Ruling("yes", "says that it cannot be known")
+    if _WANTS_FACTS.search(plain(end)):
+        return Ruling("yes", "asks for what it was not told")
+    if len(spoken(hypothesis)) > SHORT or refuses(hypothesis):
+        return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
+    if negates(end) or not is_english(end) or not end:
+        return Ruling("unscored", "may refuse in words that no rule knows")
+    return Ruling("no", "answers what cannot be known")
+
+
+def _missing(question: str, explained: str) -> frozenset[str]:
+    """Return the stems of what the question takes for granted, and the file says is missing."""
+    asked = content_stems(question)
+    known = plain(explained)
+    found = _BUT_NOT.search(known)
+    if found is None:
+        return asked
+    missing = asked & content_stems(known[found.end() :])
+    return missing - content_stems(known[: found.start()]) or missing or asked
+
+
+# --- Answers that should name an amount: a number, a length of time, a date, a sum of money.
+
+_NAMED = Ruling("yes", "names the amount")
+_AMONG = Ruling("unscored", "names the amount among others")
+_OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
+_OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_OR = re.compile(r"\bor\b|^\s*[-\u2013]\s*$")
+_AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
+_CONTRARIES = [
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
+        ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
+        ("cheaper", "expensive dearer pricier"), ("saved save saving", "spent spend lost"),
+        ("increase increased gain gained", "decrease decreased lose lost"),
+    )
+]  # fmt: skip
+
+
+def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
+    """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
+    text = digits(end)
+    every, said = quantities(text), answering(gold, question, end, text)
+    hit = holds(gold.amounts, every)
+    if not said or refuses(text[sentence_start(text, max(one.start for one in said)) :]):
+        if len(end) <= BRIEF and len(distinct(said)) > 1:
+            return Ruling("no", SEVERAL)
+        return Ruling("unscored", "names the amount and refuses") if said and hit else _no_amount(gold, end, every)
+    known = level(f"{question} {gold.whole}")
+    stances = {one: stance(text, one.start, one.end, known=known) for one in said}
+    held = [one for one in said if not stances[one]]
+    answer = settled(text, held, known=known) if len(gold.amounts[0]) == 1 else held
+    if holds(gold.amounts, answer):
+        doubts = len(end) <= BRIEF and refuses(text[: min(one.start for one in answer)])
+        named = _named(gold, question, text, answer)
+        return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
+    if not held:
+        return _rejected(set(stances.values()))
+    aside = holds(gold.amounts, said) and not holds(gold.amounts, [one for one in every if one not in said])
+    left_open = any(why == OPEN and holds(gold.amounts, [one]) for one, why in stances.items())
+    settles = len(distinct(answer)) == 1 and aside and len(end) <= SHORT and not left_open
+    spans = any(_spans(pair, one) for pair in ranges(text, said) for (one, *_) in gold.amounts)
+    if spans and not hit:
+        return Ruling("no", "names a range")
+    return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
+
+
+def _rejected(stances: set[str]) -> Ruling:
+    """Return the ruling on an answer that says of no amount that it is the one."""
+    worst = sorted(stances & FINAL) or sorted(stances)
+    return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
+
+
+def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
+    if refuses(end) or (every and refuses(digits(end))):
+        return CANNOT_TELL
+    vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
+    return Ruling("no", "names no amount") if vague else _OTHER_KIND
+
+
+def _spans(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
+    """Return whether an amount lies in a range of its unit."""
+    first, last = pair
+    return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
+
+
+def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
+    hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
+    around = [sentence(text, one.start, one.end) for one in hits]
+    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
+    wanted = digits(gold.texts[0])
+    if in_range(wanted, quantities(wanted)):
+        repeated = places(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
+        return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
+    pairs = [pair for pair in ranges(text, hits) if not all(holds(gold.amounts, [one]) for one in pair)]
+    pairs = [pair for pair in pairs if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)]
+    if len(text) <= SHORT and any(_OR.search(text[one.end : other.start]) for one, other in pairs):
+        return Ruling("no", SEVERAL)
+    if not sure or in_range(text, hits):
+        return Ruling("unscored", "names the amount within a range, or hedged")
+    if any(_is_turned(question, one) for one in around):
+        return Ruling("unscored", "names the amount, and compares the other way round")
+    others = [one for one in answer if one not in hits]
+    return _AMONG if others and not is_sum(gold.amounts, others) else _NAMED
+
+
+def _is_turned(question: str, text: str) -> bool:
+    """Return whether a sentence compares the other way round than the question: younger for older."""
+    asked, said = set(words(question)), set(words(text))
+    return any(
+        asked & one and not asked & other and said & other and not said & one
+        for pair in _CONTRARIES
+        for one, other in (pair, pair[::-1])
+    )
+
+
+def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool) -> Ruling:
+    off = [
+        any((one.unit == said.unit or not said.unit) and abs(one.value - said.value) <= 1 for said in pool)
+        for (one, *_) in gold.amounts
+    ]
+    if forgiving and any(off):
+        return Ruling("yes", "is one day off, which is forgiven") if off[0] else _OFF_THE_MOST
+    if ambiguous or is_sum(gold.amounts, pool):
+        return _AMONG
+    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
+        return Ruling("unscored", "names about as much in another unit")
+    return Ruling("no", "names another amount")
+
+
+# --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
+
+RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "names the wrong one of the two")
+_CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
+_FIRST = re.compile(r"\b(?:first|earlier|earliest)\b")
+_LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second)\b")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLAUSES = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|but|while|whereas|then)\b")
+_BEFORE = re.compile(r"\b(?:before|prior to|earlier than|ahead of|precede[sd]?|and then|then|followed by|and later)\b")
+_AFTER = re.compile(r"\b(?:after(?! that| this| which)|following|later than|subsequent to)\b")
+_OPENING = re.compile(r"^\W*(before|prior to|after|following)\b([^,]*),(.*)")
+_OPENS_WITH = re.compile(r"^\W*(?:\w+ ){0,3}\w+(?=\s*(?:[,.;:(\u2013\u2014]|$))")
+_EITHER = re.compile(r"\beither\b.*\bor\b|\bone of (?:the two|them)\b|\b(?:too close|at the same time|same day)\b")
+_SOME, _ANY = 0.5, 0.01
+
+
+def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return what tells the two things apart that a question offers: stems of their words; None if it offers none."""
+    found = _CHOICE.search(question)
+    if found is None:
+        return None
+    first, second = content_stems(found[1]), content_stems(found[2])
+    return first - second, second - first
+
+
+def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on the answer to a question that offers two things."""
+    if other_figures(gold.texts[0], question, end):
+        return _FIGURES
+    options = options_of(question)
+    marks = [len(gold.stems & part) for part in options or ()]
+    if options is None or marks[0] == marks[1]:
+        return Ruling("unscored", "it is not clear which of the two is expected")
+    right, wrong = options if marks[0] > marks[1] else options[::-1]
+    named, opening = _names_one(right, wrong, end), _opening(right, wrong, end)
+    if named is None and _EITHER.search(level(end)):
+        return Ruling("no", SEVERAL)
+    if refused:
+        return CANNOT_TELL if not _share(right, content_stems(end)) else Ruling("unscored", "names it, and doubts")
+    ordered = set(_winners(right, wrong, question, end))
+    winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
+    if len(winners) > 1:
+        return Ruling("unscored", "names now one as the first, now the other")
+    one = winners.pop()
+    return Ruling("unscored", "names both, or neither") if one is None else RIGHT if one else WRONG
+
+
+def _opening(right: frozenset[str], wrong: frozenset[str], end: str) -> bool | None:
+    """Return which thing an answer names before anything else: "Pottery: you went in May"; None if neither."""
+    found = _OPENS_WITH.match(level(end))
+    return _names_one(right, wrong, found[0]) if found and content_stems(found[0]) <= right | wrong else None
+
+
+def _names_one(right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME) -> bool | None:
+    """Return whether the text names the right thing alone (True) or the wrong one (False); at least a share of it."""
+    said = content_stems(text)
+    shares = _share(right, said), _share(wrong, said)
+    if min(shares) or max(shares) < least:
+        return None
+    return shares[0] > shares[1]
+
+
+def _share(option: frozenset[str], said: frozenset[str]) -> float:
+    return len(option & said) / max(1, len(option))
+
+
+def _winners(right: frozenset[str], wrong: frozenset[str], question: str, end: str) -> Iterator[bool]:
+    """Yield, for each sentence that puts the two in an order, whether the right one is the one that is asked for."""
+    asked = level(question)
+    wants_first = bool(_FIRST.search(asked))
+    if wants_first == bool(_LAST.search(asked)):
+        return
+    for part in _SENTENCES.split(level(end)):
+        earlier = _earlier(right, wrong, part)
+        if earlier is not None:
+            yield earlier == wants_first
+
+
+def _earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
+    """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
+    if opening := _OPENING.match(sentence):
+        return _pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
+    for pattern, swapped in ((_BEFORE, False), (_AFTER, True)):
+        for found in pattern.finditer(sentence):
+            ordered = _pair(
+                right, wrong, sentence[: found.start()], _CLAUSES.split(sentence[found.end() :])[0], swapped=swapped
+            )
+            if ordered is not None:
+                return ordered
+    for clause in _CLAUSES.split(sentence):
+        named = _names_one(right, wrong, clause, least=_ANY)
+        if named is not None and (_FIRST.search(clause) or _LAST.search(clause)):
+            return named if _FIRST.search(clause) else not named
+    return None
+
+
+def _pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
+    """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
+    stems = [content_stems(part) for part in (left, rest)]
+    leans = [bool(_share(right, said)) - bool(_share(wrong, said)) for said in stems]  # 1: only the right one's words
+    return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
+
+
+# --- Answers that should tell several things in an order.
+
+_ITEMS = re.compile(
+    r"[,;.:\n\u2192]|-+>|\b(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|followed by|after that|afterwards|"
+    r"lastly|last|finally|and)\b|\b\d[.)]"
+)
+_TURNED = re.compile(r"\b(?:before|after(?! that)|prior to|following|preceded|not)\b")
+_MOST = 0.25
+_FEWEST, _MOST_ITEMS = 2, 10
+
+
+def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should name things in an order."""
+    if refused:
+        return CANNOT_TELL
+    keys = _keys(gold.texts[0])
+    segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(level(end))]
+    if not keys or _TURNED.search(level(end)):
+        return Ruling("unscored", "an order of events")
+    found = [_place(key, segments) for key in keys]
+    if None in found or len(set(found)) < len(found):
+        return Ruling("unscored", "an order of events, not all of them named")
+    if found == sorted(found, key=lambda place: place or 0):
+        return Ruling("yes", "names them in the order")
+    return Ruling("no", "names them in another order")
+
+
+def _keys(expected: str) -> Sequence[frozenset[str]]:
+    """Return for each thing of the order the stems that no other has; empty if one has none."""
+    items = [content_stems(part) for part in _ITEMS.split(level(expected)) if part.strip()]
+    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
+    return keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
+
+
+def _place(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
+    """Return the number of the last part of the answer that names a thing: the order stands in the end."""
+    places = [number for number, part in enumerate(segments) if len(key & part) >= _MOST * len(key)]
+    return places[0] if len(places) == 1 else None
+
+
+# --- Answers that should name something in words: whether they have the words that matter.
+
+_DOUBTS = Ruling("unscored", "names it, and doubts")
+_FIGURES = Ruling("unscored", "has other figures")
+_PARTLY = Ruling("unscored", "has some of its words")
+_LONG = 12
+"""A gold answer of more words is a sentence of its own."""
+_NEARLY_ALL, _HARDLY = 0.8, 0.3
+"""Shares of a gold answer's telling words."""
+_TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
+_ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)
+_NAME = re.compile(r"^\W*[A-Z]\w*(?: (?:[A-Z]\w*|of|the|de))*\W*$")
+
+
+def phrase_ruling(  # noqa: PLR0911 - one rule, one line
+    gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool
+) -> Ruling:
+    """Return the ruling on an answer that should name something in words."""
+    asked = content_stems(question)
+    new = (gold.stems - asked) - _TITLES or gold.stems - asked
+    if options_of(question) and len(new) <= 1:
+        return choice_ruling(gold, question, end, refused=refused)
+    if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
+        return _FIGURES
+    if spots := _spots(gold, asked, end):
+        return _named_ruling(gold, question, end, spots)
+    if not new:
+        return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
+    share = len(new & content_stems(end)) / len(new)
+    is_sentence = len(words(gold.texts[0])) > _LONG
+    if share == 0 and not is_sentence:
+        return _absent_ruling(gold, new, hypothesis, end, refused=refused)
+    if share >= (_NEARLY_ALL if is_sentence else 1):
+        return _worded_ruling(gold, question, end, refused=refused)
+    if refused:
+        return CANNOT_TELL if is_sentence and share < _HARDLY else _PARTLY
+    return Ruling("no", "names some of several names") if _lists_less(gold.texts[0], hypothesis) else _PARTLY
+
+
+def other_figures(expected: str, question: str, said: str) -> bool:
+    """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
+    mine, theirs = (frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, said))
+    return bool(mine) and not mine & theirs and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
+
+
+def _spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[int, int]]:
+    """Return where an accepted wording stands in the levelled answer; none that stands in the question, too."""
+    text = level(end)
+    new = [_bare(wording) for wording in gold.texts if not content_stems(wording) <= asked]
+    return [spot for wording in new for spot in places(text, wording, plural=True)]
+
+
+def _bare(wording: str) -> str:
+    return _ARTICLE.sub("", wording) or wording
+
+
+def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
+    """Return the ruling on an answer in which the expected words stand in a row."""
+    text = level(end)
+    doubt = doubt_of([_bare(wording) for wording in gold.texts], question, end)
+    if doubt in FINAL:
+        return Ruling("no", doubt)
+    if refuses(text[sentence_start(text, max(spots)[0]) :]):
+        return _DOUBTS
+    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence(text, *spot)) for spot in spots):
+        return _DOUBTS
+    return _doubted("names it", doubt, gold)
+
+
+def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that has the expected words in another order."""
+    doubt = doubt_of([_bare(gold.texts[0])], question, end)
+    if doubt in FINAL:
+        return Ruling("no", doubt)
+    if refused:
+        return _DOUBTS
+    return _doubted("has its words", doubt, gold)
+
+
+def _doubted(named: str, doubt: str, gold: Gold) -> Ruling:
+    if not doubt:
+        return Ruling("yes", named)
+    names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
+    too_many = doubt == MANY and all(_NAME.match(part) for part in names)
+    return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
+
+
+def _lists_less(expected: str, hypothesis: str) -> bool:
+    """Return whether several names are expected, and the answer has nothing of one of them."""
+    parts = [part for part in LISTED.split(expected) if part.strip()]
+    if len(parts) < 2 or not all(_NAME.match(part) for part in parts):
+        return False
+    said = content_stems(hypothesis)
+    return any(content_stems(part).isdisjoint(said) for part in parts)
+
+
+def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool) -> Ruling:
+    if refused:
+        return CANNOT_TELL
+    if not is_english(end):
+        return Ruling("unscored", "is in another language")
+    if holds(gold.amounts, quantities(end)):
+        return Ruling("unscored", "names its amount in other words")
+    if new & content_stems(spoken(hypothesis)):
+        return Ruling("unscored", "has its words on the way only")
+    return Ruling("no", "has none of its words")
+
+
+# --- Answers to questions of yes or no.
+
+_START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"
+_LIKELY = r"(?:most |very )?(?:probably|likely)"
+_NO_NAME = r"(?! (?:one|mention|information|doubt))"
+_YES = re.compile(
+    rf"{_START}(?:yes|yeah|yep|yup|definitely|certainly|absolutely|{_LIKELY}(?! (?:not?|would not|\w+nt)\b)|"
+    r"(?:it )?(?:seems|looks|appears) (?:so|likely|that way|like it)|"
+    r"(?:i (?:think|believe|guess|suppose|would say|d say) )?"
+    r"(?:so|(?:you|he|she|they|it) (?:do|does|did|have|has|are|is|was|were|can|will|would))"
+    rf"(?=\s*(?:[;:,.!]|$)))\b{_NO_NAME}|,\s*yes\W*$"
+)
+_NO = re.compile(
+    rf"{_START}(?:no|not yet|nope|not really|unlikely|{_LIKELY} (?:not?|would not|\w+nt)|doubtful|hardly)\b{_NO_NAME}|"
+    r",\s*no\W*$|\b(?:i (?:doubt|dont think|do not think)|(?:would|will|does|is|likely|probably) "
+    r"(?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
+)
+_EITHER_WAY = re.compile(
+    r"\b(?:(?:could|might|may) (?:be|go) either|either way|might or might not|may or may not|pros and cons)\b"
+)
+
+
+def polarity(text: str) -> str:
+    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
+    plain_text = level(text)
+    said = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
+    return said[0] if len(said) == 1 and not _EITHER_WAY.search(plain_text) else ""
+
+
+def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should say yes or no."""
+    said = polarity(end)
+    if refused or not said:
+        return CANNOT_TELL if refused and not said else Ruling("unscored", "says neither yes nor no, or doubts")
+    return Ruling("yes" if said == polarity(gold.texts[0]) else "no", f"says {said}")

@@ -1,0 +1,108 @@
+"""What the rules say of an answer that should name a time with its year: all parts that are stated must agree."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import standing
+from pytest_ltm._text.dates import DAYS, MONTHS, dated, yearless
+from pytest_ltm._text.quantities import quantities
+from pytest_ltm._text.words import content_stems, plain
+from pytest_ltm.datasets.rulings.gold import Ruling
+from pytest_ltm.datasets.rulings.stance import DENIED, SEVERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._text.dates import Stretch
+
+    Readings = tuple[Stretch, ...]
+
+
+_DOUBT = re.compile(r"\b(?:maybe|perhaps|probably|unclear|not sure|could be|might|or|either)\b", re.IGNORECASE)
+_OR = re.compile(r"\b(?:or|either)\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:said|says|told|talk\w*|spoke|speaking|mention\w*|report\w*|conversations?|chat\w*|messages?|as of|stated|"
+    r"discuss\w*|wrote|written|confirmed|today)\b[^.;]{0,30}$"
+)
+"""What makes a date after it the day on which something was told."""
+_SO = re.compile(
+    r"(?:\bi\.? ?e\b\.?|\bso\b|\bthat is\b|\bwhich (?:is|was|would be|means|makes)\b|\bmeaning\b|\btherefore\b|[→=]|:)"
+)
+_UNREAD = re.compile(
+    rf"\b(?:week(?:end)?s?(?! (?:of|in)\b)|{'|'.join(DAYS).lower()}|"
+    rf"\d+(?:st|nd|rd|th)(?! (?:week|of|{'|'.join(MONTHS).lower()})))\b"
+)
+"""Words of a time that was perhaps not understood."""
+_ABOUT_A_WEEK, _MOST_DAYS = 8, 5
+"""A stretch of at most so many days is a week: it is the same if it shares so many days."""
+_PARTS = frozenset(
+    word[:3].lower()
+    for word in (
+        *MONTHS, *DAYS, "spring", "summer", "fall", "autumn", "winter", "early", "late", "middle", "end", "beginning",
+        "start", "first", "second", "third", "last", "before", "after", "prior", "preceding", "following", "the",
+        "week", "night", "day", "month", "year", "of", "in", "on", "at", "to", "a", "an", "and", "by", "from", "until",
+        "since", "around", "about", "approximately", "between", "few", "st", "nd", "rd", "th",
+    )
+)  # fmt: skip
+
+
+def time_of(gold: str) -> Readings:
+    """Return the readings of the time that an expected answer names, with its year and with nothing else; else none."""
+    found = list(dated(gold))
+    only = all(word[:3] in _PARTS for word in re.findall("[a-z]+", gold.lower()))
+    return found[0][0] if len(found) == 1 and only else ()
+
+
+def time_ruling(expected: Readings, gold: str, said: str) -> Ruling:
+    """Return the ruling on an answer that should name a time; `expected`: its readings."""
+    text, every = plain(said), list(dated(said))
+    if not every:
+        return _without_year(expected, gold, said)
+    held = [(one, at) for one, at in every if standing(text, at, at, known=gold) != DENIED]
+    if not held:
+        return Ruling("no", DENIED)
+    own = [(one, at) for one, at in held if not _TOLD.search(text[max(0, at - 60) : at])] or held
+    marks = [found.end() for found in _SO.finditer(text)]
+    concluded = [one for one, at in own if marks and at >= marks[-1]]
+    return _named(expected, concluded or [one for one, _ in own], [one for one, _ in held], said)
+
+
+def _named(expected: Readings, times: Sequence[Readings], every: Sequence[Readings], said: str) -> Ruling:
+    """Return the ruling on an answer that comes to some times, and names others on the way."""
+    right = [one for one in times if all(_fits(reading, expected) for reading in one)]
+    others = [one for one in times if one not in right]
+    if right and all(whole.within(one) for other in others for one in other for whole in expected[:1]):
+        doubt = _DOUBT.search(said)
+        return Ruling("unscored", "names the time, and doubts") if doubt else Ruling("yes", "names the time")
+    if right:
+        return Ruling("no", SEVERAL) if _OR.search(said) else Ruling("unscored", "names the time among others")
+    if any(_fits(reading, expected) for one in (*times, *every[: len(every) * (times != every)]) for reading in one):
+        return Ruling("unscored", "names the time on the way, or in figures that can be read in two ways")
+    met = [one for other in times for one in other if any(one.shared(whole) for whole in expected)]
+    if not met:
+        return Ruling("no", "names another time")
+    if all(whole.within(one) for one in met for whole in expected) and not _UNREAD.search(plain(said)):
+        return Ruling("no", "names the time less exactly")
+    return Ruling("unscored", "names a time that is partly right")
+
+
+def _fits(one: Stretch, expected: Readings) -> bool:
+    """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
+    return any(
+        one.within(whole) or (max(one.days, whole.days) <= _ABOUT_A_WEEK and one.shared(whole) >= _MOST_DAYS)
+        for whole in expected
+    )
+
+
+def _without_year(expected: Readings, gold: str, said: str) -> Ruling:
+    """Return the ruling on an answer that names no time with its year."""
+    times = yearless(said, expected[0].first.year) if not re.search(r"\b(?:19|20)\d\d\b", said) else []
+    if times and not any(one.shared(whole) for one in times for whole in expected):
+        return Ruling("no", "names another time")
+    if times and not any(_fits(one, expected) for one in times) and not _UNREAD.search(plain(said)):
+        return Ruling("no", "names the time less exactly")
+    if times or re.search(r"\d", said) or quantities(said) or content_stems(gold) & content_stems(said):
+        return Ruling("unscored", "names no time with its year")
+    return Ruling("no", "names no date")

@@ -1,0 +1,361 @@
+"""What a reply commits itself to: its last word, without what it thinks aloud, takes back, denies or says of others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
+from pytest_ltm._text.words import phrases, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STRUCK = re.compile(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
+    r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
+    r"sorry,? no|no,? sorry|i've left out|"
+    r"let me (?:fix|correct|revise|rephrase)(?: that| it| this)?|but wait|(?:it|that) should (?:be|have been|read))\b"
+    r"|\bwait\b(?=\s{0,3}[,.!:;\u2026\u2013\u2014-])"
+    r"|(?<=[.?!\u2026\u2013\u2014,\n\]}-])\s{0,3}(?:no|nope|actually|sorry)\b(?=\s{0,3}[,.:;!\u2026\u2013\u2014-])"
+    r"|(?<=[.?!\u2026\u2013\u2014\n-])\s{0,3}actually\b)",
+    re.IGNORECASE,
+)
+"""Where a reply begins to correct itself."""
+_ASIDES = (
+    "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
+    "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
+    "girlfriend|boyfriend|cat|dog"
+)
+_OTHERS = re.compile(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{_ASIDES})s?\b")
+"""Somebody else, of whom it is said."""
+_UNKNOWN = phrases(
+    "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",
+    "no (?:record|memory|idea|information)", "would need more",
+)  # fmt: skip
+_FIRST_THOUGHT = phrases(
+    "first thought", "first guess", "first impression", "first glance", "first sight", "thought (?:of|it was|about)",
+    "initially", "you might (?:say|think)", "one might (?:say|think)", "tempt(?:ed|ing)",
+)  # fmt: skip
+_FORMER_AFTER = phrases(
+    "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
+    "(?:is|was) (?:out of date|outdated|over|older)", "before that", "earlier", "used to be",
+)  # fmt: skip
+_WAS = re.compile(
+    r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
+)
+_OUT_BEFORE = re.compile(
+    r"\b(?:rul(?:es?|ed|ing) out|exclud\w+|eliminat\w+|discard\w*|(?:everything|all|anything) but)"
+    r"(?: the| option| number)*\s*$"
+)
+_OUT_AFTER = re.compile(
+    r"\W{0,3}[\u2717\u2718\u274c\u2716]"
+    r"|[^.\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
+    r"does ?nt (?:fit|work)|does not (?:fit|work)|cannot|cant|is (?:wrong|out|ruled out)|was wrong|can be ruled out)"
+)
+_SOUND_AFTER = re.compile(
+    r"\W{0,3}[\u2713\u2714\u2705]|[^.\n]{0,4}\b(?:does ?nt|does not|has no|contains no|never|without)\b[^.\n]{0,12}"
+    r"\b(?:contradict|clash|conflict|contain|error|mistake|problem|issue)"
+    r"|\W{0,3}(?:is|seems|looks|appears|must be|fits|matches|remains)\b(?: to be| like)?(?: the)?"
+    r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
+)
+"""What says of an option that it is the one."""
+_REFUSES = phrases(
+    r"i (?:\w+ )?(?:dont|do not|cant|cannot) (?:\w+ )?(?:know|recall|remember|say|tell)",
+    "no (?:record|memory|idea|information)", r"im (?:\w+ )?(?:not able|unable) to", "i dont have (?:any|a)",
+)  # fmt: skip
+_STILL = phrases(
+    "you", "your", "youre", "guess", "think", "believe", "perhaps", "maybe", "probably", "might", "may", "say",
+    "go with", "must", "would be", "suppose", "answer", "option", "guessing",
+)  # fmt: skip
+_NOW = phrases(
+    "now", "currently", "these days", "at present", "at the moment", "latest", "last", "most recent(?:ly)?", "newest",
+    "current", "today", "nowadays", "counts", "by now", "since then",
+)  # fmt: skip
+_DECIDES = phrases(
+    "so", "therefore", "thus", "hence", "answer", "final(?:ly)?", "conclusion", "conclude", "choose", "choice", "pick",
+    "settle (?:on|for)", "go (?:for|with|by)", "went with", "must (?:be|have been)", "has to be", "leaves", "decide",
+    "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
+)  # fmt: skip
+_COMMITS = phrases(
+    "guess", "think", "believe", "id say", "would say", "real", "correct", "right", "genuine", "true", "answer",
+    "its", "it is", "that is", "thats", "that was", "it was", "you (?:have )?(?:like|prefer|love|said|told|mentioned)",
+    "is", "number",
+)  # fmt: skip
+_DOUBTS = phrases(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
+_NONE = phrases(
+    "it depends", "depends on", "need more (?:information|context)", "narrow it down",
+    r"(?:dont|do not) have (?:enough|sufficient|the) (?:context|information)", "not enough (?:context|information)",
+    r"(?:cant|cannot|could not|couldnt|unable to|not able to|dont know how to) (?:\w+ ){0,2}"
+    r"(?:decide|choose|pick|settle|tell which|say which)",
+    r"(?:dont|do not|cant|cannot|not sure|not certain|unsure|honestly dont) (?:\w+ ){0,3}which (?:of|one)",
+)  # fmt: skip
+"""What commits to nothing, where no decision follows."""
+_QUOTES = r"[\"'\u201c\u201d`()]"
+_BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
+_LIKE_OR = re.compile(
+    rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or|/|and/or)"
+    r"(?! (?:so|some|something|similar|thereabouts|rather|should|more|less|not|at least|any|whatever|other|the like|"
+    rf"else|in|as|to|if|when|maybe not)\b) ?{_QUOTES}{{0,2}}{_BETWEEN}[^\W_]"
+)
+_OR_BEFORE = re.compile(
+    rf"(?:[^\W_]{_QUOTES}{{0,2}},? (?:or|and/or) {_BETWEEN}|\beither (?:(?:the|a|an|option|number) )?){_QUOTES}{{0,2}}$"
+)
+_LINK = re.compile(r"\b(?:and|its|now|that|so|then)\b")
+"""Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
+_TALK = re.compile(
+    r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) (?:conversation|chat|message|discussion|"
+    r"exchange|statement|session|interaction|talk)s?\b"
+)
+_LISTED = re.compile(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
+_FOLLOWED = re.compile(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
+_OR = re.compile(r"\b(?:or|nor)\b")
+DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
+_SINCE = (EARLIER, "says that it is over")
+_MARKUP = re.compile(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
+_SENTENCES = re.compile(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a text names a value."""
+
+    start: int
+    end: int
+    value: str
+
+
+def mentions(text: str, names: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text has some names, as words in a row; a name inside a longer one is none."""
+    found = [Mention(*spot, name) for name in dict.fromkeys(names) for spot in places(text, name)]
+    latest = sorted(found, key=lambda one: one.start)[-2 * _MOST :]
+    return [one for one in latest if not any(_longer(other, one) for other in latest)]
+
+
+def _longer(one: Mention, other: Mention) -> bool:
+    return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
+
+
+def spoken(text: str) -> str:
+    """Return a reply without what it thinks aloud or strikes out."""
+    rest = _STRUCK.sub(" ", _THOUGHT.sub(" ", text))
+    cut = rest.lower().rfind("</think>")
+    return rest[cut + len("</think>") :] if cut >= 0 else rest
+
+
+_MOST_CORRECTIONS = 8
+
+
+def last_word(text: str, says: Callable[[str], bool]) -> str:
+    """Return what a reply says after it last corrects itself; all of it, where that `says` nothing."""
+    for found in list(_CORRECTS.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
+        rest = text[found.end() :]
+        if says(rest) and says(text[: found.start()]):
+            return rest
+    return text
+
+
+_FLOOD = 30
+"""A reply of more sentences than that, few of which speak of what was asked, recites what it was told."""
+_FEW = 0.25
+_HEAD, _TAIL = 2, 6
+
+
+def pertinent(text: str, relevant: Callable[[str], object], *, head: int = _HEAD) -> str:
+    """Return a reply, or the two ends of one that is a flood: an answer stands before or after talk, not within.
+
+    `head`: how many sentences may stand before it; 0 where part marks are earned by any sentence.
+    """
+    parts = [found[0] for found in _SENTENCES.finditer(text) if found[0].strip()]
+    if len(parts) <= _FLOOD or sum(bool(relevant(part)) for part in parts) > len(parts) * _FEW:
+        return text
+    return "\n".join(parts[:head] + parts[-_TAIL:])
+
+
+def commitment(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+    """Return the values that a reply settles on: one, none, or several if it does not settle.
+
+    `find` yields the mentions of a levelled text, in their order.
+    """
+
+    def asserts(text: str) -> bool:
+        return bool(asserted(level(text), find))
+
+    text = _TALK.sub(lambda found: " " * len(found[0]), level(last_word(spoken(reply), asserts)))
+    text = pertinent(text, find)
+    if alone := _last_line(text, find):
+        return {alone}
+    held = asserted(text, find) or _told_earlier(text, find)
+    values = {mention.value for mention in held}
+    if _in_doubt(text) and not any(_DECIDES.search(part) for part in _tail(text, held)):
+        return set()
+    if _REFUSES.search(" ".join(words(text))) and not any(_stands(text, mention) for mention in held):
+        return set()
+    if len(values) <= 1:
+        return set() if held and all(alternative(text, mention) for mention in held) else values
+    return _decided(text, held) or values
+
+
+def _decided(text: str, held: Sequence[Mention]) -> set[str]:
+    """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
+    for start, said in reversed(list(_parts(text))):
+        inside = [mention for mention in held if start <= mention.start < start + len(said)]
+        for marker in reversed(list(_DECIDES.finditer(said))):
+            after = [mention for mention in inside if mention.start >= start + marker.end()]
+            if len({mention.value for mention in after}) == 1:
+                return set() if alternative(text, after[0]) else {after[0].value}
+        if inside and _DECIDES.search(said) and len({mention.value for mention in inside}) == 1:
+            return {inside[0].value}
+    sound = {mention.value for mention in held if _SOUND_AFTER.match(text[mention.end : mention.end + 60])}
+    now = {mention.value for mention in held if _NOW.search(_with_aside(text, mention))}
+    if len(sound) == 1 or len(now) == 1:
+        return sound if len(sound) == 1 else now
+    start, said = next(_parts(text), (0, ""))
+    opening = [mention for mention in held if mention.start < start + len(said)]
+    later = [mention for mention in held if mention not in opening]
+    if len({one.value for one in opening}) == 1 and not any(alternative(text, one) for one in opening):
+        rivals = {sentence(text, one.start, one.end) for one in later if one.value != opening[0].value}
+        again = {sentence(text, one.start, one.end) for one in later if one.value == opening[0].value}
+        claims_more = any(_COMMITS.search(_DOUBTS.sub(" ", rival)) for rival in rivals - again)
+        if _COMMITS.search(said) and not claims_more:
+            return {opening[0].value}
+    return set()
+
+
+def _told_earlier(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
+    """Return what is only said to have been told earlier, where nothing is said of the present."""
+    told = [mention for mention in find(text)[-_MOST:] if doubt(text, mention) == EARLIER]
+    now = [mention for mention in told if _NOW.search(_with_aside(text, mention))]
+    return now or ([] if _NOW.search(text) else told)
+
+
+def asserted(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False) -> list[Mention]:
+    """Return the mentions in a levelled text that are claims; one that is listed with another shares its doubt.
+
+    `formerly`: to say what was so is a claim as well.
+    """
+    held: list[Mention] = []
+    end, before = 0, ""
+    for mention in find(text)[-_MOST:]:
+        reason = doubt(text, mention)
+        reason = "" if formerly and reason in _SINCE else reason
+        link = text[end : mention.start]
+        listed = _LISTED.fullmatch(link) or (
+            _FOLLOWED.fullmatch(link) and (before != DENIES or _OR.search(sentence(text, mention.start, mention.end)))
+        )
+        if before and listed:
+            reason = reason or before
+        if not reason:
+            held.append(mention)
+        end, before = mention.end, reason
+    return held
+
+
+_AROUND = 300
+"""So many characters around a mention may say what it is: each takes bounded time."""
+_MOST = 60
+"""So many mentions, the last ones, are looked at."""
+
+
+def doubt(text: str, mention: Mention, *, known: str = "") -> str:
+    """Return why a mention in a levelled text claims nothing, "" if it is one.
+
+    `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
+    """
+    begin = max(0, mention.start - _AROUND)
+    text = text[begin : mention.end + _AROUND]
+    mention = Mention(mention.start - begin, mention.end - begin, mention.value)
+    linked = _LINK.sub(lambda found: ", ".ljust(len(found[0])), text)
+    after = clause(linked, mention.start, mention.end)[1]
+    before = clause(text, mention.start, mention.end)[0]
+    begins = text[sentence_start(text, mention.start) : mention.start]
+    behind = text[mention.end : mention.end + 60]
+    if _SOUND_AFTER.match(behind):
+        return ""
+    reasons = (
+        (DENIES, _OUT_BEFORE.search(begins) or _OUT_AFTER.match(behind)),
+        (UNKNOWN, _UNKNOWN.search(before)),
+        (standing(linked, mention.start, mention.end, known=known), True),
+        (OTHERS, _OTHERS.search(before)),
+        ("only thought of it first", _FIRST_THOUGHT.search(before)),
+        (EARLIER, _FORMER_AFTER.search(after[:40]) or _WAS.search(begins)),
+    )
+    return next((reason for reason, found in reasons if reason and found), "")
+
+
+def alternative(text: str, mention: Mention) -> bool:
+    """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
+    return bool(_LIKE_OR.match(text[mention.end : mention.end + 60])) or bool(
+        _OR_BEFORE.search(text[max(0, mention.start - 60) : mention.start])
+    )
+
+
+def retracted(text: str, mention: Mention) -> bool:
+    """Tell whether what follows a value at once takes it back: "dawn... no, midnight"."""
+    found = _CORRECTS.search(text, mention.end, mention.end + _AROUND)
+    return found is not None and not text[mention.end : found.start()].strip(" .,!?\u2026\u2013\u2014-*_")
+
+
+def _with_aside(text: str, mention: Mention) -> str:
+    """Return the clause of a mention, with the brackets behind it."""
+    aside = re.match(r"\s*\([^()\n]*\)", text[mention.end : mention.end + 60])
+    return " ".join((*clause(text, mention.start, mention.end), aside[0] if aside else ""))
+
+
+def _stands(text: str, mention: Mention) -> bool:
+    """Tell whether the sentence of a mention says something to the question, though the reply does not know."""
+    said = sentence(text, mention.start, mention.end)
+    rest = said.replace(text[mention.start : mention.end], " ")
+    return _STILL.search(" ".join(words(said))) is not None or not words(rest)
+
+
+def _in_doubt(text: str) -> bool:
+    return _NONE.search(" ".join(words(text))) is not None
+
+
+def _tail(text: str, held: Sequence[Mention]) -> Iterator[str]:
+    for mention in held:
+        yield sentence(text, mention.start, mention.end)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    for found in _SENTENCES.finditer(text):
+        if found[0].strip():
+            yield found.start(), found[0]
+
+
+def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
+    """Return the value that stands alone on the last line, "" where none does or the line before is such a one, too."""
+    lines = [line for line in text.splitlines() if _MARKUP.sub("", line)]
+    alone = [_alone(line, find) for line in lines[-2:]]
+    if len(alone) > 1 and not alone[0] and not re.match(r"\s*[-*\u2022+]\s", lines[-1]):
+        return alone[1]
+    return ""
+
+
+def _alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
+    found = list(find(line))
+    rest = line[: found[0].start] + line[found[0].end :] if len(found) == 1 else line
+    return (
+        found[0].value if len(found) == 1 and words(rest) in ([], ["answer"], ["option"], ["final", "answer"]) else ""
+    )
+
+
+_LONG = 6
+"""Shorter words are hardly misspelt: they are others."""
+
+
+def misspelt(word: str, meant: str) -> bool:
+    """Tell whether a word is a longer one with one letter wrong, missing, added or in its neighbour's place."""
+    if word == meant or min(len(word), len(meant)) < _LONG - 1 or len(meant) < _LONG or word[0] != meant[0]:
+        return False
+    start = next((n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
+    rest, other = word[start:], meant[start:]
+    return (
+        rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
+        or (rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
+    )  # fmt: skip

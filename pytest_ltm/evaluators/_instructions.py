@@ -1,0 +1,173 @@
+"""Instructions kept for later: a quote appended to one reply, and a sentence said at each trigger."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Unscored
+from pytest_ltm._text.overlap import rouge_l
+from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
+from pytest_ltm.evaluators._commitment import misspelt
+from pytest_ltm.evaluators._rules import Part, Ruled, judged, judged_share, share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.score import Score, Scoring
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm.judges._inquiry import Judge
+
+
+_NEARLY = 0.6
+"""The share of the quote's own words that a reply must have before a judge is asked about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteAtReply(Ruled):
+    """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
+
+    Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
+    for the quote in lower case and without ASCII punctuation; `current` looks for its words in a row. Where reply
+    `nth` has most of its words, but not in a row, `current` asks a judge if there is one.
+    """
+
+    family: ClassVar[str] = "prospective-memory"
+    quote: str
+    nth: int
+    scoring: Scoring = "current"
+    judge: Judge | None = None
+
+    def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
+        """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0."""
+        return self.verdict([exchange.reply for exchange in since])
+
+    def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
+        """Return the verdict on the replies since the instruction, its own reply first."""
+        quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
+        early = [n for n in quoted if n != self.nth]
+        if early:
+            found = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
+            reason = f"the quote belongs in reply {self.nth} alone, found in {found}"
+            return self.score(0, reason, replies[early[0] - 1])
+        if len(replies) < self.nth:
+            return None
+        reply = replies[self.nth - 1] if self.nth >= 1 else ""
+        if quoted:
+            return self.score(1, f"the quote stands in reply {self.nth} alone", reply)
+        missed = self.score(0, f"the quote is not in reply {self.nth}", reply)
+        if self.judge is None or not self._nearly(reply):
+            return missed
+        asked = f"is the quote in reply {self.nth}, but for slips? "
+        return judged(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
+
+    def _nearly(self, reply: str) -> bool:
+        of_quote = content_stems(self.quote)
+        return self.current and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+
+    def _quotes(self, reply: str) -> bool:
+        if self.current:
+            return has_phrase(joined(reply), self.quote)
+        return bare(self.quote) in bare(reply)
+
+
+# --- Trigger Response: one sentence is said at each activation.
+
+_SENTENCE_END = re.compile(r"[.!?\n]+")
+_CONTRACTIONS = re.compile(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
+_FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
+_PUBLISHED_ROUGE = 0.75
+_NEAR = 0.93
+_WORTH_COMPARING = 0.7
+"""The share of the sentence's own words that an answer must have before a judge is asked about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaysAtEachTrigger(Ruled):
+    """The share of activations whose answer says the sentence, less the share of controls whose answer does.
+
+    The answers to `controls` messages that mention no trigger come last. `current`: the sentence's words in a row,
+    contractions written out, or some sentences of the answer nearly equal to it (ROUGE-L with stemming) with all of its
+    telling words. `v3.5` and `paper`: in the answer, lower case and without punctuation, or
+    ROUGE-L of the whole answer above 0.75; else those rules ask a model and the current rule stands in. A judge, if
+    there is one, is asked about answers with most of the sentence's words.
+    """
+
+    family: ClassVar[str] = "trigger-response"
+    version: ClassVar[int] = 2
+    sentence: str
+    activations: int = 3
+    scoring: Scoring = "current"
+    judge: Judge | None = None
+    controls: int = 0
+    """How many of the answers are to messages at which the sentence must not come."""
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the share of activations answered with the sentence; a missing answer counts as none."""
+        verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
+        alarms = sum(says(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
+        if not alarms or isinstance(verdict, Unscored):
+            return verdict
+        reason = f"{verdict.reason}; it came at {alarms} of {self.controls} other messages, too"
+        return replace(verdict, value=max(verdict.value - alarms / self.controls, 0.0), reason=reason)
+
+    def _activated(self, answers: Sequence[str]) -> Score | Unscored:
+        asked = [*answers, *[""] * (self.activations - len(answers))]
+        published = [self._as_published(answer) for answer in asked]
+        parts = [
+            self._part(f"says it at activation {n}", answer, said=said)
+            for n, (answer, said) in enumerate(zip(asked, published, strict=True), start=1)
+        ]
+        reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
+        if not self.current and all(published):
+            return share(parts, rule=f"{self.family}/{self.scoring}", reason=reason)
+        verdict = judged_share(parts, self.judge, rule=f"{self.family}/{self.version}", reason=reason)
+        return self.standing_in(verdict, self.judge)
+
+    def _as_published(self, answer: str) -> bool:
+        """Return whether the published rules are sure that an answer says the sentence."""
+        if self.current:
+            return False
+        return bare(self.sentence) in bare(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+
+    def _part(self, label: str, answer: str, *, said: bool) -> Part:
+        said = said or says(self.sentence, answer)
+        wanted = content_stems(self.sentence)
+        nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
+        if said or not nearly:
+            return Part(label, answer, said)
+        return Part(label, answer, said, "trigger-response", (("sentence", self.sentence),))
+
+
+def says(sentence: str, answer: str) -> bool:
+    """Tell whether an answer says a sentence, literally or nearly so."""
+    wanted, given = _written_out(sentence), _written_out(answer)
+    if not wanted.strip():
+        return False
+    if joined(wanted) in joined(given) or joined(sentence) in joined(answer):
+        return True
+    size = len([part for part in _SENTENCE_END.split(wanted) if part.strip()])
+    parts = [part for part in _SENTENCE_END.split(given) if part.strip()]
+    needed = set(words(wanted))
+    windows = (" ".join(parts[at : at + size]) for at in range(max(len(parts) - size + 1, 1)))
+    return any(_near(wanted, window, needed) for window in windows)
+
+
+def _near(wanted: str, window: str, needed: set[str]) -> bool:
+    said = words(window)
+    shared = [at for at, word in enumerate(said) if word in needed]
+    if len({said[at] for at in shared}) < _WORTH_COMPARING * len(needed):
+        return False
+    if any(not _has(word, said) for word in content_stems(wanted)):
+        return False
+    return rouge_l(wanted, " ".join(said[shared[0] : shared[-1] + 1])) > _NEAR
+
+
+def _has(wanted: str, said: Sequence[str]) -> bool:
+    """Tell whether a word of the sentence's own is said, if perhaps misspelt."""
+    return any(stem(word) == wanted or misspelt(stem(word), wanted) for word in said)
+
+
+def _written_out(text: str) -> str:
+    return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], plain(text))

@@ -1,0 +1,305 @@
+"""The value told last counts: the favourite colour, the names the user has gone by, the name the user goes by now."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pytest_ltm._text.clauses import level, places
+from pytest_ltm._text.json import NoJSON, published_json, values
+from pytest_ltm._text.recollection import only_offers_example
+from pytest_ltm._text.words import BULLET, around, words
+from pytest_ltm.evaluators._commitment import (
+    Mention,
+    asserted,
+    commitment,
+    last_word,
+    mentions,
+    misspelt,
+    pertinent,
+    spoken,
+)
+from pytest_ltm.evaluators._rules import Ruled, last
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.score import Score, Scoring
+
+
+COLOURS = frozenset(
+    """amber amethyst apricot aqua aquamarine azure beige bisque black blue blush bronze brown burgundy buff carmine
+    celadon cerise cerulean champagne charcoal chartreuse chestnut chocolate cinnamon claret cobalt copper coral
+    cornflower cream crimson cyan ebony ecru eggplant emerald fawn fuchsia gold golden gray green grey hazel indigo
+    ivory jade khaki lavender lemon lilac lime magenta mahogany maroon mauve mint mustard navy ochre olive orange
+    orchid peach periwinkle pink plum puce purple red rose ruby russet rust saffron sage salmon sand sapphire scarlet
+    sepia sienna silver slate tan tangerine taupe teal terracotta turquoise ultramarine umber vermilion violet viridian
+    white yellow""".split()  # noqa: SIM905 - a list of words reads best as text
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_DESCRIBES = re.compile(r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: [^\W\d_]+,?){0,3} $")
+"""What a colour is like: "ochre, a warm, earthy yellow"."""
+_SPELLINGS = {"gray": "grey", "grey": "gray"}
+
+
+@dataclass(frozen=True, slots=True)
+class NamesColour(Ruled):
+    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
+
+    A list of colours, one of two, a colour that the answer denies, that was, or that somebody else likes is none; an
+    answer that corrects itself is taken at its last word, and a letter may be wrong in a longer word.
+    `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
+    space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
+    """
+
+    family: ClassVar[str] = "colours"
+    version: ClassVar[int] = 2
+    expected: str
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer names the colour, else 0."""
+        answer = last(answers)
+        if self.current:
+            return self._ours(answer)
+        if not self._names(answer):
+            return self.score(0, f"does not name {self.expected!r}", answer)
+        return self.score(1, f"names {self.expected!r}", self._place(answer))
+
+    def _ours(self, answer: str) -> Score:
+        settled = set() if only_offers_example(answer) else commitment(answer, self._mentions)
+        if settled == {self.expected}:
+            return self.score(1, f"names {self.expected!r}", self._place(answer))
+        if len(settled) > 1:
+            return self.score(0, f"names several: {', '.join(sorted(settled))}", answer)
+        named = self.expected in {mention.value for mention in self._mentions(level(answer))}
+        reason = f"names {self.expected!r}, but not as the favourite" if named else f"does not name {self.expected!r}"
+        return self.score(0, reason, answer)
+
+    def _place(self, answer: str) -> str:
+        at = max(answer.lower().find(self.expected.lower()), 0)
+        return around(answer, at, at + len(self.expected))
+
+    def _mentions(self, text: str) -> list[Mention]:
+        """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
+        colour = self.expected.lower()
+        found = [Mention(*spot, self.expected) for spot in places(text, colour)]
+        taken = [(one.start, one.end) for one in found]
+        for word in _WORD.finditer(text):
+            if any(start <= word.start() < end for start, end in taken):
+                continue
+            if (
+                word[0] in COLOURS
+                and _SPELLINGS.get(word[0]) != colour
+                and not _DESCRIBES.search(text[max(0, word.start() - 80) : word.start()])
+            ):
+                found.append(Mention(*word.span(), word[0]))
+            elif _SPELLINGS.get(word[0]) == colour or misspelt(word[0], colour):
+                found.append(Mention(*word.span(), self.expected))
+        return sorted(found, key=lambda one: one.start)
+
+    def _names(self, answer: str) -> bool:
+        colour = self.expected.lower()
+        if self.scoring == "v3.5":
+            return colour in answer.lower()
+        return re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", answer.lower()) is not None
+
+
+# --- Name List: the answer lists all names that the user has gone by, and no others.
+
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_MOST_WORDS = 4
+"""A line of more words is not a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListsNames(Ruled):
+    """The share of names recalled, whatever the order: (matches - foreign names) / names expected, not below 0.
+
+    `current` compares words case-folded, counts a name once, takes a list inside an object, and reads names from
+    bulleted lines, else from prose, where there is no list. `v3.5` and `paper`: matches / max(expected, given);
+    0 unless the answer is a JSON list.
+    """
+
+    family: ClassVar[str] = "name-list"
+    version: ClassVar[int] = 2
+    expected: tuple[str, ...]
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share of names in the last answer."""
+        answer = last(answers)
+        if self.current:
+            return self._ours(answer)
+        try:
+            given = published_json(answer)
+        except NoJSON as error:
+            return self.score(0, f"no JSON: {error}", answer)
+        if not isinstance(given, list):
+            return self.score(0, "not a list", answer)
+        names = [str(name).lower() for name in given]
+        return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
+
+    def _ours(self, answer: str) -> Score:
+        text = last_word(spoken(answer), lambda said: bool(_listed(said) or self._told(said)))
+        given = _listed(text)
+        given = _bulleted(text) if given is None else given
+        wanted = {" ".join(words(name)) for name in self.expected}
+        if given is None or (given and not any(" ".join(words(name)) in wanted for name in given)):
+            found = self._told(text)
+            return self._share(found, len(found) + len(_foreign(text, self.expected)) if found else 0, answer)
+        keys = dict.fromkeys(key for name in given if (key := " ".join(words(name))))
+        found = [name for name in self.expected if " ".join(words(name)) in keys]
+        return self._share(found, len(keys), answer)
+
+    def _told(self, text: str) -> list[str]:
+        """Return the expected names that a text in prose claims."""
+        claims = {mention.value for mention in asserted(level(text), self._mentions, formerly=True)}
+        return [name for name in self.expected if name in claims]
+
+    def _mentions(self, text: str) -> list[Mention]:
+        return mentions(text, self.expected)
+
+    def _share(self, found: Sequence[str], given: int, answer: str) -> Score:
+        missing = list((Counter(self.expected) - Counter(found)).elements())
+        extra = max(given - len(found), 0)
+        if self.current:
+            value = max(len(found) - extra, 0) / max(len(self.expected), 1)
+        else:
+            value = len(found) / max(len(self.expected), given, 1)
+        parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
+        reason = "; ".join(parts) or "names all and no others"
+        return self.score(value, reason, answer)
+
+
+_IN_A_ROW = re.compile(
+    r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
+    r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
+    re.MULTILINE,
+)
+_NO_NAMES = frozenset(
+    """user you your i json the name names here unknown none nothing yes no first second third oldest newest ai
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december""".split()  # noqa: SIM905 - as above
+)
+
+
+def _foreign(text: str, expected: Sequence[str]) -> set[str]:
+    """Return the names that a text in prose lists beside those expected."""
+    known = {word for name in expected for word in words(name)}
+    told = {" ".join(words(found["name"])) for found in _IN_A_ROW.finditer(text)}
+    return {name for name in told if name not in _NO_NAMES and not set(name.split()) & known}
+
+
+def _listed(answer: str) -> list[str] | None:
+    """Return the names of the first list of texts, also inside an object; None where there is none."""
+    for value in values(answer):
+        found = _texts(value, 3)
+        if found is not None:
+            return found
+    return None
+
+
+def _texts(value: Any, depth: int) -> list[str] | None:
+    """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
+    if isinstance(value, list):
+        names = [_name(item) for item in value]
+        return [name for name in names if name] if all(name is not None for name in names) else None
+    if isinstance(value, dict) and depth:
+        inner = (_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
+        return next((found for found in inner if found is not None), None)
+    return None
+
+
+def _name(item: Any) -> str | None:
+    if isinstance(item, dict):
+        item = next((text for text in item.values() if isinstance(text, str)), None)
+    return _ASIDE.sub("", item) if isinstance(item, str) else None
+
+
+def _bulleted(answer: str) -> list[str] | None:
+    """Return the names of bulleted or numbered lines of a few words; None where there are not several."""
+    lines = [_ASIDE.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
+    names = [BULLET.sub("", line) for line in lines]
+    short = [name for name in names if 0 < len(words(name)) <= _MOST_WORDS]
+    return short if len(short) > 1 and len(short) == len(names) else None
+
+
+# --- Names: the answer tells the name that the user goes by now.
+
+_PRESENT = frozenset(
+    """am are become became changed current currently finally is last lately latest most newest now recent recently
+    so these therefore today""".split()  # noqa: SIM905 - a list of words reads best as text
+)
+_PAST = frozenset(
+    """before changed earlier former formerly instead no not old once past previous previously until used was
+    were""".split()  # noqa: SIM905 - as above
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamesUser(Ruled):
+    """Full marks if the last answer tells the expected name as the user's present one.
+
+    `current`: as a word of its own, whatever its case. Where former names are told as well, the expected one
+    must come last, after a word such as "now" or "is", or first, before a word such as "formerly". `v3.5` and
+    `paper`: it is a substring of the lower-cased answer.
+    """
+
+    family: ClassVar[str] = "names"
+    expected: str
+    former: tuple[str, ...] = ()
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer tells the name, else 0."""
+        answer = last(answers)
+        if self.current:
+            fault = self._fault(answer)
+        else:
+            fault = "" if self.expected.lower() in answer.lower() else f"does not name {self.expected!r}"
+        return self.score(not fault, fault or f"names {self.expected!r}", answer)
+
+    def _fault(self, answer: str) -> str:
+        """Return what is wrong with an answer by our own rule, "" if nothing is."""
+        settled = commitment(answer, self._mentions)
+        if len(settled) == 1 and not only_offers_example(answer):
+            return "" if settled == {self.expected} else f"settles on {min(settled)!r}"
+        text = pertinent(answer, lambda part: self._mentions(level(part)))
+        said = _Names(text, self.expected, self.former)
+        if not said.order or self.expected not in said.order or only_offers_example(answer):
+            return f"does not name {self.expected!r}"
+        if set(said.order) == {self.expected}:
+            return f"names {self.expected!r}, but does not settle on it"
+        if said.order[-1] == self.expected and said.between(-2) & _PRESENT:
+            return ""
+        if said.order[0] == self.expected and said.between(0) & _PAST:
+            return ""
+        return f"gives several names without saying that {self.expected!r} is the current one"
+
+    def _mentions(self, text: str) -> list[Mention]:
+        return mentions(text, (self.expected, *self.former))
+
+
+class _Names:
+    """The names in a text, in their order, and the words between them."""
+
+    def __init__(self, text: str, expected: str, former: Sequence[str]) -> None:
+        keys = {" ".join(words(name)): name for name in (*former, expected)}
+        self.order: list[str] = []
+        self._gaps: list[set[str]] = []
+        pattern = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True) if key)
+        whole = " ".join(words(text))
+        end = 0
+        for found in re.finditer(rf"\b(?:{pattern})\b", whole) if pattern else ():
+            name = keys[found.group()]
+            if not self.order or self.order[-1] != name:
+                self._gaps.append(set(whole[end : found.start()].split()))
+                self.order.append(name)
+            end = found.end()
+
+    def between(self, index: int) -> set[str]:
+        """Return the words between the name at an index and the next."""
+        return self._gaps[index + 1 if index >= 0 else len(self.order) + index + 1]

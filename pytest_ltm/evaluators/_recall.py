@@ -1,0 +1,463 @@
+"""What was told is recalled: facts, steps, values, current facts, the thing that a rule picks, a joke."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Score, Scoring, Unscored
+from pytest_ltm._text.clauses import level, places, sentence_start
+from pytest_ltm._text.numbers import numbered
+from pytest_ltm._text.recollection import Recollection, keys, only_offers_example, recalled, unsure
+from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, plain, snippet, stem, words
+from pytest_ltm.evaluators._commitment import (
+    DENIES,
+    OTHERS,
+    UNKNOWN,
+    Mention,
+    commitment,
+    doubt,
+    last_word,
+    mentions,
+    pertinent,
+    spoken,
+)
+from pytest_ltm.evaluators._rules import Part, Ruled, at, judged, judged_share, last, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm.judges._inquiry import Judge
+
+
+_CLAUSE = re.compile(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
+_PAST = phrases(
+    "not", "no longer", "never", "used to", "previous(?:ly)?", "former(?:ly)?", "before", "earlier", "original(?:ly)?",
+    "first", "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
+    "instead of", "rather than", "from", "isnt", "dont", "whether", "cannot", "cant", "either",
+    "rumou?rs?", "thinks?", "claims?", "says", "untrue",
+)  # fmt: skip
+_AFTER = phrases(
+    "before (?:that|this|then)", "earlier", "previously", "formerly", "originally", "wrong", "false", "mistaken",
+    "incorrect", "anymore", "initially", "not true", "no longer", "untrue", "at first", "withdrawn",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KnowsCurrentFacts(Ruled):
+    """The share of questions whose answer says what is so now.
+
+    An answer may speak of what was so, or of what is not, as long as it says so in the same clause ("not", "used
+    to", "before that", …). One that says two things to be so earns nothing. The published rules ask a
+    model; this rule stands in for them.
+    """
+
+    family: ClassVar[str] = "current-facts"
+    expected: tuple[str, ...]
+    mentioned: tuple[tuple[str, ...], ...] = ()
+    """For each question what else was ever said to be so."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share of questions answered right; a missing answer counts as wrong."""
+        parts = []
+        for place, expected in enumerate(self.expected):
+            others = self.mentioned[place] if place < len(self.mentioned) else ()
+            answer = at(answers, place)
+            claimed = set() if only_offers_example(answer) else claims(answer, (expected, *others))
+            parts.append(Part(f"knows {expected!r}", answer, claimed == {expected}))
+        return self.standing_in(share(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now"))
+
+
+def claims(answer: str, values: Sequence[str]) -> set[str]:
+    """Return those of the values that an answer says to be so."""
+    claimed = set()
+    for clause in _CLAUSE.split(plain(answer)):
+        said = list(numbered(words(clause)))
+        places = sorted(_places(said, values))
+        for number, (start, end, value) in enumerate(places):
+            before = " ".join(said[places[number - 1][1] if number else 0 : start])
+            after = " ".join(said[end : places[number + 1][0] if number + 1 < len(places) else len(said)])
+            if not (_PAST.search(before) or _AFTER.search(after)):
+                claimed.add(value)
+    return claimed
+
+
+def _places(said: Sequence[str], values: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where the words of a clause name which value."""
+    stems = [stem(word) for word in said]
+    for value in values:
+        wanted = [stem(word) for word in numbered(words(value))]
+        for start in range(len(stems) - len(wanted) + 1) if wanted else ():
+            if stems[start : start + len(wanted)] == wanted:
+                yield start, start + len(wanted), value
+
+
+# --- Delayed Recall: each answer tells the fact that was asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class RecallsFacts(Ruled):
+    """The share of questions whose answer tells the expected fact.
+
+    An answer does if it has the words that carry the fact, beyond those of the question: both of two, else at least
+    half; numbers in digits or words. An answer that also tells most of the other facts tells none. A judge, if there is
+    one, is asked about answers without those words. The published rules ask a model; this rule stands in for them.
+    """
+
+    family: ClassVar[str] = "delayed-recall"
+    expected: tuple[str, ...]
+    questions: tuple[str, ...] = ()
+    """The texts of the questions, so that an echo earns nothing."""
+    scoring: Scoring = "current"
+    judge: Judge | None = None
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the share of questions answered; a missing answer counts as wrong."""
+        wanted = [Recollection(text, at(self.questions, place)) for place, text in enumerate(self.expected)]
+        parts = [
+            _recall_part(f"recalls {one.expected!r}", at(answers, place), one, wanted[:place] + wanted[place + 1 :])
+            for place, one in enumerate(wanted)
+        ]
+        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
+        return self.standing_in(verdict, self.judge)
+
+
+def _recall_part(
+    label: str, answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
+) -> Part:
+    """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
+
+    `without`: what is left aside in the answer.
+    """
+    text = without.sub(" ", answer) if without else answer
+    told = recalled(_claimed_of(text, one, others), one, others)
+    if told or not one.question or not unsure(text, one):
+        return Part(label, answer, told)
+    return Part(label, answer, told, "answer", (("question", one.question), ("reference", one.expected)))
+
+
+def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
+    """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
+    text, known = level(spoken(answer)), f"{one.question} {one.expected}"
+    kept = []
+    for found in _SENTENCE.finditer(text):
+        part = found[0]
+        spots = [word for word in _WORD.finditer(part) if one.needed & set(keys(word[0]))]
+        where = Mention(found.start() + spots[0].start(), found.start() + spots[-1].end(), "") if spots else None
+        doubted = where is not None and doubt(text, where, known=known) in _NO_CLAIM
+        torn = where and _EITHER.search(part) and any(other.needed <= set(keys(part)) for other in others)
+        if not (doubted or torn):
+            kept.append(part)
+    return ". ".join(kept)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_EITHER = re.compile(r"\b(?:either|or)\b")
+_NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
+
+
+# --- Instruction Recall: each answer tells the step, its detail or its number.
+
+_LABEL = re.compile(
+    r"\bsteps?\s{0,3}(?:number\s{1,3})?\d{1,3}\b[:.)]?|^[ \t]{0,8}\d{1,3}[.):]\s", re.IGNORECASE | re.MULTILINE
+)
+_LABELS = frozenset(("step", "steps", "number", "no"))
+
+
+@dataclass(frozen=True, slots=True)
+class RecallsSteps(Ruled):
+    """The share of questions whose answer tells the expected step, detail, or number of a step.
+
+    A step or a detail is told by the words that carry it, as in `RecallsFacts`, the labels of steps left aside; an
+    answer that also tells more than half of the other steps tells none. Where a bare number is expected and the
+    question asks for a number, it must be the only number of a step in the answer. A judge, if there is one, is asked
+    about answers without those words. The published rules ask a model; this rule stands in for them.
+    """
+
+    family: ClassVar[str] = "instruction-recall"
+    expected: tuple[str, ...]
+    questions: tuple[str, ...] = ()
+    """The texts of the questions, so that an echo earns nothing."""
+    steps: tuple[str, ...] = ()
+    """All steps of the instructions."""
+    scoring: Scoring = "current"
+    judge: Judge | None = None
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the share of questions answered; a missing answer counts as wrong."""
+        parts = [
+            self._part(at(answers, place), expected, at(self.questions, place))
+            for place, expected in enumerate(self.expected)
+        ]
+        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
+        return self.standing_in(verdict, self.judge)
+
+    def _part(self, answer: str, expected: str, question: str) -> Part:
+        label = f"recalls {expected!r}"
+        if expected.isdecimal() and "number" in words(question):
+            return Part(label, answer, _step_numbers(answer) == {expected})
+        others = [Recollection(step) for step in self.steps or self.expected if step != expected]
+        return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
+
+
+def _step_numbers(answer: str) -> set[str]:
+    """Return the numbers that an answer gives to steps; all its numbers, if it names none as such."""
+    said = list(numbered(words(answer)))
+    places = [place for place, word in enumerate(said) if word.isdecimal()]
+    labelled = {
+        said[place]
+        for place in places
+        if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
+    }
+    return labelled or {said[place] for place in places}
+
+
+# --- How To Think: each answer names the one thing that the user's rule takes.
+
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_DECIDES = phrases(
+    "takes?", "chooses?", "picks?", "selects?", "answer", "choice", "buy", "get", "winner", "wins", "go with", "result",
+    "therefore", "hence", "thus", "so",
+)  # fmt: skip
+_REJECTS = phrases("not", "never", "dont", "isnt", "cannot", "except", "instead of", "rather than", "out")
+_FRAME = frozenset("a answer at from get i in is it its of take the town you".split())  # noqa: SIM905 - reads as text
+
+
+@dataclass(frozen=True, slots=True)
+class AppliesRule(Ruled):
+    """The share of cases whose answer names the right thing and no other.
+
+    An answer that names several counts for what it decides on: what it begins with, else the last sentence
+    that decides ("so", "take", "choose", …), rejects nothing, and names one thing only. The published
+    rules ask a model; this rule stands in for them.
+    """
+
+    family: ClassVar[str] = "how-to-think"
+    expected: tuple[str, ...]
+    offered: tuple[tuple[str, ...], ...] = ()
+    """All things of each case, by name."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share of cases answered right; a missing answer counts as wrong."""
+        parts = []
+        for place, expected in enumerate(self.expected):
+            offered = self.offered[place] if place < len(self.offered) else (expected,)
+            answer = at(answers, place)
+            ok = chosen(answer, offered) == expected
+            parts.append(Part(f"takes {expected} in case {place + 1}", answer, ok))
+        reason = "{ok} of {of} cases decided as the rule would"
+        return self.standing_in(share(parts, rule=f"{self.family}/1", reason=reason))
+
+
+def chosen(answer: str, offered: Sequence[str]) -> str | None:
+    """Return the name of the only thing that an answer names or decides on; None: it decides on none."""
+    settled = commitment(answer, partial(mentions, names=tuple(offered)))
+    named = [name for name in offered if has_phrase(joined(answer), name)]
+    if len(settled) == 1 or len(named) <= 1:
+        return settled.pop() if len(settled) == 1 else None
+    sentences = [joined(sentence) for sentence in _SENTENCE.findall(answer)]
+    opening = _only(sentences[0], named)
+    if opening and set(sentences[0].replace(joined(opening), " ").split()) <= _FRAME:
+        return opening
+    decided = (_decision(text, named) for text in reversed(sentences) if not _REJECTS.search(text))
+    return next((name for name in decided if name), None)
+
+
+def _decision(sentence: str, named: Sequence[str]) -> str | None:
+    """Return the only name after the last word that decides, else the only name of a sentence that has one."""
+    deciding = [found.end() for found in _DECIDES.finditer(sentence)]
+    return (_only(sentence[deciding[-1] :], named) or _only(sentence, named)) if deciding else None
+
+
+def _only(sentence: str, named: Sequence[str]) -> str | None:
+    found = [name for name in named if has_phrase(sentence, name)]
+    return found[0] if len(found) == 1 else None
+
+
+# --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
+
+
+@dataclass(frozen=True, slots=True)
+class RecallsValue(Ruled):
+    """Full marks if the last answer holds the value as a word, whatever its case, and none of `others`.
+
+    What lies between key and value may be named, too. There are no published results to agree with: every scoring
+    has this rule.
+    """
+
+    family: ClassVar[str] = "kv-pairs"
+    expected: str
+    others: tuple[str, ...] = ()
+    """The keys and values that have nothing to do with the question."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer names the value and no other, else 0."""
+        answer = last(answers)
+        settled = commitment(answer, partial(mentions, names=(self.expected, *self.others)))
+        strange = min(settled - {self.expected}, default=None)
+        if self.expected not in settled:
+            named = has_phrase(joined(answer), self.expected)
+            reason = f"does not settle on {self.expected!r}" if named else f"{self.expected!r} is not in the answer"
+            value = 0.0
+        elif strange is not None:
+            value, reason = 0.0, f"names {strange!r} beside {self.expected!r}"
+        else:
+            value, reason = 1.0, f"names {self.expected!r}"
+        return Score(value, reason, rule="kv-pairs/2", evidence=snippet(answer))
+
+
+# --- Jokes: the answer recalls one joke of several, word for word or in other words.
+
+_TALK = content_stems(
+    "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
+    "day want love try find call go went come came look see saw feel new old good bad big little right never always"
+)
+_IDLE = frozenset(map(stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
+_POINTS = phrases(
+    "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
+    "(?:joke|one|it) was", "(?:joke|one)$",
+)  # fmt: skip
+_SHRUGS = phrases(
+    "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
+    "happy", "feel free", "sorry", "want", "if", "unfortunately",
+)  # fmt: skip
+_DECLINES = phrases(
+    r"(?:dont|do not|didnt|did not|cant|cannot|couldnt|could not|unable to|not able to) (?:\w+ ){0,2}"
+    r"(?:know|recall|remember|tell|find|say|have|see)",
+    "(?:love|like|happy|glad) to hear", "feel free", "sorry", "unfortunately", "no (?:memory|record|idea|joke|jokes)",
+    r"(?:have not|havent|never) (?:\w+ )?(?:told|heard|shared|mentioned)",
+)  # fmt: skip
+_CLEAR = 1.0
+_HINT = 0.5
+_CLEAR_WORDS = 2
+_CLEAR_SHARE = 0.4
+_TELLING_LENGTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RecallsJoke(Ruled):
+    """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
+
+    `others` are the other jokes told in the same example. A joke is told by enough of the words that no other has; one
+    that the answer denies, or takes back, is not. Where the rule is unsure (a word or two, two jokes, or other words
+    than any joke's) a judge is asked if there is one, else it earns nothing. `v3.5`, `paper`: full marks if the joke's
+    text is in the answer; else those rules ask a model, and the current rule stands in.
+    """
+
+    family: ClassVar[str] = "jokes"
+    version: ClassVar[int] = 2
+    joke: str
+    others: tuple[str, ...] = ()
+    judge: Judge | None = None
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return 1 if the last answer recalls the joke and no other, else 0."""
+        answer = last(answers)
+        if not self.current and self.joke.lower() in answer.lower():
+            return self.score(1, "the joke's text is in the answer", answer)
+        verdict, sure = self._by_rule(answer)
+        if self.judge is None:
+            return self.standing_in(verdict)
+        jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
+        return verdict if sure else judged(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
+
+    def _by_rule(self, answer: str) -> tuple[Score, bool]:
+        """Return the rule's verdict and whether it is sure of it."""
+        text = self._claimed(last_word(spoken(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
+        text = pertinent(text, self._speaks_of_a_joke)
+        recalled, *rivals = self._strengths(text)
+        rival = max(rivals, default=0.0)
+        value, reason, sure = _weigh(recalled, rival)
+        if value and _LOST.search(joined(text)) and recalled < _LITERAL:
+            value, reason, sure = 0.0, "remembers only part of the joke", False
+        unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
+        return Score(value, reason, rule=_JOKES, evidence=snippet(answer)), not unsure
+
+    def _speaks_of_a_joke(self, part: str) -> bool:
+        told = content_stems(part)
+        return any(len(told & content_stems(joke)) >= _CLEAR_WORDS for joke in (self.joke, *self.others))
+
+    def _strengths(self, text: str) -> list[float]:
+        """Return how strongly a text tells the joke, and each of the others."""
+        told = frozenset(stem(word) for word in words(text))
+        jokes = (self.joke, *self.others)
+        return [_strength(joke, [j for j in jokes if j != joke], text, told) for joke in jokes]
+
+    def _claimed(self, text: str) -> str:
+        """Return a text without the jokes that it denies, or does not know of, and the sentences that begin so."""
+        plainly = level(text)
+        for joke in (self.joke, *self.others):
+            for start, end in places(plainly, joke):
+                before = plainly[sentence_start(plainly, max(start - 2, 0)) : start]
+                if _DENIES.search(before):
+                    plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
+        return " ".join(part for part in _PARTS.split(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
+
+
+_JOKES = "jokes/2"
+_LITERAL = 2.0
+_LOST = phrases(
+    r"(?:cant|cannot|dont|do not|couldnt|unable to) (?:\w+ )?(?:recall|remember) (?:the )?"
+    r"(?:punchline|punch line|rest|end|ending|exact|exactly|how|details|wording)",
+    r"forgot(?:ten)? (?:the )?(?:punchline|punch line|rest|end|ending|how)",
+)  # fmt: skip
+_DENIES = phrases(
+    r"(?:it |that |this )?(?:was|is)(?:nt| not) (?:this|the|that|about)", "not (?:the|this|that)", "never told",
+    "i first thought", "whether",
+    r"(?:dont|do not|didnt|did not|cant|cannot) (?:\w+ ){0,2}(?:know|recall|remember|tell) (?:\w+ ){0,3}"
+    r"(?:which|whether|if)",
+)  # fmt: skip
+_PARTS = re.compile(r"(?<=[.!?])\s+|\n+|;\s")
+
+
+def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:
+    if recalled >= _CLEAR and rival >= _CLEAR:
+        return 0.0, "tells another joke as well", True
+    if recalled >= _CLEAR:
+        return 1.0, "recalls the joke", rival < _HINT
+    if recalled >= _HINT and rival < _HINT:
+        return 0.0, "only hints at the joke", False
+    if rival >= _HINT:
+        return 0.0, "recalls another joke", recalled < _HINT
+    return 0.0, "does not recall the joke", True
+
+
+def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str]) -> float:
+    """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
+
+    A joke's own words are those of its content that no other joke has.
+    """
+    if has_phrase(joined(answer), joke):
+        return _LITERAL
+    shared = frozenset[str]().union(*(content_stems(other) for other in others), _TALK)
+    own = content_stems(joke) - shared
+    hits = len(own & told)
+    if hits >= _CLEAR_WORDS and hits >= len(own) * _CLEAR_SHARE:
+        return 1.0
+    telling = {word for word in own & told if len(word) >= _TELLING_LENGTH}
+    return _HINT if hits >= _CLEAR_WORDS or (telling and _points_to(telling, answer)) else 0.0
+
+
+def _says_something(answer: str) -> bool:
+    """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
+    return any(
+        {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
+        and not _DECLINES.search(" ".join(words(sentence)))
+        for sentence in _SENTENCE.findall(answer)
+    )
+
+
+def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
+    """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
+    for sentence in _SENTENCE.findall(answer):
+        said = words(sentence)
+        text = " ".join(said)
+        if telling & set(map(stem, said)) and _POINTS.search(text) and not _SHRUGS.search(text):
+            return True
+    return False

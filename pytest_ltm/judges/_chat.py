@@ -1,0 +1,91 @@
+"""A judge behind any OpenAI-compatible server: temperature 0, structured replies where the server gives them."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.agent import Reply
+from pytest_ltm._providers import Completions, model
+from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._openai import usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_ltm._providers import Model
+    from pytest_ltm.judges._inquiry import Inquiry
+
+
+_AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
+_REFUSED = (400, 404, 422)
+"""Status codes of a server that does not take what it was given."""
+
+
+def openai_judge(argument: str) -> OpenAIJudge:
+    """Return the judge of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked."""
+    try:
+        chosen, _ = model(argument, Field({}, f"judge 'openai:{argument}'"))
+        chosen.key()
+    except AgentError as error:
+        raise ConfigurationError(str(error)) from error
+    if importlib.util.find_spec("openai") is None:
+        raise ConfigurationError(
+            f"judge 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
+        )
+    return OpenAIJudge(chosen, Completions)
+
+
+class OpenAIJudge:
+    """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
+
+    def __init__(self, model: Model, connect: Callable[[Model], Completions]) -> None:
+        self._model, self._connect = model, connect
+        self._completions: Completions | None = None
+        self._extras = ["response_format", "seed"]
+        """What the server is given until it refuses it, in the order in which it is left out."""
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what its replies depend on; no key."""
+        return {"judge": "openai", "temperature": 0, **self._model.configuration()}
+
+    def assess(self, inquiry: Inquiry, /) -> Reply:
+        """Return the model's whole reply; raises what the client raises."""
+        if self._completions is None:  # only now, because where limits are shared is known once the run has begun
+            self._completions = self._connect(self._model)
+        while True:
+            try:
+                messages, extras = self._request(inquiry)
+                answer = self._completions.complete(messages, **extras)
+                return Reply(answer.text, usage_of(answer))
+            except Exception as error:
+                if not self._leave_out(error):
+                    raise
+
+    def close(self) -> None:
+        """Close the connections; asking again opens new ones."""
+        if self._completions is not None:
+            self._completions.close()
+            self._completions = None
+
+    def _request(self, inquiry: Inquiry) -> tuple[list[dict[str, str]], dict[str, Any]]:
+        """Return the messages and the parameters of one request."""
+        given = {"response_format": _schema(inquiry.grades), "seed": inquiry.vote}
+        extras = {name: given[name] for name in self._extras}
+        text = f"{inquiry.text}\n\n{_AS_JSON}" if "response_format" in extras else inquiry.text
+        return [{"role": "user", "content": text}], extras
+
+    def _leave_out(self, error: Exception) -> bool:
+        """Leave out what the server has refused from now on; false if there is nothing that could be."""
+        if getattr(error, "status_code", None) not in _REFUSED or not self._extras:
+            return False
+        named = [extra for extra in self._extras if extra in str(error)]
+        self._extras.remove((named or self._extras)[0])
+        return True
+
+
+def _schema(grades: tuple[str, ...]) -> dict[str, Any]:
+    fields = {"thoughts": {"type": "string"}, "grade": {"type": "string", "enum": list(grades)}}
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}

@@ -1,0 +1,131 @@
+"""Which agents are under test, and where each comes from; every wrong spec is a UsageError with a cure."""
+
+from __future__ import annotations
+
+import traceback
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._record.run_file import LATEST, find_run
+from pytest_ltm._storage.errors import AgentError, LtmError, told
+from pytest_ltm.agents._specs import find, label_for, split_specs
+from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.settings import AgentChoice
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin.settings import Settings
+
+
+REPLAY = "replay:"
+
+
+def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]:
+    """Return where each agent comes from, by label; UsageError for a spec that names none."""
+    from pytest_ltm._providers import share
+
+    if settings.rescored is not None:
+        from pytest_ltm._record.rescore import recorded_settings
+        from pytest_ltm.agents._adapt import source
+
+        run = settings.rescored
+        return {
+            agent.label: source(_nobody, spec=agent.spec, settings=recorded_settings(run, agent.label))
+            for agent in settings.agents
+        }
+    share(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
+    found: dict[str, AgentSource] = {}
+    conversations = len(settings.spans) * settings.trials
+    many = conversations > 1 or None in settings.spans.values()
+    for agent in settings.agents:
+        made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
+        if many and not made.serves_many:
+            raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
+        found[agent.label] = made
+    return found
+
+
+def _source(config: pytest.Config, settings: Settings, spec: str) -> AgentSource:
+    from pytest_ltm.agents._adapt import source
+
+    given = _from_hook(config, spec)
+    if given is not None:
+        return source(given, spec=spec)
+    if spec.startswith(REPLAY):
+        from pytest_ltm.agents._replay import replay_source
+
+        return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
+    return find(spec, base=config.rootpath, known=_named_agents(config))
+
+
+def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:
+    """Return the choices with ids in place of `latest`, which is about to be this very run; so say the options, too.
+
+    LtmError if there is no such run.
+    """
+    if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
+        return chosen
+    from pytest_ltm.agents._replay import resolved
+    from pytest_ltm.plugin.restart import begun_by_controller
+
+    known = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
+    fixed = tuple(
+        AgentChoice(choice.label, known.get(choice.label) or resolved(choice.spec, ltm_dir)) for choice in chosen
+    )
+    config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
+    return fixed
+
+
+def _nobody() -> object:
+    raise AgentError("no agent exists while a run is scored again")
+
+
+def _from_hook(config: pytest.Config, spec: str) -> object:
+    """Return what a conftest or plugin makes of a spec, or None; AgentError for what it raises."""
+    try:
+        return config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    except (LtmError, pytest.UsageError):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {told(error)} ({where})") from error
+
+
+def agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
+    """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
+    by_name = _named_agents(config)
+    said = config.getoption("ltm_agent")
+    if not all(spec.strip() for spec in said):
+        raise pytest.UsageError("--ltm-agent: no agent is given. Name one, as in --ltm-agent=full")
+    chosen = split_specs(said)
+    if not chosen:
+        if not by_name:
+            raise pytest.UsageError(
+                "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec', or use --ltm-agent=SPEC"
+            )
+        chosen = [(name, spec) for name, spec in by_name.items()]
+    found: dict[str, AgentChoice] = {}
+    for given, spec in chosen:
+        label = label_for(given or spec)
+        if label in found:
+            raise pytest.UsageError(
+                f"--ltm-agent: {found[label].spec!r} and {spec!r} would both be called {label!r}. "
+                "Give one of them another label: NAME=SPEC"
+            )
+        found[label] = AgentChoice(label, by_name.get(spec, spec))
+    return tuple(found.values())
+
+
+def _named_agents(config: pytest.Config) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for line in config.getini("ltm_agents"):
+        name, equals, spec = (part.strip() for part in line.partition("="))
+        if not (name and equals and spec):
+            raise pytest.UsageError(f"ini value ltm_agents: {line!r} is not 'name = spec'")
+        named[name] = spec
+    return named

@@ -1,0 +1,267 @@
+"""ItemBody: a pytest item as the body of an example; its phases run, and are reported, when it is its turn."""
+
+from __future__ import annotations
+
+import unittest
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.lane import UNWINDING, GreenBody
+from pytest_ltm._engine.scenario import Ask, Say
+from pytest_ltm._engine.score import Score
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import LtmInternalError
+from pytest_ltm.plugin.internals import setup as internals
+from pytest_ltm.plugin.internals.stretch import Stretch
+from pytest_ltm.plugin.state import LANE, RUN, mark_unreached, not_reached
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._engine.scenario import Request
+    from pytest_ltm.plugin.items import LtmItem
+
+
+SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
+"""What ends a body by its own wish: pytest knows best how to report it."""
+
+
+class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # mypy sees an instance
+    """The score is below the threshold; its message is the whole failure text."""
+
+
+class ItemBody(GreenBody):
+    """One item in its conversation, once it has joined it.
+
+    `next_up` returns the item that pytest is about to run, whose fixtures must stay up. `withheld`: why nothing that
+    it comes to is reported, if so.
+    """
+
+    fatal = (*UNWINDING, pytest.exit.Exception)
+    assertion_types = (AssertionError, pytest.fail.Exception)
+
+    def __init__(
+        self,
+        known: LtmItem,
+        setup_state: internals.TreeSetupState,
+        pool: internals.Pool,
+        *,
+        next_up: Callable[[pytest.Item], pytest.Item | None],
+        withheld: str = "",
+    ) -> None:
+        super().__init__()
+        self.known, self.item = known, known.item
+        self.handle: Ltm
+        self.conversation: Conversation
+        self._ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
+        self._unready: Exception | None = None
+        """Why it cannot even begin: its definition could not be generated."""
+        self.result: ScenarioResult | None = None
+        self.lane: Lane | None = None
+        self.failure_text = ""
+        self.reported = False
+        self._setup_state, self._pool = setup_state, pool
+        self._next_up, self._withheld = next_up, withheld
+        self._stretch: Stretch | None = None
+        self._setup: pytest.TestReport | None = None
+        self._runtest = self.item.runtest
+        self._held = True
+        setup_state.hold(self.item)
+        self.item.stash[LANE] = self
+
+    def join(
+        self,
+        conversation: Conversation,
+        handle: Ltm,
+        *,
+        ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]],
+        unready: Exception | None,
+    ) -> None:
+        """Take part in a conversation; `ended` returns the example's result and the text of its failure."""
+        self.conversation, self.handle, self._ended, self._unready = conversation, handle, ended, unready
+        self.sheet = handle.sheet
+
+    @property
+    def agent(self) -> Any:
+        """The conversation's agent; it is made if a conversation that is resumed has not needed it yet."""
+        return self.conversation.channel.port.agent
+
+    # --- its stretches
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been set up, or at least tried to."""
+        return self._stretch is not None
+
+    def begin(self) -> Request | None:
+        """Set the item up, then run its body up to the first request."""
+        if self._unready is not None:
+            self.error = self._unready
+            return None
+        stretch = self._stretch = Stretch(self.item)
+        internals.prepare(self.item, self._pool)
+        with stretch.fixtures():
+            self._setup = internals.phase(self.item, "setup")
+        if self.item.config.getoption("setupshow", False):
+            internals.show_item(self.item)
+        if not self._setup.passed:
+            self.error = _why_it_ended(self._setup)
+            return None
+        stretch.begin_call()
+        return super().begin()
+
+    def play(self) -> object:
+        """Run the test function, or whatever the item runs."""
+        return self._runtest()
+
+    def around(self) -> AbstractContextManager[object]:
+        """Put the item's state in place, and measure."""
+        return self._begun_stretch.active()
+
+    def talking(self) -> AbstractContextManager[object]:
+        """Return what surrounds the agent's reply to it: what it prints, logs and warns of is this item's."""
+        return self._begun_stretch.claims()
+
+    def send(self, request: Request) -> Any:
+        """Hand over a request; the time that the agent takes for it is the item's own."""
+        __tracebackhide__ = True
+        began = stopwatch()
+        try:
+            return super().send(request)
+        finally:
+            if self._stretch is not None and isinstance(request, (Say, Ask)):
+                self._stretch.spent.seconds += stopwatch() - began
+
+    @property
+    def _begun_stretch(self) -> Stretch:
+        if self._stretch is None:
+            raise LtmInternalError("a body sends before its setup")
+        return self._stretch
+
+    # --- its end
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        """Report the item: setup, call and teardown, as pytest would have."""
+        self.lane = lane
+        result, self.failure_text = self._ended(self, lane, ending)
+        self.result = result
+        stretch = self._stretch or Stretch(self.item)
+        hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
+        self.reported = True
+        with stretch.reporting():
+            hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+            for report in self._reports(ending, result):
+                hook.pytest_runtest_logreport(report=report)
+            hook.pytest_runtest_logreport(report=self._teardown())
+            hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        stretch.warnings.close()
+        stretch.announce_end(stretch.spent.seconds)
+
+    def withdraw(self) -> None:
+        """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
+        if self._stretch is None:
+            self.let_go()
+            return
+        with self._stretch.reporting():
+            report = self._teardown()
+            if report.failed:
+                self.item.ihook.pytest_runtest_logreport(report=report)
+        self._stretch.warnings.close()
+
+    def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
+        if self._setup is not None and not self._setup.passed:
+            return [self._setup]
+        if self._stretch is not None:
+            self._stretch.add_sections()
+        if self._withheld and self._unready is None:
+            return [self._skipped(self._withheld)]
+        withheld = ending.unplayable or (ending.unreached and not_reached(ending.unreached))
+        if withheld is not None:
+            report = self._skipped(withheld)
+            return [report if ending.unplayable else mark_unreached(report)]
+        if ending.error is not None and not isinstance(ending.error, SKIPS):
+            return [internals.failed_setup(self.item, ending.error)]
+        if self._setup is None:
+            raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
+        return [self._setup, self._call(ending, result)]
+
+    def _skipped(self, why: str) -> pytest.TestReport:
+        return internals.failed_setup(self.item, pytest.skip.Exception(why, _use_item_location=True))
+
+    def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
+        def replay() -> None:
+            if self._stretch is not None:
+                self._stretch.restore_log_records()
+            error = self._to_raise(ending, result)
+            if error is not None:
+                raise error
+
+        self.item.runtest = replay  # type: ignore[method-assign]
+        try:
+            report = internals.phase(self.item, "call")
+        finally:
+            self.item.runtest = self._runtest  # type: ignore[method-assign]
+        report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
+        if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
+            vars(report)["ltm_scored"] = result.score
+            report.sections.append(("score below the threshold", self.failure_text))
+        return report
+
+    @property
+    def _gated(self) -> bool:
+        """Whether the gate decides, not the score; an expected failure stays one."""
+        return self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
+
+    def _to_raise(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
+        if ending.error is not None:
+            return ending.error
+        if not isinstance(ending.verdict, Score):
+            return pytest.skip.Exception(f"unscored: {result.reason}", _use_item_location=True)
+        if result.outcome == "passed" or self._gated:
+            return None
+        return self.assertion or BelowThreshold(self.failure_text, pytrace=False)
+
+    def let_go(self) -> None:
+        """Let the fixtures that it shares with others be torn down."""
+        if self._held:
+            self._held = False
+            self._setup_state.let_go(self.item)
+
+    def release(self) -> None:
+        """Forget the conversation, which is over: the item, and whatever keeps its tracebacks, lives on."""
+        for name in ("handle", "conversation", "_ended", "_next_up", "_green", "sheet"):
+            self.__dict__.pop(name, None)
+        self.lane = self.result = self.error = self.assertion = self._stretch = self._setup = None
+        self.failure_text = ""
+        # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with them everything; ours never is.
+        self.item.__dict__.pop("_rerun_condition_excinfos", None)
+
+    def _teardown(self) -> pytest.TestReport:
+        self.let_go()
+        if self._stretch is None:
+            return internals.teardown_report(self.item)
+        with self._stretch.fixtures():
+            report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
+        internals.dispose(self.item)
+        return report
+
+
+BelowThreshold.__module__ = "builtins"  # pytest shows the module of any other
+
+
+class SetupFailed(Exception):
+    """A fixture failed; the report of the setup has the traceback."""
+
+
+def _why_it_ended(setup: pytest.TestReport) -> BaseException:
+    if setup.failed:
+        crash = getattr(setup.longrepr, "reprcrash", None)
+        return SetupFailed(crash.message if crash is not None else str(setup.longrepr))
+    said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
+    return pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))

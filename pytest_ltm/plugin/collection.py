@@ -1,0 +1,326 @@
+"""Which items a run has: the built-in suite, anywhere; `*.ltm.yml` files; and a place for each example."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine import yaml_scenario as _yaml_scenario
+from pytest_ltm._engine.plan import definition_rng, source_version
+from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
+from pytest_ltm.plugin import dataset as _dataset
+from pytest_ltm.plugin.items import (
+    HANDLE,
+    LTM_ITEM,
+    PARAMETERS,
+    PLACE,
+    SCENARIO_NAME,
+    LtmItem,
+    Marks,
+    Place,
+    is_built_in,
+    is_ltm_item,
+    label,
+    marks_of,
+)
+from pytest_ltm.plugin.options import ISOLATED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.suite import Suite, SuiteEntry
+    from pytest_ltm.plugin.settings import Settings
+
+
+def places(settings: Settings, name: str, marks: Marks) -> list[Place]:
+    """Return every place of a scenario in the run, in the order agent, span, trial, example."""
+    if settings.dataset is not None:
+        return _dataset.places(settings, settings.dataset, name)
+    return [
+        Place(agent.label, span, trial, f"{label(name)}_{example}" if span == ISOLATED else "", example)
+        for agent in settings.agents
+        for span in settings.spans
+        for trial in range(settings.trials)
+        for example in _examples(settings, name, marks)
+    ]
+
+
+def _examples(settings: Settings, name: str, marks: Marks) -> Sequence[str]:
+    if settings.definitions is not None:
+        found = settings.definitions.examples.get(name)
+        if found:
+            return [label(example) for example in found]
+    count = settings.examples or marks.examples or 1
+    return [str(number) for number in range(count)]
+
+
+def generate(metafunc: pytest.Metafunc, settings: Settings) -> None:
+    """Give each LTM item its places; agent, span, trial and example come first in its id."""
+    if PLACE not in metafunc.fixturenames:
+        return
+    if not hasattr(metafunc.definition, "_fixtureinfo") or not is_ltm_item(metafunc.definition):
+        return
+    found = places(settings, scenario_name(metafunc.definition), marks_of(metafunc.definition))
+    metafunc.parametrize(PLACE, found, ids=[place.id for place in found], indirect=True)
+
+
+def scenario_name(node: pytest.Item) -> str:
+    """Return a scenario's name: its entry's in the suite, else the function's without `test_`."""
+    module = node.getparent(pytest.Module)
+    if module is not None and SCENARIO_NAME in module.stash:
+        return module.stash[SCENARIO_NAME]
+    name = str(getattr(node, "originalname", None) or node.name.partition("[")[0])
+    return name.removeprefix("test_") or name
+
+
+def ltm_items(items: Iterable[pytest.Item]) -> list[LtmItem]:
+    """Return the LTM items with their scenarios' names: two equal names get their module, too."""
+    found = [item for item in items if is_ltm_item(item) and place_of(item) is not None]
+    sources: dict[str, set[str]] = {}
+    for item in found:
+        sources.setdefault(scenario_name(item), set()).add(_function_id(item))
+    return [_ltm_item(item, shared=len(sources[scenario_name(item)]) > 1) for item in found]
+
+
+def _ltm_item(item: pytest.Item, *, shared: bool) -> LtmItem:
+    place = place_of(item)
+    if place is None:
+        raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
+    name = label(scenario_name(item) + _variant(item, place))
+    if shared and not is_built_in(item):
+        name = f"{label(_module_name(item))}.{name}"
+    known = item.stash[LTM_ITEM] = LtmItem(item=item, place=place, marks=marks_of(item), scenario=name)
+    return known
+
+
+def _function_id(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _module_name(item: pytest.Item) -> str:
+    parts = _function_id(item).replace("\\", "/").split("::")
+    module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
+    return ".".join([*module.split("/"), *parts[1:-1]])
+
+
+def _variant(item: pytest.Item, place: Place) -> str:
+    """Return the user's own parameters of an item, as a part of its scenario's name."""
+    callspec = getattr(item, "callspec", None)
+    own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
+    return f".{own}" if own else ""
+
+
+def place_of(item: pytest.Item) -> Place | None:
+    """Return the item's place in the run."""
+    callspec = getattr(item, "callspec", None)
+    place: Place | None = callspec.params.get(PLACE) if callspec else None
+    return place
+
+
+def in_order(items: Iterable[LtmItem], settings: Settings) -> list[LtmItem]:
+    """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
+    from pytest_ltm._engine.plan import natural
+
+    agents = {agent.label: index for index, agent in enumerate(settings.agents)}
+    spans = {span: index for index, span in enumerate(settings.spans)}
+
+    def key(known: LtmItem) -> tuple[Any, ...]:
+        place = known.place
+        thread = [] if settings.dataset is None else natural(place.thread)  # whose questions are of several scenarios
+        start = agents[place.agent], spans[place.span], place.trial, thread
+        return (*start, known.scenario, natural(place.example), known.item.nodeid)
+
+    return sorted(items, key=key)
+
+
+def version_of(known: LtmItem) -> str:
+    """Return the version that the marker says; else one that changes with the test's source."""
+    if known.marks.version:
+        return known.marks.version
+    function = getattr(known.item, "function", None)
+    try:
+        source = inspect.getsource(function) if function else str(known.item.nodeid)
+    except (OSError, TypeError):
+        return ""
+    return source_version(source)
+
+
+def wanted(items: Iterable[LtmItem], settings: Settings, *, everything: bool) -> Iterator[LtmItem]:
+    """Yield the items that the run is to play: with a definitions folder only scenarios that have files there."""
+    for known in items:
+        if everything or settings.definitions is None or settings.definitions.examples.get(known.scenario):
+            yield known
+
+
+def refuse_duplicates(items: Iterable[LtmItem]) -> None:
+    """Raise UsageError if two items of a conversation would be the same example."""
+    seen: dict[tuple[object, ...], str] = {}
+    for known in items:
+        key = (known.place.conversation, known.key)
+        if key in seen:
+            raise pytest.UsageError(
+                f"{seen[key]} and {known.item.nodeid} are both example {known.key!r} of one conversation. "
+                "Give one of the functions another name"
+            )
+        seen[key] = known.item.nodeid
+
+
+# --- The built-in suite, collected in any project alike, whatever its configuration.
+
+BUILT_IN = "pytest_ltm.scenarios"
+ROOT = "ltm"
+"""What built-in node ids begin with."""
+
+
+class OwnModule(pytest.Module):
+    """A module of ours, whatever functions the project calls tests."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Ignore the project's python_functions."""
+        return name.startswith("test_")
+
+
+class BuiltInModule(OwnModule):
+    """A module of the built-in suite: collected alike in any project, whatever its configuration."""
+
+    def __init__(self, *, entry: SuiteEntry, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._entry = entry
+        self.stash[SCENARIO_NAME] = entry.name
+        self.stash[PARAMETERS] = dict(entry.parameters)
+
+    def _getobj(self) -> Any:
+        return importlib.import_module(f"{BUILT_IN}.{self._entry.scenario}")
+
+    def classnamefilter(self, name: str) -> bool:
+        """Ignore the project's python_classes: built-in scenarios are functions."""
+        return False
+
+
+class BuiltInSuite(pytest.Collector):
+    """The built-in scenarios of a suite; yields items, so that `--lf` keeps failed ones."""
+
+    def __init__(self, *, suite: Suite, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._suite = suite
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect every entry's scenario."""
+        for entry in self._suite.entries:
+            spec = importlib.util.find_spec(f"{BUILT_IN}.{entry.scenario}")
+            path = Path(spec.origin if spec and spec.origin else entry.scenario)
+            module = BuiltInModule.from_parent(
+                self, path=path, name=entry.name, nodeid=f"{ROOT}/{entry.name}", entry=entry
+            )
+            module.add_marker(_marker_of(entry))
+            yield from module.collect()
+
+
+def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
+    said = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
+    return pytest.mark.ltm.with_args(**{name: value for name, value in said.items() if value not in (None, ())})
+
+
+# --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist treat them like any test file.
+
+
+class YamlModule(OwnModule):
+    """A scenario file."""
+
+    def _getobj(self) -> types.ModuleType:
+        try:
+            scenario = _yaml_scenario.load(self.path)
+        except DefinitionError as error:
+            raise self.CollectError(str(error)) from None
+        module = types.ModuleType(scenario.name, scenario.description)
+        name = f"test_{scenario.name}"
+        vars(module)[name] = _function(scenario, name)
+        self._line = scenario.steps[0].line - 1
+        module.__file__ = str(self.path)
+        return module
+
+    def _importtestmodule(self) -> types.ModuleType:
+        return self._getobj()
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect the scenario, which is reported at its first step's line."""
+        for node in super().collect():
+            if isinstance(node, pytest.Function):
+                node.reportinfo = lambda node=node: (self.path, self._line, node.name)  # type: ignore[method-assign,misc]
+            yield node
+
+
+def _function(scenario: _yaml_scenario.YamlScenario, name: str) -> Any:
+    definition = scenario.definition
+
+    def test(ltm: Ltm) -> None:
+        _yaml_scenario.play(scenario, ltm)
+
+    made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = scenario.description
+    return made
+
+
+# --- Parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used.
+
+EXAMPLE = "0"
+
+
+class Noticing(dict[str, Any]):
+    """Parameters that remember which of them were asked for; a copy of all asks for none."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.asked: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked[str(name)] = None
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value or the default."""
+        self.asked[name] = None
+        return super().get(name, default)
+
+
+def check_parameters(suite: Suite, seed: int) -> Suite:
+    """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
+    for entry in suite.entries:
+        if entry.parameters:
+            _check(entry, suite.path, seed)
+    return suite
+
+
+def _check(entry: SuiteEntry, path: str, seed: int) -> None:
+    given = Noticing(dict(entry.parameters))
+    generate = _generator(entry.scenario)
+    if generate is not None:
+        try:
+            generate(definition_rng(seed, 0, entry.name, EXAMPLE), given)
+        except (LtmError, ValueError) as error:
+            raise ConfigurationError(f"{path}: parameters of {entry.name!r}: {error}") from error
+    for name in given:
+        if name not in given.asked:
+            known = f"here it reads {', '.join(given.asked)}" if given.asked else "it has none"
+            raise ConfigurationError(
+                f"{path}: parameters of {entry.name!r}: the scenario {entry.scenario!r} does not use {name!r}; "
+                f"{known}.{did_you_mean(name, given.asked)}"
+            )
+
+
+def _generator(scenario: str) -> Callable[..., Any] | None:
+    module = importlib.import_module(f"{BUILT_IN}.{scenario}")
+    marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
+    return next((mark.kwargs["generate"] for mark in marks if mark.name == HANDLE and "generate" in mark.kwargs), None)

@@ -1,0 +1,153 @@
+"""Cost of a run: prices, the budget and what is known of both before anything is sent."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.cost import (
+    JUDGE,
+    LEDGER,
+    LISTED,
+    Budget,
+    Prices,
+    Tariff,
+    list_price,
+    spent_in,
+)
+from pytest_ltm._record import probe
+from pytest_ltm._record.resume import CANARY_JOURNAL, CANARY_TIMINGS, JOURNAL, TIMINGS
+from pytest_ltm._record.run_file import conversations_in
+from pytest_ltm._storage.shared import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.cost import Account, Price, Side, Spent
+    from pytest_ltm._providers import Model
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin.settings import Settings
+
+
+FREE_JUDGES = frozenset({"none", "rules"})
+_WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of the cost of an agent, or of the judge, before it says anything."""
+
+    tariff: Tariff
+    source: str = ""
+    """Where a price comes from, for readers."""
+    untold: bool = False
+    """It never reports dollars by itself."""
+
+
+def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
+    """Return what is known of an agent's cost."""
+    from pytest_ltm.agents._profile import is_free, model_of, spec_within
+
+    spec = spec_within(source)
+    free = is_free(spec)
+    return _known(prices.of(label), model_of(spec), free=free, untold=_says_text_only(source) and not free)
+
+
+def judge_of(spec: str, prices: Prices) -> Known:
+    """Return what is known of the judge's cost."""
+    from pytest_ltm.agents._profile import model_of
+
+    return _known(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
+
+
+def _known(given: Price | None, chosen: Model | None, *, free: bool, untold: bool = False) -> Known:
+    if given is not None:
+        return Known(tariff=Tariff(price=given), source="as given")
+    if chosen is None:
+        return Known(tariff=Tariff(free=free), untold=untold)
+    listed = list_price(chosen.name, chosen.base_url)
+    source = "" if listed is None else f"list price of {LISTED}"
+    return Known(tariff=Tariff(price=listed), source=source, untold=listed is None)
+
+
+def _says_text_only(source: AgentSource) -> bool:
+    """Return whether an agent is declared to reply with a bare text, which has no cost."""
+    given: Any = source.given
+    function = getattr(given, "reply", given)
+    try:
+        return inspect.signature(function).return_annotation in {str, "str"}
+    except (TypeError, ValueError):
+        return False
+
+
+class RunCosts:
+    """Prices of agents and judge in one run, and its budget."""
+
+    def __init__(self, settings: Settings, sources: Mapping[str, AgentSource], folder: Path) -> None:
+        self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
+        self.agents = {label: known_of(label, source, self._prices) for label, source in sources.items()}
+        self.judge = judge_of(settings.judge, self._prices)
+        self._budget = Budget(self._limits, Shared(folder / LEDGER)) if self._limits else None
+
+    def larger(self) -> str:
+        """Return the options of a budget with which the run can go on; "" where nothing is limited."""
+        return "" if self._budget is None else self._budget.limits.twice(self._budget.spent())
+
+    def account(self, conversation: str, *, agent: str) -> Account | None:
+        """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
+        return None if self._budget is None else self._budget.account(conversation, agent=agent)
+
+    def check(self) -> None:
+        """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
+        for label in self._prices.by_label:
+            if label != JUDGE and label not in self.agents:
+                there = ", ".join([*self.agents, JUDGE])
+                raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {there}")
+        if self._limits.usd is None:
+            return
+        for label, known in [*self.agents.items(), (JUDGE, self.judge)]:
+            if known.untold:
+                who = "the judge" if label == JUDGE else f"the agent {label!r}"
+                way = _WAY_OUT.format(label=label)
+                raise pytest.UsageError(f"--ltm-max-cost: the cost of {who} is unknown. {way}")
+
+    def begin(self) -> None:
+        """Begin the ledger with what the run has spent before it was resumed."""
+        if self._budget is None:
+            return
+        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}}
+        for name, path in conversations_in(self._folder, JOURNAL).items():
+            tariff = self.tariff_of(name.agent)
+            found = spent_in(path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff)
+            for side, spent in found.items():
+                sides[side][name.folder] = spent
+        canaries = self._folder / CANARY_JOURNAL, self._folder / CANARY_TIMINGS
+        if canaries[0].exists():
+            sides["judge"][CANARY_JOURNAL] = spent_in(*canaries, agent=Tariff(), judge=self.judge.tariff)["judge"]
+        asked: dict[str, list[probe.Row]] = {}
+        for row in probe.read(self._folder):
+            asked.setdefault(row.agent, []).append(row)
+        for label, rows in asked.items():
+            sides["agent"][f"{probe.FILE} {label}"] = probe.spent_on(rows, self.tariff_of(label))
+        self._budget.begin(sides)
+
+    def tariff_of(self, agent: str) -> Tariff:
+        """Return what the replies of an agent cost, as far as it is known."""
+        known = self.agents.get(agent)
+        return Tariff() if known is None else known.tariff
+
+    def header(self) -> Iterator[str]:
+        """Yield lines about prices and budget, where there is anything to say."""
+        priced = [*self.agents.items(), (JUDGE, self.judge)]
+        said = [f"{label} {known.tariff.price} ({known.source})" for label, known in priced if known.tariff.price]
+        if said:
+            yield f"ltm: dollars per million tokens in/out: {', '.join(said)}"
+        limits = self._limits
+        words = [] if limits.usd is None else [f"${limits.usd:g}"]
+        words += [] if limits.tokens is None else [f"{limits.tokens:,} tokens in and out"]
+        if words:
+            yield f"ltm: budget of agents and judge: {' and '.join(words)}"

@@ -1,0 +1,167 @@
+"""DryRun: `--ltm-dry-run`, the schedule that would be run and what it would take; nothing is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.agent import Reply, Usage
+from pytest_ltm._engine.conversation import AgendaScript
+from pytest_ltm._engine.cost import Bar, Forecast, Use
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm.agents._profile import Simulated, profile_of
+from pytest_ltm.judges._connection import JudgeConnection
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.judging import NONE
+from pytest_ltm.plugin.opening import Mode, Opened
+from pytest_ltm.reader.memory import count
+from pytest_ltm.reporting.forecast import Priced, forecast_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.plan import Plan
+    from pytest_ltm._engine.result import ConversationResult, ScenarioResult
+    from pytest_ltm._engine.transcript import Kind
+    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.opening import Given, Site
+    from pytest_ltm.plugin.session import LtmRun
+
+
+REASON = "dry run: no agent was called"
+OPINION = 60
+"""Tokens of a judge's reply."""
+
+
+class Rehearsed(Mode):
+    """A conversation with a simulated agent of the same capabilities; `kept` is told what it would take."""
+
+    def __init__(self, given: Given, kept: Callable[[Forecast], object]) -> None:
+        super().__init__(given)
+        self._kept = kept
+        self._bars, self._unplayed = list[Bar](), list[str]()
+        self._cut, self._judge = 0, Use()
+        self._simulated: Simulated
+
+    def open(self, plan: Plan, site: Site) -> Opened:
+        """Open nothing: nothing is written."""
+        assumed = self.given.settings.assumed_reply
+        self._simulated = Simulated(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
+        return Opened(
+            script=AgendaScript(plan, now=site.clock.now, history=site.history), port=self._simulated,
+            journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
+        )  # fmt: skip
+
+    def judge(self, opened: Opened) -> JudgeConnection | None:
+        """Return the connection to a judge that is content with everything."""
+        given = self.given
+        if given.settings.judge == NONE:
+            return None
+        return JudgeConnection(
+            self._opinion, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            trial=str(given.place.trial), votes=given.settings.judge_votes,
+        )  # fmt: skip
+
+    def _opinion(self, inquiry: Inquiry) -> Reply:
+        grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
+        self._judge += Use(messages=1, tokens_in=count(inquiry.text), tokens_out=OPINION)
+        return Reply(f"GRADE: {grade}", Usage(input_tokens=count(inquiry.text), output_tokens=OPINION))
+
+    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+        """Note when the example spoke, and what kept it from its end."""
+        example = lane.example
+        if ending.unplayable is not None:
+            self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
+        self._cut += body.assertion is not None or (ending.error is not None and body.begun)
+        if lane.own:
+            own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
+            bar = Bar(scenario=example.scenario, example=example.example, start=own[0], end=end, speaks=own)
+            self._bars.append(bar)
+        return row
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """Tell what it would take; nothing is written."""
+        if stopped:
+            return
+        said = talk.channel.transcript
+        gaps = [needle.gap for row in result.scenarios for question in row.questions for needle in question.needles]
+
+        def use(*kinds: Kind) -> Use:
+            uses = self._simulated.uses
+            return sum((uses[one.number] for one in said if one.kind in kinds and one.number in uses), Use())
+
+        self._kept(
+            Forecast(
+                agent=result.agent,
+                span_label=result.span_label,
+                trial=result.trial,
+                tokens=result.tokens,
+                filler_tokens=result.filler_tokens,
+                told=sum(exchange.told for exchange in said),
+                scenarios=use("say", "ask"),
+                filler=use("filler", "history"),
+                harness=use("opening", "reset"),
+                judge=self._judge,
+                longest_gap=max(gaps, default=0),
+                simulated_seconds=result.simulated_seconds,
+                examples=len(talk.plan.examples),
+                unplayed=tuple(dict.fromkeys(self._unplayed)),
+                cut_short=self._cut,
+                bars=tuple(self._bars),
+                assumed_reply=self.given.settings.assumed_reply,
+            )
+        )
+
+
+_NOT_WITH = {"ltm_resume": "the rest of a run cannot be estimated", "ltm_rescore": "rescoring calls no agent"}
+
+
+class DryRun:
+    """Holds every conversation with a simulated agent, and shows what came of it."""
+
+    def __init__(self, run: LtmRun, found: Sequence[Forecast]) -> None:
+        self._run, self._found = run, found
+        option = run.config.option
+        for name, why in _NOT_WITH.items():
+            if getattr(option, name, None):
+                raise pytest.UsageError(f"--ltm-dry-run: not with --{name.replace('_', '-')}: {why}")
+        option.dist, option.tx, option.numprocesses = "no", [], None  # it is over sooner than workers are there
+
+    def pytest_report_header(self) -> str:
+        """Say that nothing happens."""
+        return "ltm: dry run: no agent or judge is called, nothing is written"
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the schedule and the figures."""
+        if not self._found:
+            return
+        terminalreporter.section("dry run")
+        costs, settings = self._run.costs, self._run.settings
+        priced = {
+            label: Priced(
+                price=known.tariff.price,
+                source=known.source,
+                free=known.tariff.free,
+                policy=profile_of(self._run.sources[label]).policy,
+                brief=profile_of(self._run.sources[label]).brief,
+            )
+            for label, known in costs.agents.items()
+        }
+        judge = Priced(price=costs.judge.tariff.price, source=costs.judge.source, free=costs.judge.tariff.free)
+        for line in forecast_lines(
+            self._found,
+            priced,
+            judge,
+            width=terminalreporter._tw.fullwidth,
+            latency=settings.latency,
+            waits_really=_options.text(self._run.config, "ltm_time") == "sleep",
+            color=terminalreporter.hasmarkup,
+        ):
+            terminalreporter.write_line(line)

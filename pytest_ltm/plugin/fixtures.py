@@ -1,0 +1,62 @@
+"""The fixtures that scenarios use; each looks its lane up, so they cost nothing outside an LTM run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin.state import lane_of, ours
+
+if TYPE_CHECKING:
+    from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._storage.clock import Clock
+    from pytest_ltm.judges._ask import LtmJudge
+    from pytest_ltm.plugin.items import Place
+
+
+@pytest.fixture
+@ours
+def _ltm_place(request: pytest.FixtureRequest) -> Place | None:
+    """Where the item is played."""
+    place: Place | None = getattr(request, "param", None)
+    return place
+
+
+@pytest.fixture
+@ours
+def ltm(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Ltm:
+    """The shared conversation as this scenario sees it: `say`, `ask`, `wait`, `check`, `score`, `watch`, `play`."""
+    return lane_of(request).handle
+
+
+@pytest.fixture
+@ours
+def ltm_agent(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Any:
+    """The conversation's agent, to look at; talk to it through `ltm`."""
+    return lane_of(request).agent
+
+
+@pytest.fixture
+@ours
+def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Conversation:
+    """The conversation that this scenario takes part in: its plan and its transcript so far."""
+    return lane_of(request).conversation
+
+
+@pytest.fixture
+@ours
+def ltm_clock(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Clock:
+    """The conversation's clock; only the scheduler lets it advance."""
+    return lane_of(request).conversation.channel.clock
+
+
+@pytest.fixture
+@ours
+def ltm_judge(request: pytest.FixtureRequest, _ltm_place: Place | None) -> LtmJudge:
+    """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
+    from pytest_ltm.judges._ask import LtmJudge
+
+    judge = lane_of(request).handle.judge
+    return judge if isinstance(judge, LtmJudge) else LtmJudge(None)

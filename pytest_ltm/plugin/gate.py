@@ -1,0 +1,359 @@
+"""The gate of an LTM run: what can be known is checked before anything is said, the verdict decides the exit status."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.result import RunResult, unmeasured
+from pytest_ltm._gate import rules as _rules
+from pytest_ltm._gate.baseline import FOLDER, check_name
+from pytest_ltm._gate.changes import Changes, Side, Ways, changes, check, one_agent
+from pytest_ltm._gate.plan_facts import facts_of
+from pytest_ltm._gate.verdict import FAILED, Verdict, judge, untold
+from pytest_ltm._statistics import Pair
+from pytest_ltm._storage.errors import LtmError, did_you_mean
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.options import base, named
+from pytest_ltm.reporting.markdown import add_to_step_summary, run_markdown
+from pytest_ltm.reporting.moved import (
+    change_lines,
+    changes_json,
+    gate_json,
+    github_annotations,
+    talk_lines,
+    verdict_line,
+    verdict_lines,
+)
+from pytest_ltm.reporting.runs import find, save, side_of_run
+from pytest_ltm.reporting.text import one_line, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._gate.plan_facts import PlanFacts
+    from pytest_ltm._gate.rules import Rule
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.plugin.settings import Settings
+
+
+WAYS = Ways(
+    common="--ltm-compare-plans=overlapping",
+    choose_agent="Name one as in --ltm-compare=RUN@AGENT",
+    settings=True,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """The options of the gate."""
+
+    rules: tuple[Rule, ...] = ()
+    before: Side | None = None
+    """What the run is compared with; it has one agent."""
+    overlapping: bool = False
+    """Examples that are equal in both are compared although the plans are not."""
+    save: str = ""
+    """The name of the baseline that is kept; "": none."""
+    summary: Path | None = None
+    """The file that `--ltm-summary` names."""
+
+
+def parse(config: pytest.Config, settings: Settings, run_folder: Path) -> GateOptions:
+    """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
+    against = _parsed(config, "ltm_compare_fail", _rules.against, "mean:5%")
+    under = _parsed(config, "ltm_fail_under", _rules.under, "0.8")
+    found = GateOptions(
+        rules=(*against, *under),
+        before=named("--ltm-compare", lambda: _before(config, settings, run_folder)),
+        overlapping=_options.value(config, "ltm_compare_plans") == "overlapping",
+        save=named("--ltm-save", lambda: _name(config, settings)),
+        summary=_options.value(config, "ltm_summary"),
+    )
+    for rule in found.rules:
+        _refuse(rule, next(_problems(rule, found.before, settings), ""))
+    return found
+
+
+def _parsed(config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str) -> list[Rule]:
+    """Return the rules of an option; an empty one, as of a variable that is not set, is an error and no open gate."""
+    flag = _options.table(config).rows[dest].flag
+    if any(not str(text).strip() for text in config.getoption(dest) or ()):
+        raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
+    return named(flag, lambda: list(map(parse_one, _options.lines(config, dest))))
+
+
+def _before(config: pytest.Config, settings: Settings, run_folder: Path) -> Side | None:
+    given = _options.given(config, "ltm_compare")
+    if given is None:
+        return None
+    side, name = find(given, config.rootpath / FOLDER, settings.ltm_dir, base(config, "ltm_compare"), measured=True)
+    if name.partition("@")[0] == str(run_folder):
+        raise pytest.UsageError(f"--ltm-compare: {given!r} is this very run. Name the one to compare it with")
+    # workers and a resumed run must mean the same: 'latest' will be another run by then
+    config.option.ltm_compare = name
+    return one_agent(side, how=WAYS.choose_agent)
+
+
+def _name(config: pytest.Config, settings: Settings) -> str:
+    given = config.getoption("ltm_save")
+    if given is None:
+        return ""
+    if len(settings.agents) > 1:
+        labels = ", ".join(agent.label for agent in settings.agents)
+        raise pytest.UsageError(f"--ltm-save: a baseline is of one agent, and this run has {labels}. Run one of them")
+    if settings.shard is not None:
+        raise pytest.UsageError("--ltm-save: a shard is not the whole run. Merge the shards and save nothing here")
+    return check_name(given)
+
+
+def _refuse(rule: Rule, problem: str) -> None:
+    """Raise UsageError if there is a reason why this run can never be measured by a rule."""
+    if problem:
+        flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
+        raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
+
+
+def _problems(rule: Rule, before: Side | None, settings: Settings) -> Iterator[str]:
+    """Yield the reasons that are known before the items are; the first is told."""
+    longest = max((tokens for tokens in settings.spans.values() if tokens is not None), default=0)
+    if settings.shard is not None:
+        yield "a shard is not the whole run. Merge the shards, then: ltm compare"
+    if rule.metric.tries > settings.trials:
+        yield f"{rule.metric.tries} trials of {settings.trials}. Add --ltm-trials={rule.metric.tries}"
+    if rule.metric.name == "span" and (None not in settings.spans.values() or not longest):
+        yield "an effective span needs isolated examples and memory spans: --ltm-span=isolated,2k,32k"
+    if rule.metric.name == "span" and not rule.against and rule.limit > longest:
+        yield f"no memory span of this run is that long: the longest is {longest:,} tokens"
+    if rule.against:
+        yield from _problems_of(before, rule, settings)
+
+
+def _problems_of(before: Side | None, rule: Rule, settings: Settings) -> Iterator[str]:
+    if before is None:
+        yield "nothing to compare with. Add --ltm-compare=NAME"
+        return
+    missing = [span for span in settings.spans if span not in before.spans]
+    if missing:
+        yield f"{before.name} has no memory span {', '.join(missing)} (it has {', '.join(before.spans)})"
+    held = [each for each in before.result.conversations if each.span_label in settings.spans]
+    if rule.metric.unit == "usd" and any(each.cost_usd is None for each in held):
+        yield (
+            f"{before.name} lacks the cost of some replies. Record it again with an agent that reports its cost, or "
+            "with --ltm-price"
+        )
+
+
+# --- What a gate can find out once the items are known, before anything is said: names, numbers of trials, plans.
+
+
+def check_items(known: Sequence[LtmItem], options: GateOptions, settings: Settings) -> None:
+    """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
+    for one in known:
+        needed = one.marks.pass_k
+        if needed is not None and needed > settings.trials and settings.shard is None:
+            raise pytest.UsageError(
+                f"{one.scenario}: {needed} trials must pass (pass_k={needed}), and the run has {settings.trials}. "
+                f"Add --ltm-trials={needed} or more"
+            )
+    places = {plan.place for plan in options.before.plans} if options.before else set()
+    compared = [one for one in known if (one.place.span, one.place.conversation.trial) in places]
+    for rule in options.rules:
+        about = [one for one in compared if rule.scope.has(one.scenario, one.marks.skill_letters)]
+        _refuse(rule, _unknown(rule, known) or untold(rule, [(one.place.agent, _pair(one)) for one in about]))
+
+
+def _unknown(rule: Rule, known: Sequence[LtmItem]) -> str:
+    names = {one.scenario for one in known}
+    if rule.scope.kind == "skill":
+        names = {skill for one in known for skill in one.marks.skill_letters}
+    if not rule.scope.kind or rule.scope.name in names:
+        return ""
+    near = did_you_mean(rule.scope.name, names)
+    return f"this run has no {rule.scope.kind} {rule.scope.name!r}.{near} There is {', '.join(sorted(names)) or 'none'}"
+
+
+def _pair(one: LtmItem) -> Pair:
+    return Pair(one.scenario, one.place.example, one.place.span, one.place.conversation.trial, before=1.0, after=1.0)
+
+
+def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> None:
+    """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
+    if options.before is None or not run.plays:
+        return
+    after = Side(name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plans(known, run)))
+    nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
+    ways, before = replace(WAYS, nodes=nodes), options.before
+    named("--ltm-compare", lambda: check(before, after, ways, common=options.overlapping))
+
+
+def _plans(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
+    for name, group in grouped(known).items():
+        plan = run.plan(group)
+        yield facts_of(plan.to_json(), span_label=name.span, trial=name.trial, fingerprint=plan.fingerprint)
+
+
+DECIDED = frozenset({int(pytest.ExitCode.OK), int(pytest.ExitCode.TESTS_FAILED)})
+"""The exit statuses that a gate replaces; any other says that the session did not finish."""
+_COLORS = {"passed": {"green": True}, "failed": {"red": True}, "unmeasurable": {"yellow": True}}
+
+
+class Gate:
+    """The gate of one run, in this process; workers only learn whether there is one."""
+
+    def __init__(self, run: LtmRun, options: GateOptions) -> None:
+        self._run, self.options = run, options
+        self.verdict: Verdict | None = None
+        """What the gate says once the run is over; None without a gate."""
+        self.changes: Changes | None = None
+        """What changed since the baseline; None if there is none."""
+        self.told: list[str] = []
+        """More for the Markdown summary, a sentence each."""
+        self._notes: list[str] = []
+        self._failed: list[str] = []
+
+    # --- before the run
+
+    def header(self) -> list[str]:
+        """Return what must hold, for the header of the session."""
+        options = self.options
+        lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
+        return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Check what the items decide; in a worker here, where xdist's controller is told of it."""
+        yield
+        if self._run.is_worker:
+            self._look(items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Check what the items decide, after all plugins have selected among them."""
+        if not self._run.is_worker:
+            self._look(session.items)
+
+    def _look(self, items: Iterable[pytest.Item]) -> None:
+        known = [item.stash[LTM_ITEM] for item in items]
+        whole = self._run.settings.shard is None
+        self._run.gated = bool(self.options.rules) or (whole and any(one.marks.pass_k for one in known))
+        if known:
+            check_items(known, self.options, self._run.settings)
+            check_plans(known, self.options, self._run)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what failed although under a gate no score makes a test fail: errors in teardown, strict xfails."""
+        if report.failed and report.when != "setup":
+            self._failed.append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember what could not be collected."""
+        if report.failed:
+            self._failed.append(report.nodeid)
+
+    # --- after it
+
+    def finish(self, result: RunResult, status: int) -> None:
+        """Compare, judge, keep the baseline and write the summaries; `status`: the session's exit status so far."""
+        unequal = self._compare(result)
+        gated = bool(self.options.rules) or any(row.pass_k is not None for row in result.scenarios)
+        whole = self._run.settings.shard is None
+        if gated and whole and status in DECIDED:
+            cut = any(held.ended == "interrupted" for held in result.conversations)
+            lost = unequal or ("the run did not finish" if cut else "")
+            self.verdict = judge(result, self.options.rules, self.changes, lost_too=lost)
+        elif gated and whole:
+            self._notes.append(f"gate: not decided: pytest ended with exit status {status}")
+        elif gated:
+            self._notes.append("gate: not decided: a shard is not the whole run. Merge, then compare")
+        if self.options.save:
+            self._notes.append(self._save(result, status))
+
+    def _compare(self, result: RunResult) -> str:
+        """Return why the run cannot be compared; "" if it can, or need not be."""
+        if self.options.before is None:
+            return ""
+        try:
+            plans = side_of_run(self._run.folder.path).plans
+            side = Side(name="this run", result=result, plans=plans)
+            self.changes = changes(self.options.before, side, WAYS, common=self.options.overlapping)
+        except LtmError as error:
+            self._notes.append(one_line(f"not compared: {error}"))
+            return one_line(f"it cannot be compared: {str(error).splitlines()[0]}").rstrip(":")
+        return ""
+
+    def _save(self, result: RunResult, status: int) -> str:
+        """Return what became of the baseline to save."""
+        why = self._unfit(result, status)
+        if why:
+            return f"baseline {self.options.save!r} not saved: {why}"
+        try:
+            side = replace(side_of_run(self._run.folder.path), result=result)
+            said = save(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
+        except LtmError as error:
+            said = one_line(str(error))
+        return said.replace(str(self._run.config.rootpath) + os.sep, "")
+
+    def _unfit(self, result: RunResult, status: int) -> str:
+        """Return why the run cannot be a baseline; "" if it is."""
+        lost = unmeasured(result)
+        if lost:
+            return lost
+        if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
+            return "the run did not finish"
+        return "" if self.verdict is None or self.verdict.state == "passed" else verdict_line(self.verdict)
+
+    def status(self, before: int) -> int:
+        """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
+        if self.verdict is None or before not in DECIDED:
+            return before
+        return FAILED if self.verdict.state == "passed" and self._failed else self.verdict.status
+
+    def json(self) -> dict[str, Any]:
+        """Return what `summary.json` has of gate and comparison."""
+        return {
+            "gate": None if self.verdict is None else gate_json(self.verdict),
+            "comparison": None if self.changes is None else changes_json(self.changes),
+        }
+
+    def write(self, result: RunResult) -> None:
+        """Write the Markdown summary, and add it to the step summary of a CI job."""
+        notes = [*self.told, *self._notes]
+        rules = self.options.rules
+        text = redacted(run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes))
+        if self.options.summary:
+            try:
+                self.options.summary.write_bytes(text.encode("utf-8", "backslashreplace"))
+            except OSError as error:
+                self._notes.append(f"--ltm-summary: cannot be written: {error.strerror or error}")
+        problem = add_to_step_summary(text)
+        self._notes += [problem] * bool(problem)
+
+    def show(self, reporter: Any) -> None:
+        """Print what moved, and the verdict; the last line of a gate is what to look at first."""
+        width = max(reporter._tw.fullwidth, 40)
+        lines = [line for note in self._notes for line in wrap(note, width, "  ")]
+        if self.changes is not None:
+            loud = self._run.config.get_verbosity() >= 0
+            moved = ["", *change_lines(self.changes, width), ""] if loud else talk_lines(self.changes, width)
+            lines = [*moved, *lines]
+        for line in lines:
+            reporter.write_line(line)
+        if self.verdict is None:
+            return
+        for number, line in enumerate(verdict_lines(self.verdict, width)):
+            reporter.write_line(line, **(_COLORS[self.verdict.state] if not number else {}))
+        if self.verdict.state == "passed" and self._failed:
+            reporter.write_line(
+                f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})", red=True
+            )
+        for line in github_annotations(self.verdict):
+            reporter.write_line(redacted(line))

@@ -1,0 +1,88 @@
+"""pytest-html: columns of our own, totals and charts in the summary, each example's transcript in its row."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._engine.result import RunResult
+from pytest_ltm.plugin.state import LANE
+from pytest_ltm.reporting.html.embedded import packed, summary, transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_ltm._engine.lane import Lane
+    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm.plugin.report import Report
+
+
+COLUMNS = {
+    "Scenario": "ltm_scenario",
+    "Skills": "ltm_skills",
+    "Score": "ltm_score",
+    "Span": "ltm_span",
+    "Gap": "ltm_gap",
+    "Tokens": "ltm_tokens",
+    "Cost": "ltm_cost_usd",
+}
+"""Heading -> user property, in the order in which they stand after pytest-html's "Test"."""
+_PLACE = 2
+"""Of our first column among the cells of a row."""
+
+
+class HtmlRows:
+    """Adds the transcript to the report of each item, in the process that played it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the transcript to the report of the item's outcome."""
+        report = yield
+        body = item.stash.get(LANE, None)
+        outcome = report.when == "call" or not report.passed
+        if outcome and body is not None and body.result is not None and body.lane is not None:
+            from pytest_html import extras
+
+            fragment = _transcript(body.result, body.lane)
+            vars(report).setdefault("extras", []).append(extras.html(fragment))
+        return report
+
+
+class HtmlReport:
+    """The page around the rows; controller only."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+        """Add our columns."""
+        for place, (head, name) in enumerate(COLUMNS.items(), start=_PLACE):
+            cells.insert(place, f'<th class="sortable" data-column-type="{name}">{head}</th>')
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:
+        """Fill our columns from the item's properties."""
+        said: dict[str, object] = dict(getattr(report, "user_properties", ()))
+        for place, name in enumerate(COLUMNS.values(), start=_PLACE):
+            cells.insert(place, f'<td class="col-{name}">{escape(_shown(said.get(name)))}</td>')
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+        """Show totals, the curve over memory spans and heat maps above the rows."""
+        prefix.append(summary(self._report.result or RunResult(run_id="", conversations=())))
+
+
+def _transcript(result: ScenarioResult, lane: Lane) -> str:
+    expected = lane.example.definition.expected if lane.example.definition else None
+    shown = "" if expected is None else json.dumps(expected, ensure_ascii=False)
+    return packed(f"transcript ({len(lane.own)} exchanges)", transcript(result, lane.own, shown))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "")

@@ -1,0 +1,14 @@
+"""Several items set up at once: the one place that touches what pytest keeps private.
+
+pytest has one setup stack and one cached value for each fixture. Two classes replace them, in an LTM run only:
+`TreeSetupState` (the live nodes form a tree, not one path) and `LaneFixtures` (an item's own copies of the fixture
+definitions). A `Stretch` swaps, for each stretch of a body, what pytest keeps one of in the process.
+
+Relied on, pytest 8.0 to 9.2, and tested against each: SetupState.setup/teardown_exact/stack[node][0];
+item._request._arg2fixturedefs; FixtureDef.cached_result/_finalizers/_scope/argnames; callspec._arg2scope/indices;
+session._fixturemanager.getfixturedefs; runner.call_and_report/check_interactive_exception/show_test_item;
+warnings.catch_warnings_for_item; CaptureManager._capture_fixture and its resume/suspend/read methods;
+logging.LogCaptureHandler with the two stash keys of caplog; stepwiseplugin.lastfailed/cached_info.last_failed;
+WorkerInteractor.item_index and sendevent (xdist). Elsewhere in the plugin are only read: item._fixtureinfo,
+session._fixturemanager.getfixturedefs, terminalreporter._tw; and Module._getobj is overridden.
+"""

@@ -1,0 +1,272 @@
+"""Several items set up at once: the tree of set-up nodes, fixture values of an item's own, the phases of an item."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import os
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from _pytest.fixtures import get_scope_node, get_scope_package
+from _pytest.nodes import Node
+from _pytest.runner import SetupState, call_and_report, check_interactive_exception, show_test_item
+from _pytest.scope import Scope
+
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.plugin.internals.stretch import remember_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+if sys.version_info < (3, 11):
+    from exceptiongroup import BaseExceptionGroup
+
+NodeCounter = collections.Counter[Node]
+
+
+class TreeSetupState(SetupState):
+    """A SetupState whose live nodes form a tree instead of one path, so that several items can be set up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: NodeCounter = collections.Counter()
+        """Nodes that items in progress still need."""
+
+    def hold(self, item: pytest.Item) -> None:
+        """Keep the item's nodes up until it is let go."""
+        self.held.update(item.listchain())
+
+    def let_go(self, item: pytest.Item) -> None:
+        """Let the item's nodes be torn down."""
+        self.held.subtract(item.listchain())
+
+    def setup(self, item: pytest.Item) -> None:
+        """Set up the nodes of the item that are not up yet: pytest's own code, on this item's own path."""
+        full = self.stack
+        self.stack = {node: full[node] for node in item.listchain() if node in full}
+        try:
+            super().setup(item)
+        finally:
+            full.update(self.stack)
+            self.stack = full
+
+    def teardown_exact(self, nextitem: pytest.Item | None) -> None:
+        """Tear down every node that neither the next item nor an item in progress needs."""
+        keep = set(nextitem.listchain()) if nextitem else set()
+        errors: list[BaseException] = []
+        for node in [n for n in reversed(self.stack) if n not in keep and self.held[n] <= 0]:
+            finalizers = self.stack.pop(node)[0]
+            while finalizers:
+                try:
+                    finalizers.pop()()
+                except (pytest.fail.Exception, pytest.skip.Exception, Exception) as error:  # noqa: BLE001 - as pytest does
+                    errors.append(error)
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise BaseExceptionGroup("errors while tearing down", errors[::-1])
+
+
+def install(session: pytest.Session) -> TreeSetupState:
+    """Replace the session's setup state; LTM runs only."""
+    state = TreeSetupState()
+    session._setupstate = state
+    remember_warnings(session.config)
+    return state
+
+
+# --- LaneFixtures: fixture values of an item's own.
+
+FixtureDefs = list[pytest.FixtureDef[Any]]
+Pool = dict[Any, pytest.FixtureDef[Any]]
+
+
+class LaneFixtures(dict[str, FixtureDefs]):
+    """Name -> fixture definitions for one item: like pytest's, but with cached values of their own.
+
+    Function-scoped ones are the item's alone; wider ones are shared, through `pool`, by the items that pytest
+    would let share them; session-scoped ones without parameters are pytest's own.
+    """
+
+    def __init__(self, item: pytest.Item, pool: Pool) -> None:
+        self._item = cast("Any", item)
+        self._pool = pool
+        self._callspec: Any = getattr(item, "callspec", None)
+        fixtures: dict[str, FixtureDefs] = self._item._fixtureinfo.name2fixturedefs
+        super().__init__(fixtures)
+        for name in list(self):
+            self[name] = [self._mine(definition) for definition in self[name]]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the definitions; `request.getfixturevalue` comes here, too, with names not seen before."""
+        if name not in self:
+            where = self._item if pytest.version_tuple >= (8, 1) else self._item.nodeid
+            found = self._item.session._fixturemanager.getfixturedefs(name, where)
+            if found:
+                self[name] = [self._mine(definition) for definition in found]
+        return super().get(name, default)
+
+    def _mine(self, definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
+        arg2scope = self._callspec._arg2scope if self._callspec else {}
+        scope = arg2scope.get(definition.argname, definition._scope)
+        if scope is Scope.Function:
+            key: Any = (definition, self._item)
+        else:
+            parameters = frozenset(self._parameters_under(definition, set()))
+            if scope is Scope.Session and not parameters:
+                return definition
+            key = (definition, self._node_of(definition, scope), parameters)
+        if key not in self._pool:
+            mine: Any = copy.copy(definition)
+            mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
+            self._pool[key] = mine
+        return self._pool[key]
+
+    def _node_of(self, definition: pytest.FixtureDef[Any], scope: Scope) -> Node:
+        """Return whose fixture it is, as pytest says: without a class, a class-scoped one is the item's own."""
+        if scope is Scope.Package:
+            node = get_scope_package(self._item, definition)
+        else:
+            node = get_scope_node(self._item, scope)
+        return node or self._item
+
+    def _parameters_under(self, definition: pytest.FixtureDef[Any], seen: set[str]) -> Iterator[tuple[str, int]]:
+        indices = self._callspec.indices if self._callspec else {}
+        if definition.argname in indices:
+            yield definition.argname, indices[definition.argname]
+        for name in definition.argnames:
+            if name not in seen:
+                seen.add(name)
+                for needed in self.get(name) or ():
+                    yield from self._parameters_under(needed, seen)
+
+
+def prepare(item: pytest.Item, pool: Pool) -> None:
+    """Give the item fixture values of its own; before its setup."""
+    cast("Any", item)._request._arg2fixturedefs = LaneFixtures(item, pool)
+
+
+def dispose(item: pytest.Item) -> None:
+    """Let fixture values go after the teardown, as pytest's own protocol does."""
+    if hasattr(item, "_request"):
+        cast("Any", item)._request = False
+        cast("Any", item).funcargs = None
+
+
+# --- The phases of an item: run with all hooks, their reports not logged yet.
+
+PACKAGE = str(Path(__file__).parents[2]) + os.sep
+"""With the separator: a user's package beside it may be called `pytest_ltm_something`."""
+
+
+def as_users_see_it(error: BaseException) -> BaseException:
+    """Return the error without our frames; a sentence of ours that no user's code led to, as just that sentence."""
+    for link in _chain(error):
+        link.__traceback__ = _users_frames(link.__traceback__)
+    if isinstance(error, LtmError) and error.__traceback__ is None and not _tells_more(error.__cause__):
+        return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
+    return error
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    return chain
+
+
+def _tells_more(cause: BaseException | None) -> bool:
+    return cause is not None and cause.__traceback__ is not None
+
+
+def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    kept = None
+    frames = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(PACKAGE):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    for entry in reversed(frames):
+        kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
+
+
+def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
+    """Run one phase of an item with all hooks, and return its report without logging it."""
+    return call_and_report(item, when, log=False, **arguments)
+
+
+def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
+    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR."""
+    shown = as_users_see_it(error)
+
+    def raise_it() -> None:
+        # Hidden behind the user's frames; where there are none, pytest must have one to show.
+        __tracebackhide__ = shown.__traceback__ is not None
+        raise shown
+
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(raise_it, when="setup")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    if check_interactive_exception(call, report):
+        item.ihook.pytest_exception_interact(node=item, call=call, report=report)
+    return report
+
+
+def teardown_report(item: pytest.Item, tear_down: Callable[[], None] = lambda: None) -> pytest.TestReport:
+    """Return the report of a teardown; without one, that of an item that was never set up: plugins wait for it."""
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(tear_down, when="teardown")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    return report
+
+
+def subtest(report: pytest.TestReport) -> tuple[str, bool] | None:
+    """Return label and success of a subtest's report, of pytest 9 or of pytest-subtests; None for any other."""
+    context: Any = getattr(report, "context", None)  # of no other report
+    if context is None or report.skipped or hasattr(report, "wasxfail"):
+        return None
+    named = [f"{name}={value}" for name, value in context.kwargs.items()]
+    return " ".join([*filter(None, [context.msg]), *named]) or "subtest", report.passed
+
+
+def show_item(item: pytest.Item) -> None:
+    """Show the item as `--setup-show` does."""
+    if pytest.version_tuple >= (9, 1):
+        show_test_item(item, add_space=True)
+    else:
+        cast("Any", show_test_item)(item)
+
+
+def last_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item."""
+    state = cast("Any", item.session)._setupstate
+    return teardown_report(item, lambda: state.teardown_exact(None))
+
+
+# --- `--stepwise` where items do not end in their order: none may be left behind.
+
+
+def leave_none_behind(session: pytest.Session, is_reported: Callable[[pytest.Item], bool]) -> None:
+    """Have the next `--stepwise` begin with the first item that was still in progress when an item failed.
+
+    pytest takes every item before the failed one for passed.
+    """
+    plugin: Any = session.config.pluginmanager.get_plugin("stepwiseplugin")
+    if plugin is None:
+        return
+    holder, name = (plugin.cached_info, "last_failed") if hasattr(plugin, "cached_info") else (plugin, "lastfailed")
+    failed = getattr(holder, name)
+    for item in session.items if failed is not None else ():
+        # Before 9.2 pytest keeps node ids as texts.
+        identity = item.nodeid if isinstance(failed, str) else item.id  # type: ignore[attr-defined,unused-ignore]
+        if identity == failed:
+            return
+        if not is_reported(item):
+            setattr(holder, name, identity)
+            return

@@ -1,0 +1,402 @@
+"""Stretch: what pytest keeps one of in the process, swapped in for each stretch of a body."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import warnings
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import pytest
+from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
+from _pytest.warnings import catch_warnings_for_item
+
+from pytest_ltm._storage.clock import stopwatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from _pytest.capture import CaptureManager
+
+
+class Swap(Protocol):
+    """One thing that an item has for itself."""
+
+    def put_in(self) -> Any:
+        """Put the item's own in place; return what was there."""
+        ...
+
+    def take_out(self, outside: Any) -> None:
+        """Keep the item's own for the next time, and put back what was there."""
+        ...
+
+
+class InPlace:
+    """Several swaps as one context; the last in is the first out, and each is taken out whatever befell the others."""
+
+    __slots__ = ("_inside", "_swaps")
+
+    def __init__(self, swaps: Sequence[Swap]) -> None:
+        self._swaps = swaps
+        self._inside: list[tuple[Swap, Any]] = []
+
+    def __enter__(self) -> None:
+        try:
+            for swap in self._swaps:
+                self._inside.append((swap, swap.put_in()))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if self._inside:
+            swap, outside = self._inside.pop()
+            try:
+                swap.take_out(outside)
+            finally:
+                self.__exit__()
+
+
+class Spent:
+    """The seconds that went by inside, summed up."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def put_in(self) -> float:
+        """Return the time on the stopwatch."""
+        return stopwatch()
+
+    def take_out(self, outside: float) -> None:
+        """Add what went by."""
+        self.seconds += stopwatch() - outside
+
+
+class CurrentTest:
+    """PYTEST_CURRENT_TEST, which shows other programs, and who looks at a hung session, what is running."""
+
+    NAME = "PYTEST_CURRENT_TEST"
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._value = f"{item.nodeid} (call)".replace("\x00", "(null)")
+
+    def put_in(self) -> str | None:
+        """Name the item."""
+        before = os.environ.get(self.NAME)
+        os.environ[self.NAME] = self._value
+        return before
+
+    def take_out(self, outside: str | None) -> None:
+        """Name what was named."""
+        if outside is None:
+            os.environ.pop(self.NAME, None)
+        else:
+            os.environ[self.NAME] = outside
+
+
+class ReportedItem:
+    """The item that xdist takes reports to be of, on a worker."""
+
+    def __init__(self, item: pytest.Item, worker: Any) -> None:
+        self._item, self._worker = item, worker
+        self.index: int | None = None
+
+    def put_in(self) -> int:
+        """Report this item, whichever xdist asked for."""
+        if self.index is None:
+            self.index = self._item.session.items.index(self._item)
+        asked: int = self._worker.item_index
+        self._worker.item_index = self.index
+        return asked
+
+    def take_out(self, outside: int) -> None:
+        """Report the one that xdist asked for."""
+        self._worker.item_index = outside
+
+
+class Logs:
+    """Handlers and level of the root logger, with a handler for what caplog and the report show."""
+
+    def __init__(self, item: pytest.Item, plugin: Any) -> None:
+        self._item, self._plugin = item, plugin
+        self._level: int | None = None
+        self._added: list[logging.Handler] = []
+        self._removed: list[logging.Handler] = []
+        self.handler: LogCaptureHandler | None = None
+
+    def begin_call(self) -> None:
+        """Prepare what caplog shows of the call phase."""
+        handler = self.handler = LogCaptureHandler()
+        handler.setFormatter(self._plugin.formatter)
+        self._added.append(handler)
+        if self._plugin.log_level is not None:
+            handler.setLevel(self._plugin.log_level)
+        self._item.stash[caplog_handler_key] = handler
+        self._item.stash[caplog_records_key]["call"] = handler.records
+
+    def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
+        """Log for this item; return level and handlers as they were, and the handlers as they are."""
+        root, others = logging.root, logging.root.handlers[:]
+        outside = level = root.level
+        if self._level is not None:
+            level = self._level
+        elif self.handler is not None and self.handler.level:
+            level = min(level, self.handler.level)
+        _set_level(root, level)
+        mine = root.handlers[:] = [one for one in others if one not in self._removed] + self._added
+        return outside, others, mine
+
+    def take_out(self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]) -> None:
+        """Keep what the item has added, removed and set; log as before."""
+        root, (level, others, mine) = logging.root, outside
+        if root.handlers != mine:
+            self._added = [one for one in root.handlers if one not in others]
+            self._removed = [one for one in others if one not in root.handlers]
+        root.handlers[:] = others
+        self._level = root.level  # caplog.set_level moves it, for this item only
+        _set_level(root, level)
+
+    def restore_records(self) -> None:
+        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
+        if self.handler is not None:
+            self._item.stash[caplog_records_key]["call"][:] = self.handler.records
+
+
+def _set_level(root: logging.Logger, level: int) -> None:
+    if root.level != level:  # whenever it is set, all loggers forget what they know of levels
+        root.setLevel(level)
+
+
+class CaptureFixture:
+    """The item's capsys, capfd ..., of which pytest's manager knows one at a time."""
+
+    def __init__(self, manager: CaptureManager) -> None:
+        self._manager = manager
+        self._mine: Any = None
+
+    def put_in(self) -> Any:
+        """Put this item's in place."""
+        others, self._manager._capture_fixture = self._manager._capture_fixture, self._mine
+        return others
+
+    def take_out(self, outside: Any) -> None:
+        """Keep it."""
+        self._mine, self._manager._capture_fixture = self._manager._capture_fixture, outside
+
+
+class Output:
+    """What is captured of stdout and stderr for the item's report."""
+
+    in_debugger = False
+    """Whether pdb has the terminal: capturing then stays off. Set for the class."""
+
+    def __init__(self, manager: CaptureManager, fixture: CaptureFixture) -> None:
+        self._manager, self._fixture = manager, fixture
+        self.texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+    def put_in(self) -> tuple[Any] | None:
+        """Capture; return the fixture that was there, None if nothing is captured."""
+        if Output.in_debugger:
+            self._manager.suspend(in_=True)  # a hook call of another item may have resumed it
+            return None
+        others = self._fixture.put_in()
+        self._manager.resume_global_capture()
+        self._manager.activate_fixture()
+        return (others,)
+
+    def take_out(self, outside: tuple[Any] | None) -> None:
+        """Keep what was captured."""
+        if outside is None:
+            return
+        try:
+            self._manager.deactivate_fixture()
+            self._manager.suspend_global_capture(in_=False)
+            for parts, text in zip(self.texts.values(), self._manager.read_global_capture(), strict=True):
+                if text:
+                    parts.append(text)
+        finally:
+            self._fixture.take_out(outside[0])
+
+
+class RunningLoop:
+    """asyncio's one running loop of a thread: bodies that take turns must not see each other's."""
+
+    def __init__(self) -> None:
+        self._mine: asyncio.AbstractEventLoop | None = None
+
+    def put_in(self) -> asyncio.AbstractEventLoop | None:
+        """Run in this item's loop, if it is in any."""
+        outside = asyncio._get_running_loop()
+        asyncio._set_running_loop(self._mine)
+        return outside
+
+    def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
+        """Run in whichever loop was running."""
+        self._mine = asyncio._get_running_loop()
+        asyncio._set_running_loop(outside)
+
+
+# --- Warnings: filters and records of an item's own.
+
+WarningState = tuple[Any, Any, Any]
+
+OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
+"""The state outside of all items: inside, the marks of whichever item pytest asks for hold."""
+
+
+class Warnings:
+    """The warning filters and records of one item (None: of nobody), put in place for each stretch of it.
+
+    pytest.warns, recwarn and filterwarnings marks then work in bodies that take turns.
+    """
+
+    def __init__(self, config: pytest.Config, item: pytest.Item | None) -> None:
+        self._recording: AbstractContextManager[None] | None = None
+        filters, *rest = config.stash[OUTSIDE]
+        self._inside: WarningState = (list(filters), *rest)
+        if config.pluginmanager.has_plugin("warnings"):
+            ihook = config.hook if item is None else item.ihook
+            recording = catch_warnings_for_item(config=config, ihook=ihook, when="runtest", item=item)
+            with self.active():
+                recording.__enter__()
+            self._recording = recording
+
+    def active(self) -> InPlace:
+        """Put this warning state in place meanwhile."""
+        return InPlace((self,))
+
+    def put_in(self) -> WarningState:
+        """Warn as this item does; return the state that was there."""
+        outside = _warning_state()
+        _set_warning_state(self._inside)
+        return outside
+
+    def take_out(self, outside: WarningState) -> None:
+        """Keep this item's state, and warn as before."""
+        self._inside = _warning_state()
+        _set_warning_state(outside)
+
+    def close(self) -> None:
+        """Hand the recorded warnings to pytest."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            with self.active():
+                recording.__exit__(None, None, None)
+
+
+def remember_warnings(config: pytest.Config) -> None:
+    """Take the present state as that outside of all items."""
+    config.stash[OUTSIDE] = _warning_state()
+
+
+def _warning_state() -> WarningState:
+    return warnings.filters, warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
+
+
+def _set_warning_state(state: WarningState) -> None:
+    module: Any = warnings
+    module.filters, module.showwarning, module._showwarnmsg_impl = state
+    # Modules remember which warnings they have shown; they must look at the new filters.
+    module._filters_mutated() if hasattr(module, "_filters_mutated") else module._filters_mutated_lock_held()
+
+
+class Stretch:
+    """Everything that pytest keeps one of, swapped in for each stretch of one item's body."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        manager = item.config.pluginmanager
+        capture: CaptureManager | None = manager.get_plugin("capturemanager")
+        plugin: Any = manager.get_plugin("logging-plugin")
+        worker = worker_interactor(item.config)
+        self._item, self._worker = item, worker
+        self.spent = Spent()
+        self.warnings = Warnings(item.config, item)
+        self._reported = None if worker is None else ReportedItem(item, worker)
+        self._logs = None if plugin is None else Logs(item, plugin)
+        self._fixture = None if capture is None else CaptureFixture(capture)
+        self._output = None if capture is None or self._fixture is None else Output(capture, self._fixture)
+        self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
+        self._active = (self.spent, *self._claimed, RunningLoop())
+
+    def begin_call(self) -> None:
+        """Prepare what caplog shows of the call phase."""
+        if self._logs is not None:
+            self._logs.begin_call()
+
+    def active(self) -> InPlace:
+        """Put this item's state in place meanwhile."""
+        return InPlace(self._active)
+
+    def claims(self) -> InPlace:
+        """Attribute everything printed, logged and warned of meanwhile to this item, wherever it comes from."""
+        return InPlace(self._claimed)
+
+    def fixtures(self) -> InPlace:
+        """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""
+        return InPlace(_those_of(self.warnings, self._fixture))
+
+    def reporting(self) -> InPlace:
+        """Tell xdist that the reports are this item's, whichever item it asked for."""
+        return InPlace(_those_of(self._reported))
+
+    def announce_end(self, duration: float) -> None:
+        """Tell xdist at once that the item is done, if it is not the one that xdist waits for."""
+        if self._reported is not None and self._reported.index != self._worker.item_index:
+            self._worker.sendevent("runtest_protocol_complete", item_index=self._reported.index, duration=duration)
+
+    def add_sections(self) -> None:
+        """Add what was captured to the item's report."""
+        for name, parts in self._output.texts.items() if self._output is not None else ():
+            if parts:
+                self._item.add_report_section("call", name, "".join(parts))
+        if self._logs is not None and self._logs.handler is not None:
+            self._item.add_report_section("call", "log", self._logs.handler.stream.getvalue().strip())
+
+    def restore_log_records(self) -> None:
+        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
+        if self._logs is not None:
+            self._logs.restore_records()
+
+
+def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
+    return tuple(swap for swap in swaps if swap is not None)
+
+
+@contextmanager
+def unclaimed(config: pytest.Config) -> Iterator[None]:
+    """Keep what belongs to no example (filler, opening) apart.
+
+    What is printed stays off the screen, unless -s shows everything; warnings follow the filters of the
+    configuration, not those of whichever item pytest asks for, and are told as nobody's.
+    """
+    capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
+    nobodys = Warnings(config, None)
+    with ExitStack() as stack:
+        stack.callback(nobodys.close)
+        stack.enter_context(nobodys.active())
+        if capture is not None and not Output.in_debugger:
+            capture.resume_global_capture()
+            stack.callback(capture.read_global_capture)
+            stack.callback(capture.suspend_global_capture, in_=False)
+        yield
+
+
+@runtime_checkable
+class WorkerInteractor(Protocol):
+    """xdist's side of a worker, whose class cannot be imported: xdist sends its source to the worker."""
+
+    def sendevent(self, name: str, **values: Any) -> None:
+        """Send the controller an event."""
+
+    def handle_command(self, command: Any) -> None:
+        """Carry out what the controller says."""
+
+
+def worker_interactor(config: pytest.Config) -> Any:
+    """Return xdist's side of this worker, or None where there is none."""
+    if not hasattr(config, "workerinput"):
+        return None
+    return next((p for p in config.pluginmanager.get_plugins() if isinstance(p, WorkerInteractor)), None)

@@ -1,0 +1,245 @@
+"""What the plugin knows of each LTM item: its marker, its place in the run, its scenario."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import unittest
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm.plugin.state import RUN, is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_ltm._engine.result import ConversationName
+    from pytest_ltm._engine.scenario import Definition
+
+
+HANDLE = "ltm"
+"""The fixture that makes an item an LTM item."""
+PLACE = "_ltm_place"
+"""The fixture that carries the parameters of an item: its Place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item is played: its conversation, and which example it is there."""
+
+    agent: str
+    span: str
+    trial: int
+    thread: str
+    """Names the conversation where a trial has several; "" where it has one."""
+    example: str
+
+    @property
+    def conversation(self) -> ConversationName:
+        """Which conversation it is in, as its node id says."""
+        from pytest_ltm._engine.result import ConversationName
+
+        trial = f"{self.trial}.{self.thread}" if self.thread else str(self.trial)
+        return ConversationName(self.agent, self.span, trial)
+
+    @property
+    def id(self) -> str:
+        """The item's labels in its node id."""
+        return f"{self.conversation}-{self.example}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What the `ltm` markers of an item say; the nearest one wins for each keyword."""
+
+    generate: Callable[..., Definition] | None = None
+    """`f(rng, parameters) -> Definition`, called for each example before the run."""
+    examples: int | None = None
+    """How many examples a conversation has."""
+    span: int | str | None = None
+    """This scenario's own memory span, within whatever conversation it runs in."""
+    skills: str | tuple[str, ...] = ()
+    """The memory skills that it needs, such as "R,C"."""
+    threshold: float = 1.0
+    """The least score that passes."""
+    floor: float = 0.0
+    """The score that an agent without memory may earn: by chance, or by what stands in the questions."""
+    pass_k: int | None = None
+    """The number of trials that must reach the threshold."""
+    incompatible: tuple[str, ...] | list[str] = ()
+    """Scenarios that must not overlap with it."""
+    requires: tuple[str, ...] | list[str] = ()
+    """Capabilities that the agent must have."""
+    version: str = ""
+    """To be raised when its texts or its scoring change; part of the plan's fingerprint."""
+    reset: str = ""
+    """A message sent after an example has ended."""
+
+    @property
+    def skill_letters(self) -> tuple[str, ...]:
+        """The skills as a tuple."""
+        parts = self.skills.split(",") if isinstance(self.skills, str) else self.skills
+        return tuple(part.strip() for part in parts if part.strip())
+
+
+KEYWORDS = tuple(field.name for field in fields(Marks))
+KINDS: dict[str, tuple[type, ...]] = {
+    "examples": (int,), "span": (int, str), "skills": (str, list, tuple), "threshold": (int, float),
+    "floor": (int, float),
+    "pass_k": (int,), "incompatible": (list, tuple), "requires": (list, tuple), "version": (str, int),
+    "reset": (str,),
+}  # fmt: skip
+MARKER = (
+    f"ltm({', '.join(f'{name}=' for name in KEYWORDS)}): a long-term memory scenario: how its examples are "
+    "generated, how many, its own span, the skills it needs, the score that passes, what it must not overlap with, "
+    "what the agent must be able to do. Keywords only; the nearest marker wins for each."
+)
+
+
+def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
+    """Return what the markers say; raises UsageError (a collection error) for what they must not say."""
+    from pytest_ltm._storage.errors import did_you_mean
+
+    found: dict[str, Any] = {}
+    for mark in node.iter_markers(HANDLE):
+        if mark.args:
+            raise pytest.UsageError(f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
+        for name, value in mark.kwargs.items():
+            if name not in KEYWORDS:
+                raise pytest.UsageError(
+                    f"@pytest.mark.ltm has no keyword {name!r}.{did_you_mean(name, KEYWORDS)} "
+                    f"It has: {', '.join(KEYWORDS)}."
+                )
+            found.setdefault(name, _checked(name, value))
+    return Marks(**found)
+
+
+def _checked(name: str, value: Any) -> Any:
+    from pytest_ltm._engine.agent import CAPABILITIES
+
+    def wrong(expected: str) -> pytest.UsageError:
+        return pytest.UsageError(f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
+
+    if name == "generate":
+        if not callable(value):
+            raise wrong("a function (rng, parameters) -> Definition")
+    elif isinstance(value, bool) or not isinstance(value, KINDS[name]):
+        raise wrong(" or ".join(kind.__name__ for kind in KINDS[name]))
+    if name in {"examples", "pass_k"} and value < 1:
+        raise wrong("at least 1")
+    if name in {"threshold", "floor"} and not 0 <= value <= 1:
+        raise wrong("a score from 0 to 1")
+    if name == "requires" and not set(value) <= set(CAPABILITIES):
+        raise wrong(f"capabilities among {', '.join(CAPABILITIES)}")
+    return str(value) if name == "version" else value
+
+
+@dataclass(slots=True, kw_only=True)
+class LtmItem:
+    """One LTM item of an LTM run."""
+
+    item: pytest.Item
+    place: Place
+    marks: Marks
+    scenario: str
+    """The scenario's name in this run."""
+
+    @property
+    def conversation(self) -> ConversationName:
+        """The conversation that it is played in; isolated variants of one scenario have one each."""
+        variant = self.scenario if self.place.thread and "." in self.scenario else ""
+        return replace(self.place.conversation, variant=variant)
+
+    @property
+    def key(self) -> str:
+        """The example's name in its conversation."""
+        return f"{self.scenario}/{self.place.example}"
+
+
+def grouped(known: Iterable[LtmItem]) -> dict[ConversationName, list[LtmItem]]:
+    """Return the items of each conversation, in their order."""
+    groups: dict[ConversationName, list[LtmItem]] = {}
+    for one in known:
+        groups.setdefault(one.conversation, []).append(one)
+    return groups
+
+
+LTM_ITEM = pytest.StashKey[LtmItem]()
+PARAMETERS = pytest.StashKey[dict[str, Any]]()
+"""Of a suite's entry: stashed on its module's node."""
+SCENARIO_NAME = pytest.StashKey[str]()
+"""Of a built-in scenario: stashed on its module's node."""
+
+
+def label(name: str) -> str:
+    """Return a name with the characters only that may stand in a node id's label."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def is_built_in(item: pytest.Item) -> bool:
+    """Return whether an item is one of the built-in suite."""
+    module = item.getparent(pytest.Module)
+    return module is not None and SCENARIO_NAME in module.stash
+
+
+def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
+    """Return whether the `ltm` of this item is the plugin's fixture, not one of the project's own."""
+    info = getattr(item, "_fixtureinfo", None)
+    definitions: Sequence[Any] = () if info is None else info.name2fixturedefs.get(HANDLE, ())
+    return bool(definitions) and is_ours(definitions[-1])
+
+
+def refusal(item: pytest.Item) -> str | None:
+    """Return why this item asks for `ltm` and yet cannot be a scenario, with the way out; None: all is well."""
+    owner = getattr(item, "cls", None)
+    is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
+    if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
+        return _shadowed(item)
+    if is_case and owner is not None:
+        return (
+            f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
+            f"parameters, so no agent either. Make it a plain class (class {owner.__name__}:) whose methods take "
+            "'ltm', or a function"
+        )
+    agents = definitions_of(item, "ltm_agent")
+    if agents and not is_ours(agents[-1]):
+        return (
+            f"the fixture 'ltm_agent' is overridden in {agents[-1].func.__module__}, and built-in scenarios would not "
+            "see it. Implement the hook pytest_ltm_make_agent(config, spec) in a conftest instead"
+        )
+    return None
+
+
+def _lacks_handle(item: pytest.Item) -> bool:
+    """Return whether a TestCase method takes `ltm`, which neither pytest nor a decorator gives it."""
+    if RUN not in item.config.stash:
+        return False
+    try:
+        parameters = inspect.signature(getattr(item, "function", None) or object, follow_wrapped=False).parameters
+    except (TypeError, ValueError):
+        return False
+    return HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
+
+
+def _shadowed(item: pytest.Item) -> str | None:
+    """Return why a built-in scenario has no handle: the project's own `ltm` hides ours."""
+    definitions = definitions_of(item, HANDLE)
+    if not is_built_in(item) or not definitions:
+        return None
+    return (
+        f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need the "
+        "plugin's. Give yours another name, keep it out of the root folder's conftest, or run with --ltm-suite=none"
+    )
+
+
+def fixture_names(item: pytest.Item) -> Sequence[str]:
+    """Return the names of all fixtures that an item uses, through others, too."""
+    return getattr(item, "fixturenames", ())
+
+
+def definitions_of(item: pytest.Item, name: str) -> Sequence[Any]:
+    """Return the fixture definitions that a name would have in this item, the nearest last."""
+    manager: Any = item.session._fixturemanager
+    return manager.getfixturedefs(name, item if pytest.version_tuple >= (8, 1) else item.nodeid) or ()

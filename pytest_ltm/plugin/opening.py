@@ -1,0 +1,421 @@
+"""How one conversation of the run is opened: what it is made from, its folder, who answers in it, what becomes of it.
+
+A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is scored again, `Rehearsed` in a dry run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine import definition as _definition
+from pytest_ltm._engine.conversation import AgendaScript
+from pytest_ltm._engine.plan import agent_fingerprint, definition_rng
+from pytest_ltm._engine.port import Checkpoints, Connection, Live, Recorded
+from pytest_ltm._engine.result import write_results
+from pytest_ltm._record.events import AgentFacts, Header
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.rescored import recorded_result
+from pytest_ltm._record.resume import (
+    CHECKPOINTS,
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    AgentRecord,
+    Recording,
+    agent_differences,
+    cannot_go_on,
+    cut_back,
+    known,
+    plan_differences,
+    read_recording,
+)
+from pytest_ltm._record.timings import JudgeRetry, Timings
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import ConversationOver, DefinitionError, DiskFault, LtmError, told
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm._storage.secrets import redacted, redacted_configuration
+from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.agents._retry import Retries
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.plugin.judging import CACHE, run_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.agent import Agent
+    from pytest_ltm._engine.conversation import Conversation, Script
+    from pytest_ltm._engine.cost import Account, Tariff
+    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.plan import Plan
+    from pytest_ltm._engine.port import Calling, Port
+    from pytest_ltm._engine.result import ConversationResult, ScenarioResult
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._record import events
+    from pytest_ltm._storage.clock import Clock
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents._retry import Failed
+    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._named import NamedJudge
+    from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.items import LtmItem, Place
+    from pytest_ltm.plugin.settings import Settings
+
+FATAL = (KeyboardInterrupt, pytest.exit.Exception)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What one conversation is made from."""
+
+    items: Sequence[LtmItem]
+    settings: Settings
+    source: AgentSource
+    folder: Path
+    tariff: Tariff
+    """What the agent's tokens cost where it does not say,"""
+    judge_tariff: Tariff
+    """and the judge's."""
+    account: Account | None
+    """Where its budget is kept."""
+    refused: str = ""
+    """Why nothing may be measured."""
+
+    @property
+    def place(self) -> Place:
+        """Where its items are played."""
+        return self.items[0].place
+
+    @property
+    def config(self) -> pytest.Config:
+        """The pytest configuration."""
+        return self.items[0].item.config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What a conversation brings along to be opened."""
+
+    clock: Clock
+    counter: TokenCounter
+    calling: Calling
+    history: Sequence[PastExchange]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
+
+    script: Script
+    port: Port
+    journal: Journal
+    timings: Timings
+    lock: FolderLock
+    agent_fingerprint: str = ""
+    observers: Sequence[Callable[[events.Event], object]] = ()
+    gone: str = ""
+    """Why nothing can be played."""
+
+    def close(self) -> None:
+        """Finish the timings and let others have the folder."""
+        try:
+            self.timings.close()
+        finally:
+            self.lock.release()
+
+
+class Mode:
+    """How the conversations of a run are held; there is one for each conversation."""
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+
+    def plan(self, today: Plan) -> Plan:
+        """Return the plan of the conversation; `today`: what its items say now."""
+        return today
+
+    def open(self, plan: Plan, site: Site) -> Opened:
+        """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
+        lock = FolderLock(self.given.folder)
+        try:
+            self.given.folder.mkdir(exist_ok=True)
+            lock.acquire()
+            return self.begin(plan, site, lock)
+        except DiskFault:
+            lock.release()
+            raise
+        except (LtmError, OSError) as error:
+            lock.release()
+            return self.refuse(plan, site, lock, str(error) if isinstance(error, LtmError) else told(error))
+
+    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+        """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
+        raise NotImplementedError
+
+    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+        """Return what stands for a folder that cannot be played in, with the reason."""
+        raise NotImplementedError
+
+    def judge(self, opened: Opened) -> JudgeConnection | None:
+        """Return where its examples ask the judge, None where there is none."""
+        return judge_for(self.given, opened)
+
+    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+        """An example has ended; return the row that counts."""
+        return row
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return the notices about the conversation beyond its own."""
+        return []
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """The conversation is over: keep its results.
+
+        `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
+        """
+        raise NotImplementedError
+
+
+class Supply:
+    """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
+
+    def __init__(
+        self,
+        source: AgentSource,
+        settings: Settings,
+        folder: Path,
+        *,
+        label: str,
+        trial: int,
+        retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:
+        self._source, self._settings, self._folder, self._label = source, settings, folder, label
+        self._rng = definition_rng(settings.seed, trial, "retries", label)
+        self._retried = retried
+        spec = redacted(source.spec)
+        self.record = AgentRecord(
+            fingerprint=agent_fingerprint(source.spec, None),
+            facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
+        )
+        """What the agent that was made last says of itself, or what can be said before one is made."""
+
+    def make(self) -> Speaker:
+        """Make the next agent; AgentError if it cannot be made."""
+        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder))
+
+    def _spoken_to(self, agent: Agent) -> Speaker:
+        source, settings = self._source, self._settings
+        speaker = Speaker(
+            agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
+            owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
+            retried=self._retried,
+        )  # fmt: skip
+        configuration = source.configuration(agent, fatal=FATAL)
+        facts = AgentFacts(
+            spec=redacted(source.spec),
+            configuration=None if configuration is None else redacted_configuration(configuration),
+            capabilities=tuple(sorted(speaker.capabilities)),
+            max_message_tokens=speaker.max_message_tokens,
+        )
+        self.record = AgentRecord(fingerprint=agent_fingerprint(source.spec, configuration), facts=facts)
+        return speaker
+
+    def differences(self, recordings: Iterable[Recording]) -> list[str]:
+        """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
+
+        AgentError if it cannot be made.
+        """
+        self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder)).close()
+        return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
+
+    def make_as(self, recording: Recording) -> Speaker:
+        """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
+        speaker = self.make()
+        found = agent_differences(recording, self.record)
+        if found:
+            speaker.close()
+            raise ConversationOver(f"the agent is not the recorded one. {' '.join(found)}")
+        return speaker
+
+
+class WithAgent(Mode):
+    """A conversation with an agent, new or resumed in its folder."""
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        self._untouched, place = False, given.place
+        self._supply = Supply(
+            given.source,
+            given.settings,
+            given.folder,
+            label=place.agent,
+            trial=place.trial,
+            retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
+        )
+
+    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+        """Begin the conversation if nothing is recorded, else resume it."""
+        if self.given.refused:
+            raise ConversationOver(self.given.refused)
+        script = self._agenda(plan, site)
+        recording = read_recording(self.given.folder / JOURNAL)
+        if recording is None or not (recording.complete or recording.heard):
+            return self._begin(plan, site, lock, script)
+        return self._go_on(plan, site, lock, script, recording)
+
+    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+        """Write nothing: the folder is another's, or cannot be read."""
+        self._untouched, timings = True, Timings()
+        return Opened(
+            script=self._agenda(plan, site), port=self._answering(Connection(self._supply.make), site, timings),
+            journal=Journal(), timings=timings, lock=lock,
+            agent_fingerprint=self._supply.record.fingerprint, gone=gone,
+        )  # fmt: skip
+
+    def _agenda(self, plan: Plan, site: Site) -> AgendaScript:
+        return AgendaScript(plan, now=site.clock.now, history=site.history)
+
+    def _begin(self, plan: Plan, site: Site, lock: FolderLock, script: Script) -> Opened:
+        folder, supply, gone = self.given.folder, self._supply, ""
+        cut_back(folder, None)
+        write_plan(folder, plan)
+        connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
+        try:
+            connection.ready(())
+        except ConversationOver as over:
+            gone = str(over)
+        journal, timings = Journal.resuming(folder / JOURNAL), Timings.resuming(folder / TIMINGS)
+        journal.write(
+            Header(
+                plan=plan.to_json(),
+                plan_fingerprint=plan.fingerprint,
+                agent_fingerprint=supply.record.fingerprint,
+                now=site.clock.now,
+                agent=supply.record.facts,
+            )
+        )
+        return Opened(
+            script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
+            agent_fingerprint=supply.record.fingerprint, gone=gone,
+        )  # fmt: skip
+
+    def _go_on(self, plan: Plan, site: Site, lock: FolderLock, script: Script, recording: Recording) -> Opened:
+        folder = self.given.folder
+        checkpoints = checkpoints_of(folder)
+        problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
+        if problems:
+            raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
+        cut_back(folder, recording)
+        journal = Journal.resuming(folder / JOURNAL)
+        journal.write(recording.header)
+        if site.clock.real and recording.header.now is not None:
+            site.clock.follow(recording.header.now)
+
+        def make() -> Speaker:
+            if stuck:  # no agent can be restored: the record is played to its end, and no further
+                raise ConversationOver(stuck)
+            return self._supply.make_as(recording)
+
+        timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
+        live = self._answering(Connection(make, known=known(recording), checkpoints=checkpoints), site, timings)
+        return Opened(
+            script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
+            agent_fingerprint=recording.header.agent_fingerprint,
+        )  # fmt: skip
+
+    def _answering(self, connection: Connection, site: Site, timings: Timings) -> Live:
+        given = self.given
+        self._live = Live(
+            connection, site.counter, site.clock, timings,
+            calling=site.calling, tariff=given.tariff, account=given.account,
+        )  # fmt: skip
+        return self._live
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return which required capabilities the agent has only in part."""
+        wanted = {capability for example in talk.plan.examples for capability in example.requires}
+        return [] if talk.gone or wanted <= talk.channel.capabilities else near_misses(self._live.agent, wanted)
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
+        keeps = self._untouched or replaying  # what is recorded is not repeated
+        write_results(self.given.folder / RESULTS, self._beside_recorded(result) if keeps else result)
+        if not stopped and talk.gone is None:
+            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
+
+    def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
+        """Return the results that are there, with what they lack: of a conversation that could not be told again."""
+        there = recorded_result(self.given.folder)
+        if there is None:
+            return result
+        scored = {row.id: row for row in there.scenarios if row.scored}
+        rows = tuple(scored.get(row.id, row) for row in result.scenarios)
+        notices = (*there.notices, *result.notices)
+        return replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+
+
+def checkpoints_of(folder: Path) -> Checkpoints:
+    """Return the checkpoints in a conversation's folder."""
+    return Checkpoints(folder / CHECKPOINTS)
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Write a plan, and its definitions so that they can be played."""
+    write_whole(folder / "plan.json", json_text(plan.to_json()).encode())
+    definitions = folder / "definitions"
+    for example in plan.examples:
+        if example.definition is not None:
+            path = definitions / example.scenario / f"{example.example}.def.json"
+            if not path.resolve().is_relative_to(definitions.resolve()):
+                raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, _definition.dump(_definition.to_json(example.definition)).encode())
+    if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
+        write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
+
+
+def judge_for(given: Given, opened: Opened, **options: Any) -> JudgeConnection | None:
+    """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
+    judge = run_judge(given.config)
+    if judge is None:
+        return None
+    return connection_of(
+        judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
+        tariff=given.judge_tariff, account=given.account, **options,
+    )  # fmt: skip
+
+
+def connection_of(
+    judge: NamedJudge,
+    settings: Settings,
+    journal: Journal,
+    timings: Timings,
+    *,
+    of: str,
+    trial: int = 0,
+    **options: Any,
+) -> JudgeConnection:
+    """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
+    from pytest_ltm.judges._connection import JudgeCache, JudgeCall, JudgeConnection
+
+    rng = definition_rng(settings.seed, trial, "judge retries", of)
+
+    def retried(failed: Failed) -> None:
+        error = redacted(told(failed.error))
+        timings.write(JudgeRetry(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
+
+    call = JudgeCall(
+        judge.judge, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
+        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
+    )  # fmt: skip
+    cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
+    return JudgeConnection(
+        call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
+        **{"votes": settings.judge_votes, **options},
+    )  # fmt: skip

@@ -1,0 +1,355 @@
+"""The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
+
+Data sets add rows of their own through the hook `pytest_ltm_datasets`. Values stay strings, so that they travel to
+xdist workers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import pytest
+
+from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.datasets._dataset import one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_ltm.datasets import Dataset
+    from pytest_ltm.datasets._published import DefinitionsFolder
+
+
+CARRIES_INTS = pytest.version_tuple >= (8, 4)
+"""From 8.4 on an ini value may be declared an int, which a native TOML number needs."""
+CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
+"""From 9.2 on it may be declared text or a number, whichever native TOML gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The parser of a whole number, which is at least `least`."""
+
+    least: int | None = None
+
+    def __call__(self, text: str) -> int:
+        """Return the number; ConfigurationError for any other text."""
+        try:
+            number = int(text)
+        except ValueError:
+            raise ConfigurationError(f"{text!r} is not a whole number") from None
+        if self.least is not None and number < self.least:
+            raise ConfigurationError(f"at least {self.least}, not {number}")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """The parser of a finite number of seconds, 0 or more."""
+
+    hint: str = ""
+
+    def __call__(self, text: str) -> float:
+        """Return the number; ConfigurationError for any other text."""
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < float("inf"):
+            raise ConfigurationError(f"{text!r} is not a number of seconds{self.hint}")
+        return seconds
+
+
+def odd(text: str) -> int:
+    """Return a number of votes; ConfigurationError for an even one, which may have no majority."""
+    votes = Whole(1)(text)
+    if votes % 2 == 0:
+        raise ConfigurationError(f"{votes} votes may be tied; use an odd number")
+    return votes
+
+
+def later(place: str) -> Callable[[str], Any]:
+    """Return the parser `module:function` of this package, imported when there is something to parse."""
+
+    def parse(text: str) -> Any:
+        module, _, function = place.partition(":")
+        return getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(text)
+
+    return parse
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A row of the table: one `--ltm-*` option with a value, and its `ltm_*` ini twin."""
+
+    flag: str
+    metavar: str
+    help: str
+    default: str = ""
+    parse: Callable[[str], Any] = str
+    """Returns what a text means; LtmError, without the option's name, for what means nothing."""
+    many: bool = False
+    """It may be given again and again; its ini twin is a list of lines."""
+    is_path: bool = False
+    """It names a file or folder: looked for where the command line is, or the ini file."""
+
+    @property
+    def dest(self) -> str:
+        """The name of the value, and of the ini twin."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+OPTIONS = (
+    Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
+    Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
+    Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo or longmemeval"),
+    Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
+    Option("--ltm-seed", "N", "seed of everything random", "0", Whole()),
+    Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=Whole(1)),
+    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", Whole(1)),
+    Option("--ltm-filler", "SPEC", "what fills the gaps: trivia, trivia:FILE, mixed or pkg.mod:factory", "trivia"),
+    Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
+    Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
+           one_of("current", "v3.5", "paper")),
+    Option("--ltm-count", "MODE",
+           "tokens of replies that count towards spans: capped (at most the message's), told (none) or all",
+           parse=one_of("capped", "told", "all")),
+    Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
+    Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", odd),
+    Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
+           one_of("on", "off")),
+    Option("--ltm-judge-canaries", "on|off", "ask the judge first about three answers with known grades (off: do not)",
+           "on", one_of("on", "off")),
+    Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated",
+           one_of("simulated", "jump", "signal", "sleep")),
+    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300", Seconds("; 0 means no limit")),
+    Option("--ltm-retries", "N", "how often a message is sent again after a transient fault", "4", Whole(0)),
+    Option("--ltm-worker-tries", "N", "xdist workers that may die at the same point of a conversation", "2", Whole(1)),
+    Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
+           parse=later("plugin.selection:shard")),
+    Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
+           many=True),
+    Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost this much; continue with --ltm-resume",
+           parse=later("_engine.cost:read_dollars")),
+    Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
+           parse=later("_engine.cost:read_tokens")),
+    Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer", parse=Whole(1)),
+    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", Seconds()),
+    Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", is_path=True),
+    Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True),
+    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run, such as a CI job's step summary",
+           is_path=True),
+    Option("--ltm-compare", "NAME|FILE|RUN", "show what changed since a baseline or another run with an equal plan"),
+    Option("--ltm-compare-plans", "WHAT",
+           "equal: require equal plans; overlapping: compare the examples that both share", "equal",
+           one_of("equal", "overlapping")),
+    Option("--ltm-compare-fail", "RULE", "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...", many=True),
+    Option("--ltm-fail-under", "RULE", "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...", many=True),
+)  # fmt: skip
+DEFAULTS = {option.dest: option.default for option in OPTIONS}
+
+
+@dataclass(eq=False)
+class Table:
+    """The rows of a pytest session, those of data sets among them; registered as a plugin of this name."""
+
+    parser: pytest.Parser
+    rows: dict[str, Option] = field(default_factory=lambda: {option.dest: option for option in OPTIONS})
+    """By dest."""
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    """By name."""
+
+    def take(self, dataset: Dataset) -> None:
+        """Take a data set with its options; ConfigurationError for a name that is taken."""
+        if dataset.name in self.datasets:
+            raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
+        self.datasets[dataset.name] = dataset
+        for option in dataset.options:
+            row = Option(dataset.flag(option.name), option.metavar, option.help, option.default, is_path=option.is_path)
+            self.rows[row.dest] = row
+            _add(self.parser, row)
+
+
+NAME = "ltm-options"
+
+
+def table(config: pytest.Config) -> Table:
+    """Return the table of a session."""
+    return cast(Table, config.pluginmanager.get_plugin(NAME))
+
+
+AGENT_HELP = """\
+agent under test: full, window:8k, echo, silent (embedded: no key, no network), pkg.mod:Class, pkg.mod:function,
+a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
+repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""
+
+RESUME_HELP = """\
+resume an interrupted run (its id, its folder or 'latest') with its original agents, options and paths;
+recorded messages are not sent again"""
+
+RESCORE_HELP = """\
+score a recorded run again (its id, its folder or 'latest') with the current evaluators, scoring rules and judge;
+no agent is called, and the differences are printed"""
+
+DRY_HELP = """\
+show the planned schedule with its tokens, time and expected cost; no agent or judge is called, nothing is written"""
+
+NO_PROBE_HELP = """\
+do not ask agents, before any conversation, for what only another was told (at most 6 messages for each agent)"""
+
+SAVE_HELP = "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
+
+
+def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
+    """Declare all options in one group, and their ini twins; those of data sets as their plugins come."""
+    group = parser.getgroup("ltm", "long-term memory of conversational agents (pytest-ltm)")
+    group.addoption(
+        "--ltm-agent", action="append", default=[], metavar="SPEC[,SPEC...]", help=AGENT_HELP.replace("\n", " ")
+    )
+    group.addoption(
+        "--ltm", action="store_true", default=False, help="start an LTM run with the agents of the ini value ltm_agents"
+    )
+    group.addoption("--ltm-dry-run", action="store_true", default=False, help=DRY_HELP.replace("\n", " "))
+    group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
+    group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
+    group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
+    group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
+    group.addoption("--ltm-no-probe", action="store_true", default=False, help=NO_PROBE_HELP.replace("\n", " "))
+    for option in OPTIONS:
+        _add(parser, option)
+    parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
+    found = Table(parser)
+    manager.register(found, NAME)
+    manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": found.take})
+
+
+def _add(parser: pytest.Parser, option: Option) -> None:
+    default = f" (default {option.default})" if option.default else ""
+    how: Any = {"action": "append"} if option.many else {}
+    parser.getgroup("ltm").addoption(
+        option.flag,
+        dest=option.dest,
+        metavar=option.metavar,
+        default=None,
+        help=(option.help + default).replace("%", "%%"),
+        **how,
+    )
+    parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_kind(option), default=None)
+
+
+def _kind(option: Option) -> Any:
+    if option.many:
+        return "linelist"
+    if CARRIES_UNIONS:
+        return str | int | float
+    is_int = isinstance(option.parse, Whole) or option.parse is odd
+    return "int" if is_int and CARRIES_INTS else "string"
+
+
+def starts_ltm_run(config: pytest.Config) -> bool:
+    """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
+    return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore"))
+
+
+def refuse_idle(config: pytest.Config) -> None:
+    """Raise UsageError where an option of ours stands on the command line of a session that is not an LTM run.
+
+    A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
+    """
+    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe")
+    ours = {*flags, *(option.flag for option in table(config).rows.values())}
+    said = next(
+        (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""
+    )
+    if said and not config.option.help and not getattr(config.option, "version", 0):
+        raise pytest.UsageError(
+            f"{said}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "
+            "--ltm-agent=full), --ltm, --ltm-resume=RUN or --ltm-rescore=RUN, or leave the option out"
+        )
+
+
+def given(config: pytest.Config, dest: str) -> str | None:
+    """Return the option's value as text, or its ini twin's, or None where neither was given."""
+    value = config.getoption(dest)
+    if value is None:
+        value = config.getini(dest)
+    return None if value is None or value == "" else str(value)
+
+
+def lines(config: pytest.Config, dest: str) -> list[str]:
+    """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
+    value = config.getoption(dest) or config.getini(dest) or []
+    return [str(one).strip() for one in value if str(one).strip()]
+
+
+def text(config: pytest.Config, dest: str) -> str:
+    """Return the option's value, its ini twin's or its default."""
+    value = given(config, dest)
+    return table(config).rows[dest].default if value is None else value
+
+
+def value(config: pytest.Config, dest: str) -> Any:
+    """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
+    option, said = table(config).rows[dest], text(config, dest)
+    if not said:
+        return None
+    return base(config, dest) / said if option.is_path else named(option.flag, lambda: option.parse(said))
+
+
+def base(config: pytest.Config, dest: str) -> Path:
+    """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
+    return config.rootpath if config.getoption(dest) is None else config.invocation_params.dir
+
+
+Value = TypeVar("Value")
+
+
+def named(flag: str, read: Callable[[], Value]) -> Value:
+    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
+    try:
+        return read()
+    except LtmError as error:
+        raise pytest.UsageError(f"{flag}: {error}") from error
+
+
+# --- Memory spans as they are written: 2k, 32000, 1.5m, isolated.
+
+ISOLATED = "isolated"
+
+
+def spans(config: pytest.Config, definitions: DefinitionsFolder | None) -> dict[str, int | None]:
+    """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
+    said = given(config, "ltm_span")
+    if config.getoption("ltm_isolated"):
+        said = f"{said},{ISOLATED}" if said else ISOLATED
+    if said is None and definitions is not None and definitions.span:
+        said = str(definitions.span)
+    found: dict[str, int | None] = {}
+    for part in (said or DEFAULTS["ltm_span"]).split(","):
+        label, tokens = span_of(part.strip(), "--ltm-span")
+        if label in found:
+            raise pytest.UsageError(f"--ltm-span: {label} is given twice")
+        found[label] = tokens
+    return found
+
+
+def span_of(text: str, where: str) -> tuple[str, int | None]:
+    """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
+    if text == ISOLATED:
+        return ISOLATED, None
+    number, factor = (text[:-1], 1_000) if text[-1:] in "kK" else (text, 1)
+    if text[-1:] in {"m", "M"}:
+        number, factor = text[:-1], 1_000_000
+    try:
+        tokens = round(float(number) * factor)
+    except (ValueError, OverflowError):
+        hint = did_you_mean(text, [ISOLATED])
+        raise pytest.UsageError(
+            f"{where}: {text!r} is not a memory span.{hint} Write tokens as 2000, 32k or 1.5m, or 'isolated'"
+        ) from None
+    if tokens < 1:
+        raise pytest.UsageError(f"{where}: a memory span has at least one token, not {text!r}")
+    return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

@@ -1,0 +1,175 @@
+"""Planning: from the items of a conversation to its plan; definitions are read or generated here."""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pytest_ltm._engine.plan import Plan, PlannedExample, definition_rng
+from pytest_ltm._engine.scenario import Definition
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin.agents import REPLAY
+from pytest_ltm.plugin.collection import version_of
+from pytest_ltm.plugin.dataset import told_in
+from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
+from pytest_ltm.plugin.options import span_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from pytest_ltm._engine.filler import Filler
+    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._engine.transcript import Count
+    from pytest_ltm.datasets import ToldConversation
+    from pytest_ltm.plugin.settings import Settings
+
+
+OPENING = (
+    "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
+    "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
+    "tell you something, a word or two will do as a reply; when I ask you something, answer just what I asked."
+)
+"""The message that begins every conversation but isolated ones."""
+
+
+def filler_for(config: pytest.Config, settings: Settings, trial: int, counter: TokenCounter) -> Filler:
+    """Return the filler of a conversation: the hook's, or the one that the spec names."""
+    from pytest_ltm.fillers import filler_from_spec
+
+    rng = definition_rng(settings.seed, trial, "filler", "")
+    made: Filler | None = config.hook.pytest_ltm_make_filler(
+        config=config, spec=settings.filler, rng=rng, counter=counter
+    )
+    return filler_from_spec(settings.filler, rng, counter) if made is None else made
+
+
+class Planned(NamedTuple):
+    """What the items of a conversation say now."""
+
+    plan: Plan
+    """Without definitions where a run is scored again."""
+    filler: Filler
+    unready: Mapping[str, Exception]
+    """By example what kept its definition from being generated."""
+
+
+def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
+    """Return the plan that the items of a conversation make."""
+    place = known[0].place
+    filler = filler_for(known[0].item.config, settings, place.trial, counter(settings.tokenizer))
+    span = settings.spans[place.span]
+    told = told_in(settings, place)
+    unready: dict[str, Exception] = {}
+    examples = []
+    patching = {one.scenario for one in known if "monkeypatch" in fixture_names(one.item)}
+    for one in known:
+        definition = None
+        try:
+            definition = _definition(one, settings) if settings.rescored is None else None
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            unready[one.key] = error
+        examples.append(_example(one, definition, patching, together=told is not None))
+    judge, votes = _judging.planned(known[0].item.config, settings)
+    plan = Plan(
+        examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
+        filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
+        opening=_opening(told, isolated=span is None), history=None if told is None else told.described,
+        count=_count(settings, place.agent),
+    )  # fmt: skip
+    return Planned(plan, filler, unready)
+
+
+def _count(settings: Settings, label: str) -> Count:
+    """Return how much of an agent's replies counts: what was published is repeated as it was."""
+    if settings.count is not None:
+        return settings.count
+    if settings.scoring != "current" or (settings.definitions is not None and settings.definitions.is_published):
+        return "all"
+    spec = next((agent.spec for agent in settings.agents if agent.label == label), "")
+    if not spec.startswith(REPLAY):
+        return "capped"
+    from pytest_ltm.agents._replay import recorded_count
+
+    return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
+
+
+def _opening(told: ToldConversation | None, *, isolated: bool) -> str:
+    if told is not None:
+        return told.opening
+    return "" if isolated else OPENING
+
+
+def _example(
+    known: LtmItem, definition: Definition | None, patching: AbstractSet[str], *, together: bool
+) -> PlannedExample:
+    marks = known.marks
+    # What one patches the other would see, and the first to end would undo it for both.
+    rivals = patching - {known.scenario} if known.scenario in patching else set()
+    own_span = None if marks.span is None else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
+    return PlannedExample(
+        scenario=known.scenario, example=known.place.example, definition=definition, version=version_of(known),
+        span=own_span, skills=marks.skill_letters, threshold=marks.threshold,
+        incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])), requires=tuple(marks.requires),
+        reset=marks.reset, together=together,
+    )  # fmt: skip
+
+
+def _definition(known: LtmItem, settings: Settings) -> Definition | None:
+    folder, scenario, place = settings.definitions, known.scenario, known.place
+    if settings.dataset is not None:
+        return settings.dataset.definition(scenario, place.thread, place.example)
+    if folder is not None and place.example in folder.examples.get(scenario, ()):
+        return folder.definition(scenario, place.example)
+    if known.marks.generate is None:
+        return None
+    module = known.item.getparent(pytest.Module)
+    parameters = module.stash.get(PARAMETERS, {}) if module is not None else {}
+    made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
+    if not isinstance(made, Definition):
+        raise LtmError(
+            f"{known.marks.generate.__name__}(rng, parameters) returned a {type(made).__name__}; "
+            "expected a pytest_ltm.Definition"
+        )
+    return made
+
+
+# --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.
+
+
+def check(mode: str) -> None:
+    """Raise UsageError if the mode needs what is not installed."""
+    if mode == "jump" and importlib.util.find_spec("time_machine") is None:
+        raise pytest.UsageError(
+            "--ltm-time=jump: moving the process's clock needs time-machine. Install it: pip install 'pytest-ltm[time]'"
+        )
+
+
+def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: datetime) -> Clock:
+    """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
+    if mode == "sleep":
+        return WallClock()
+    return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
+
+
+def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]) -> AbstractContextManager[object]:
+    """Return what surrounds a call of the agent: in the mode `jump` the process's clock shows the conversation's time.
+
+    Only there: elsewhere durations, time limits and other people's code keep the real clock. `output`: what else does.
+    """
+    return _moved(clock, output) if mode == "jump" else output
+
+
+@contextmanager
+def _moved(clock: Clock, output: AbstractContextManager[object]) -> Iterator[None]:
+    import time_machine
+
+    with output, time_machine.travel(clock.now, tick=True):
+        yield

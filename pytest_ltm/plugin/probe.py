@@ -1,0 +1,199 @@
+"""The isolation probe: before the first conversation each agent is asked for what only another was told."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_ltm._engine.port import Connection, Live
+from pytest_ltm._engine.probe import Question, Secret, is_known, questions
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._record import events
+from pytest_ltm._record import probe as _probe
+from pytest_ltm._record.codec import readable
+from pytest_ltm._record.probe import FILE, Asked, Decided, Verdict
+from pytest_ltm._record.resume import JOURNAL
+from pytest_ltm._record.run_file import conversations_in
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
+from pytest_ltm.agents._adapt import capabilities
+from pytest_ltm.agents._profile import is_free, spec_within
+from pytest_ltm.plugin.dataset import begins, told_in
+from pytest_ltm.plugin.internals.stretch import unclaimed
+from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.opening import Supply
+from pytest_ltm.plugin.planning import plan_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pytest
+
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.session import LtmRun
+
+T = TypeVar("T")
+
+LOCK = ".probe.lock"
+UNASKED = {"human": "it is a person", "replay": "it is a recording"}
+CURE = (
+    "Give each conversation a store of its own (take conversation_id in the constructor or in "
+    "start(conversation_id)), forget everything in reset(), or begin with an empty store; see 'Agents with a store' in "
+    "docs/agents.md. --ltm-no-probe measures all the same"
+)
+
+
+class Probe:
+    """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run, self._path = run, run.folder.path / FILE
+        self._settings, self._counter = run.settings, counter(run.settings.tokenizer)
+
+    def pytest_report_header(self) -> list[str]:
+        """Say why nothing is probed, if so."""
+        option = self._run.config.option
+        probed = [one for one in self._settings.agents if not is_free(one.spec)]
+        why = (
+            "none where a run is scored again" if self._settings.rescored is not None
+            else "none in a dry run; a run asks each agent up to 6 messages more"
+            if option.ltm_dry_run and not option.ltm_no_probe else ""
+        )  # fmt: skip
+        return [f"ltm: isolation probe: {why}"] if why and probed else []
+
+    def leak(self, session: pytest.Session) -> str:
+        """Probe each agent that was not probed yet; return why the run cannot be measured, or ""."""
+        items: dict[str, list[list[LtmItem]]] = {}
+        for name, known in grouped(item.stash[LTM_ITEM] for item in session.items).items():
+            if not _is_ours(self._run.sources[name.agent]):
+                items.setdefault(name.agent, []).append(known)
+        if not items or self._run.config.option.ltm_no_probe:
+            return ""
+        from filelock import FileLock
+
+        with FileLock(self._path.with_name(LOCK)):  # the others wait for what is found out here
+            found = _probe.decided(self._path.parent)
+            for label in (label for label in items if label not in found):
+                probed = self._probed(label, self._run.sources[label], items[label])
+                if probed is not None:
+                    found[label] = probed
+                    _probe.write(self._path, probed)
+        leaks = (f"agent {one.agent!r}: {one.why}. {CURE}" for one in found.values() if one.verdict == "leaks")
+        return next(leaks, "")
+
+    def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> Decided | None:
+        """Return what the probe of an agent came to; None where the budget did not last."""
+        why = self._unfit(label, source)
+        definitions = {} if why else self._definitions(own)
+        if why or not definitions:
+            return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
+        talk = _Talk(self._run, label, source, own[0][0])
+        try:
+            return self._asked(talk, Secret.of(self._settings.seed, label), questions(definitions))
+        except BudgetSpent:
+            return None
+        except (AgentError, ConversationOver) as error:
+            return talk.decided("skipped", str(error))
+
+    def _asked(self, talk: _Talk, secret: Secret, chosen: Sequence[Question]) -> Decided:
+        if talk.say("1", [secret.telling]) is None:
+            return talk.decided("skipped", "it is stateless")
+        told, *replies = talk.say("2", [secret.question, *(one.text for one in chosen)]) or [""]
+        if secret.is_in(told):
+            return talk.decided("leaks", f"it knows in one conversation what it was told in another ({secret.word!r})")
+        if is_known(list(zip(chosen, replies, strict=True))):
+            return talk.decided("leaks", "it answers questions of this plan before it was told anything")
+        return talk.decided("clean")
+
+    def _unfit(self, label: str, source: AgentSource) -> str:
+        """Return why an agent is not asked, or ""."""
+        kind = _kind(source)
+        if kind in UNASKED:
+            return UNASKED[kind]
+        if not source.serves_many:
+            return "it can serve one conversation only"
+        if "Stateless" in capabilities(source.given):
+            return "it is stateless"
+        recorded = conversations_in(self._path.parent, JOURNAL).items()
+        said = (event for name, path in recorded if name.agent == label for event in readable(path, events.decode))
+        begun = any(isinstance(event, (events.Reply, events.Filler)) for event in said)
+        return "its conversations had begun without it" if begun else ""
+
+    def _definitions(self, own: Sequence[Sequence[LtmItem]]) -> dict[str, Definition]:
+        """Return a definition of each scenario that has any."""
+        found: dict[str, Definition | None] = {}
+        for known in own:
+            if any(one.scenario not in found for one in known):
+                found |= {one.scenario: one.definition for one in plan_for(known, self._settings).plan.examples}
+        return {scenario: one for scenario, one in found.items() if one is not None}
+
+
+class _Talk:
+    """Talks to an agent in conversations of the probe, within the budget, and writes down what is said."""
+
+    def __init__(self, run: LtmRun, label: str, source: AgentSource, known: LtmItem) -> None:
+        self._run, self._label, self._source, self._place = run, label, source, known.place
+        self._tariff, self._counter = run.costs.tariff_of(label), counter(run.settings.tokenizer)
+        self._clock = SimulatedClock(begins(told_in(run.settings, known.place)))
+        self._asked: list[Asked] = []
+
+    def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
+        """Return the replies of an agent that was told nothing else; None, and nothing is said, of a stateless one."""
+        run, settings, place = self._run, self._run.settings, self._place
+        folder = run.folder.path / f"probe-{self._label}-{number}"
+        if self._source.at is not None:  # it leaves files there
+            folder.mkdir(exist_ok=True)
+        supply = Supply(self._source, settings, folder, label=self._label, trial=place.trial)
+        live = Live(
+            Connection(supply.make), self._counter, self._clock, Timings(),
+            calling=self._calling, tariff=self._tariff,
+            account=run.costs.account(f"{FILE} {self._label}", agent=self._label),
+        )  # fmt: skip
+        try:
+            live.ready("")
+            return None if "Stateless" in live.capabilities else [self._one(live, folder.name, text) for text in texts]
+        finally:
+            live.close()
+            with suppress(OSError):  # it left none
+                folder.rmdir()
+
+    def _calling(self, _by: str, call: Callable[[], T], /) -> T:
+        with unclaimed(self._run.config):
+            return call()
+
+    def _one(self, live: Live, conversation: str, text: str) -> str:
+        live.ready("")
+        tokens, number = self._counter.count(text), len(self._asked)
+        message = events.Message(
+            exchange=number, by="", kind="ask", text=text, tokens=tokens, position=0, now=self._clock.now
+        )
+        reply = live.reply(message)
+        live.written(reply)
+        row = Asked(
+            agent=self._label, conversation=conversation, message=text, message_tokens=tokens, reply=reply.text,
+            reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
+        )  # fmt: skip
+        _probe.write(self._run.folder.path / FILE, row)
+        self._asked.append(row)
+        return reply.text
+
+    def decided(self, verdict: Verdict, why: str = "") -> Decided:
+        """Return what the probe came to, and what it cost."""
+        spent = _probe.spent_on(self._asked, self._tariff)
+        known = not self._asked or any(self._tariff.cost(row) is not None for row in self._asked)
+        return Decided(
+            agent=self._label, verdict=verdict, why=why, messages=spent.calls, tokens=spent.tokens,
+            cost_usd=spent.usd if known else None,
+        )  # fmt: skip
+
+
+def _is_ours(source: AgentSource) -> bool:
+    """Return whether nothing but embedded agents answers, which know nothing of each other's conversations."""
+    return source.embedded and is_free(source.spec) and _kind(source) not in UNASKED
+
+
+def _kind(source: AgentSource) -> str:
+    return spec_within(source).partition(":")[0]

@@ -1,0 +1,361 @@
+"""What a person and a CI job read of an LTM run: header, outcome words, summary, exit status. Controller only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_ltm._engine.result import RunResult, lost_examples, unmeasured
+from pytest_ltm._gate.verdict import UNMEASURABLE
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record.resume import TIMINGS
+from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
+from pytest_ltm._record.timings import ReplyTime, Retry, read
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import DiskFault, LtmError
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.lists import shortened
+from pytest_ltm.plugin import dataset as _dataset
+from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.items import LTM_ITEM
+from pytest_ltm.plugin.state import is_unreached
+from pytest_ltm.reporting.runs import results_in
+from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
+from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines
+from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
+
+if TYPE_CHECKING:
+    import warnings
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm.plugin.gate import Gate
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.plugin.settings import Settings
+
+    AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
+
+
+class Report:
+    """The readable side of an LTM run."""
+
+    def __init__(self, run: LtmRun, gate: Gate) -> None:
+        self._run, self._gate = run, gate
+        self.result: RunResult | None = None
+        """The result of the run, once it is over."""
+        self._page = ""
+        """What became of the report file; "" where none was asked for."""
+        self._unreached = 0
+        """Items that were not reached, of whatever verdict there was before."""
+        self._deselected: list[LtmItem] = []
+        self._began = stopwatch()
+
+    def pytest_report_header(self, config: pytest.Config) -> list[str]:
+        """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
+        settings = self._run.settings
+        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in settings.agents]
+        suite = settings.suite.name if settings.suite else "none"
+        lines = [
+            f"ltm: agents: {', '.join(named)}",
+            f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
+            f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
+            f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
+        ]
+        if settings.judge != _judging.NONE:
+            lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
+        if self._run.plays:
+            lines.append(f"ltm: run folder: {self._run.folder.shown()}")
+        last = next((run for run in newest_first(settings.ltm_dir) if run.name != self._run.folder.name), None)
+        if last is not None and cut_short(last):
+            way = f"See ltm doctor {last.name}"
+            lines.append(f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}")
+        if settings.shard is not None:
+            lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
+        if settings.dataset is not None:
+            lines += _dataset.header(settings.dataset, config.get_verbosity())
+        if settings.definitions is not None:
+            lines.append(f"ltm: definitions: {settings.definitions.path}")
+        if getattr(config.option, "reruns", None):
+            lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
+        return [redacted(line) for line in [*lines, *self._gate.header()]]
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember scenarios that -k, -m or another plugin took away."""
+        self._deselected += [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Find out before anything runs whether the report file can be written; UsageError if not."""
+        files = {"--ltm-report": self._run.settings.report, "--ltm-summary": self._gate.options.summary}
+        for flag, path in files.items():
+            if self._run.plays and path:
+                _check_writable(flag, path)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        """Show a failure with some credit as PARTIAL, it stays a failure in every count; and what a gate lets pass."""
+        if report.when != "call" or hasattr(report, "wasxfail"):
+            return None
+        score = getattr(report, "ltm_scored", None)
+        if report.passed and score is not None:
+            return "passed", ".", (f"SCORED {score_text(score)}", {"yellow": True})
+        score = dict(report.user_properties).get("ltm_score")
+        if report.failed and isinstance(score, (int, float)) and score > 0:
+            return "failed", "p", f"PARTIAL {score:.2f}"
+        return None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what was not reached."""
+        self._unreached += is_unreached(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        """Make room for pytest's own line."""
+        self._run.progress.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
+        self._run.progress.clear()
+        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
+        if refused or not self._run.plays or not self._run.folder.path.is_dir():
+            return
+        if self._run.disk_is_gone and session.exitstatus == pytest.ExitCode.INTERRUPTED:  # by that, not by a person
+            session.exitstatus = UNMEASURABLE
+        result = self.result = self._read()
+        if not result.conversations:
+            return
+        self._gate.finish(result, int(session.exitstatus))
+        settings = self._run.settings
+        summary = summary_json(
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=settings.seed,
+            plan=settings.described(),
+            wall_seconds=round(stopwatch() - self._began, 3),
+            agent_seconds=self._agent_seconds(),
+            **self._gate.json(),
+            **self._rescored(result),
+        )
+        try:
+            table = verdicts_csv(result).encode("utf-8", "backslashreplace")
+            write_whole(self._run.folder.path / "verdicts.csv", table)
+            write_summary(self._run.folder.path / SUMMARY, summary)
+            self._page = self._write_page()
+        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
+            self._page = one_line(str(fault))
+        self._gate.write(result)
+        session.exitstatus = self._gate.status(int(session.exitstatus))
+        if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and self._lost(result):
+            session.exitstatus = UNMEASURABLE
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn from a worker why it has ended."""
+        self._run.disk_is_gone |= "ltm_disk_is_gone" in getattr(node, "workeroutput", {})
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the tables."""
+        if self.result is None or not self.result.conversations:
+            return
+        config = self._run.config
+        if config.get_verbosity() >= 0:
+            terminalreporter.section("long-term memory")
+        width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
+        for line in (
+            *summary_lines(self.result, width=width, verbosity=config.get_verbosity(), color=colored),
+            *_judging.said(self.result, self._run.folder.path),
+            *[self._page] * bool(self._page),
+        ):
+            terminalreporter.write_line(line)
+        self._gate.show(terminalreporter)
+        why = "records could not be written to disk" if self._run.disk_is_gone else self._lost(self.result)
+        if why and self._gate.verdict is None:
+            for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
+                terminalreporter.write_line(line, yellow=True)
+
+    def _lost(self, result: RunResult) -> str:
+        """Return why the result cannot be measured: agent, judge or budget took scores away, or nothing has one."""
+        rows = result.scenarios
+        if self._unreached > sum(row.infrastructure for row in rows):
+            return f"{lost_examples(self._unreached, len(rows))}, not through memory"
+        return unmeasured(result) if rows else ""
+
+    def _rescored(self, result: RunResult) -> dict[str, Any]:
+        rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
+        if rescoring is None:
+            return {}
+        came_to = rescoring.compare(result)
+        self._gate.told = [rescored_sentence(came_to), *rescored_details(came_to)]
+        return {"rescored": came_to.to_json()}
+
+    def _write_page(self) -> str:
+        path, given = self._run.settings.report, _options.text(self._run.config, "ltm_report")
+        if path is None:
+            return ""
+        from pytest_ltm.reporting.html import build_report
+
+        try:
+            build_report([self._run.folder.path], path)
+        except LtmError as error:
+            return f"report: {one_line(str(error))}"
+        return f"report: {one_line(given)}"
+
+    def _read(self) -> RunResult:
+        found, notices = results_in(self._run.folder.path)
+        amendments: dict[str, _amendments.Amendment] = {}
+        try:
+            amendments = _amendments.read(self._run.folder.path)
+        except LtmError as error:
+            notices.append(str(error))
+        settings = self._run.settings
+        legend = getattr(settings.dataset, "legend", ())  # what a data set says to readers of its scores
+        deaths = getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ())
+        unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
+        left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
+        agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
+        held = [each.result for each in found]
+        held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
+        result = RunResult(
+            run_id=self._run.folder.name,
+            conversations=tuple(held),
+            folder=self._run.folder.shown(),
+            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._sent_again()),
+        )
+        return _amendments.apply(result, amendments)
+
+    def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
+        """Return a sentence if conversations were played without scenarios that belong to them."""
+        together = {each.name for each in held if each.span is not None}  # isolated examples have no others
+        missing = [one for one in self._deselected if one.conversation in together]
+        if not missing:
+            return []
+        few = ", ".join(shortened(list(dict.fromkeys(one.scenario for one in missing)), _NAMED, "{:,} more"))
+        many = f"{counted(len(missing), 'example')} of these conversations {'was' if len(missing) == 1 else 'were'}"
+        why = "deselected (-k, -m or a plugin) and not played"
+        return [f"{many} {why}: {few}. Without them it is another plan"]
+
+    def _agent_seconds(self) -> dict[tuple[str, str], float]:
+        found: dict[tuple[str, str], float] = defaultdict(float)
+        for name, path in conversations_in(self._run.folder.path, TIMINGS).items():
+            found[name.agent, name.span] += sum(reply.seconds for reply in read(path, ReplyTime))
+        return found
+
+    def _sent_again(self) -> list[str]:
+        found: list[str] = []
+        for name, path in conversations_in(self._run.folder.path, TIMINGS).items():
+            repeated = [retry.exchange for retry in read(path, Retry)]
+            if repeated:
+                sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
+                where = f"{name.agent} at {name.span}"
+                found.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
+        return found
+
+
+_NAMED = 3
+
+
+def _check_writable(flag: str, path: Path) -> None:
+    is_new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+# --- Data sets ask thousands of questions: failures are listed on the screen only where there are few enough to read.
+
+LISTED = 25
+"""Up to this many questions below their threshold are shown as pytest shows failures; beyond it only the number."""
+_AUTO, _LISTING = "auto", "fE"
+"""The values of `--tb` and `-r` unless given."""
+
+
+class Brevity:
+    """In place of thousands of failures of a data set a sentence, unless -v, -r or --tb ask for them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._is_dataset = settings.dataset is not None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> Generator[None, None, None]:
+        """Have pytest leave out what is too much to read."""
+        failed = len(terminalreporter.stats.get("failed", ()))
+        option = config.option
+        said = option.tbstyle, terminalreporter.reportchars
+        if not self._is_dataset or failed <= LISTED or config.get_verbosity() > 0:
+            return (yield)
+        if option.tbstyle == _AUTO:
+            option.tbstyle = "no"
+        if option.reportchars == _LISTING:
+            terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")
+        try:
+            yield
+        finally:
+            option.tbstyle, terminalreporter.reportchars = said
+        if said[0] == _AUTO and option.reportchars == _LISTING:
+            ways = "-rf lists them, --tb=short shows them"
+            terminalreporter.write_line(f"{counted(failed, 'question')} below the threshold: {ways}")
+
+
+# --- Redaction: what pytest itself shows of an LTM run (tracebacks, locals, captured output, warnings) has no secrets.
+
+_DEEPEST = 12
+"""Levels of a representation: a report holds a chain of tracebacks, these entries, these lines."""
+
+
+class Redaction:
+    """Takes secrets out of every report before anybody shows it: terminal, JUnit, pytest-html, other processes."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, AnyReport, AnyReport]:
+        """Redact how an item failed, or why a file could not be collected, and what was captured on the way."""
+        report = yield
+        _redact(report)
+        return report
+
+    pytest_make_collect_report = pytest_runtest_makereport
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        """Redact a warning; its category stays."""
+        text = str(warning_message.message)
+        shown = redacted(text)
+        if shown != text:
+            warning_message.message = shown
+        if warning_message.line:
+            warning_message.line = redacted(warning_message.line)
+
+
+def _redact(report: AnyReport) -> None:
+    report.sections[:] = [(redacted(name), redacted(text)) for name, text in report.sections]
+    if report.longrepr is None or report.passed:
+        return
+    text = str(report.longrepr)
+    if redacted(text) != text:
+        report.longrepr = _without(report.longrepr, _DEEPEST)
+
+
+def _without(value: Any, levels: int) -> Any:
+    """Return a text redacted, and a list or an object with its parts redacted in place."""
+    if isinstance(value, str):
+        return redacted(value)
+    if not levels or value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        parts = [_without(part, levels - 1) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    for name, part in list(getattr(value, "__dict__", {}).items()):
+        object.__setattr__(value, name, _without(part, levels - 1))  # some are frozen
+    return value

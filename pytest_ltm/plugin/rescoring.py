@@ -1,0 +1,292 @@
+"""Scoring a run again: what keeps it from being done is told before anything is; what moved is told at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.port import Connection, Known, Live, Recorded
+from pytest_ltm._engine.result import KeptVerdict, write_results
+from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record.fold import Record
+from pytest_ltm._record.journal import Journal
+from pytest_ltm._record.rescore import Playback, RecordScript, plan_of, recorded_plan
+from pytest_ltm._record.rescored import (
+    Rescored,
+    compared,
+    ending_of,
+    ending_told,
+    judge_spec,
+    plan_differences,
+    recorded_result,
+    recorded_rows,
+    rescored_plan,
+    setting_differences,
+)
+from pytest_ltm._record.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._record.run_file import read_run_file
+from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.errors import JudgeError, LtmError
+from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.opening import Mode, Opened, judge_for, write_plan
+from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.restart import RESCORE, identity
+from pytest_ltm.reporting.terminal import rescored_lines
+from pytest_ltm.reporting.text import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_ltm._engine.agent import Reply
+    from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.plan import Plan
+    from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._record import events
+    from pytest_ltm._storage.locks import FolderLock
+    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.opening import Given, Site
+    from pytest_ltm.plugin.session import LtmRun
+
+
+class Rescoring:
+    """Refuses what would not be the same run, and shows what moved."""
+
+    def __init__(self, run: LtmRun, source: Path) -> None:
+        self._run, self._source = run, source
+        self._holder = ""
+        """Who is still writing it."""
+        self.came_to: Rescored | None = None
+        """The result, once the run is over."""
+
+    def pytest_report_header(self) -> str:
+        """Say what is done."""
+        there = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
+        several = f"{there} recorded conversation{'s' * (there != 1)}"
+        writing = f", still being written by {self._holder}" if self._holder else ""
+        return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
+
+    def pytest_sessionstart(self) -> None:
+        """Check the options; take over what people have said of its verdicts."""
+        if not self._run.plays or self._run.is_worker:
+            return
+        try:
+            recorded = read_run_file(self._source).settings
+            nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
+            self._refuse(nothing or setting_differences(recorded, identity(self._run.settings)))
+            with contextlib.suppress(OSError):  # a folder that may only be read
+                self._holder = holder(self._source)
+            if _amendments.read(self._source):
+                shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
+        except (LtmError, OSError) as error:
+            raise pytest.UsageError(f"{RESCORE}: {error}") from error
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Check each plan once it is known which examples are selected."""
+        yield
+        if self._run.plays:
+            groups = grouped(item.stash[LTM_ITEM] for item in items).values()
+            self._refuse([problem for group in groups for problem in self._problems(group)])
+
+    def compare(self, result: RunResult) -> Rescored:
+        """Return what moved; `result`: the run's result, amended."""
+        after = [row for row in result.scenarios if row.cause != "not reached"]
+        before = list(_rows_of(self._source))
+        kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
+        plans = {name: self._plans(name.folder) for name in {row.conversation for row in after}}
+        self.came_to = compared(self._source.name, before, after, plans=plans, kept=kept)
+        return self.came_to
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print what moved."""
+        if self.came_to is None:
+            return
+        width = max(terminalreporter._tw.fullwidth, 40)
+        for line in rescored_lines(self.came_to, width):
+            terminalreporter.write_line(line)
+        if self._holder:
+            later = f"run {self._source.name} was still being written: score it again when it has ended"
+            for line in wrap(later, width, "  "):
+                terminalreporter.write_line(line, yellow=True)
+
+    def _plans(self, name: str) -> tuple[Plan, ...]:
+        found = (_plan_in(folder / name / JOURNAL) for folder in (self._source, self._run.folder.path))
+        return tuple(plan for plan in found if plan is not None)
+
+    def _problems(self, group: list[LtmItem]) -> list[str]:
+        folder = self._source / group[0].conversation.folder
+        try:
+            recorded = recorded_plan(folder / JOURNAL)
+        except LtmError as error:
+            return [f"{folder.name}: {error}"]
+        if recorded is None:
+            return []
+        found = plan_differences(recorded, plan_for(group, self._run.settings).plan)
+        return [f"{folder.name}: {' '.join(found)}"] if found else []
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            self._run.plays = False  # nothing is shown
+            if not self._run.is_worker:
+                shutil.rmtree(self._run.folder.path, ignore_errors=True)
+            raise pytest.UsageError(
+                f"{RESCORE}: run {self._source.name} cannot be scored again like this:\n  "
+                + "\n  ".join(problems)
+                + "\nWhat may change is how it is scored: evaluators, --ltm-scoring, --ltm-judge"
+            )
+
+
+def _rows_of(run: Path) -> Iterator[ScenarioResult]:
+    for path in sorted(run.glob(f"*/{JOURNAL}")):
+        yield from recorded_rows(path.parent)
+
+
+def _plan_in(path: Path) -> Plan | None:
+    try:
+        return recorded_plan(path)
+    except LtmError:
+        return None
+
+
+# --- Scoring a recorded conversation again: what it was made from, its folder, its judge, what becomes of its examples.
+
+NOT_RECORDED = "nothing is recorded of its conversation"
+
+
+class RescoredConversation(Mode):
+    """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
+
+    def __init__(self, given: Given, run: Path) -> None:
+        super().__init__(given)
+        self._source = run / given.folder.name
+        self._result = recorded_result(self._source)
+        self._rows = {} if self._result is None else {row.id: row for row in self._result.scenarios}
+        self._playback = Playback(Record(), ())
+        self._plan: Plan | None = None
+        """The original one; None if nothing is recorded."""
+        self._script: RecordScript
+
+    def plan(self, today: Plan) -> Plan:
+        """Return the recorded plan with the rules of today, or today's if nothing is recorded."""
+        recorded = recorded_plan(self._source / JOURNAL)
+        if recorded is None:
+            return today
+        return rescored_plan(recorded, today, same_judge=self.given.settings.judge == _judging.NONE)
+
+    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+        """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
+        folder, playback = self.given.folder, Playback.of(self._source / JOURNAL)
+        if playback is None:
+            return self.refuse(plan, site, lock, NOT_RECORDED)
+        self._playback, self._plan = playback, plan_of(playback.header)
+        write_plan(folder, plan)
+        header = replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
+        if site.clock.real and header.now is not None:
+            site.clock.follow(header.now)
+        for name in (JOURNAL, TIMINGS):  # of a worker that died
+            (folder / name).unlink(missing_ok=True)
+        journal = Journal.at(folder / JOURNAL)
+        journal.write(header)
+        return self._opened(site, lock, journal, Timings.at(folder / TIMINGS), header)
+
+    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+        """Have nothing that could be said again."""
+        return self._opened(site, lock, Journal(), Timings(), gone=gone)
+
+    def _opened(
+        self,
+        site: Site,
+        lock: FolderLock,
+        journal: Journal,
+        timings: Timings,
+        header: events.Header | None = None,
+        *,
+        gone: str = "",
+    ) -> Opened:
+        facts = None if header is None else header.agent
+        capabilities, most = (
+            (frozenset(facts.capabilities), facts.max_message_tokens) if facts else (frozenset[str](), 1)
+        )
+        connection = Connection(self._playback.no_agent, known=Known(capabilities, max(most, 1)))
+        self._script = script = RecordScript(self._playback, self._kept_ending)
+        live = Live(connection, site.counter, site.clock, timings)
+        return Opened(
+            script=script, port=Recorded(self._playback, site.clock, live),
+            journal=journal, timings=timings, lock=lock, observers=[script.passed], gone=gone,
+            agent_fingerprint="" if header is None else header.agent_fingerprint,
+        )  # fmt: skip
+
+    # --- its judge
+
+    def judge(self, opened: Opened) -> JudgeConnection | None:
+        """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
+        given = self.given
+        asked = judge_for(given, opened, recalled=self._recalled)
+        if asked is not None or self._plan is None or self._plan.judge == _judging.NONE:
+            return asked
+        from pytest_ltm.judges._connection import JudgeConnection
+
+        return JudgeConnection(
+            _nobody, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
+        )  # fmt: skip
+
+    def _recalled(self, example: str, inquiry: Inquiry) -> events.Judge | None:
+        """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
+
+        A judge that failed is asked again, if there is one.
+        """
+        judge = self.given.settings.judge
+        anew = judge != _judging.NONE
+        if self._plan is None or (anew and judge_spec(self._plan) != redacted(judge)):
+            return None
+        found = self._playback.judgement(example, inquiry.digest, inquiry.vote)
+        return None if found is not None and anew and found.fault is not None else found
+
+    # --- what becomes of its examples
+
+    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+        """Return the recorded row where the example keeps that."""
+        return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
+        if self._result is None:
+            return []
+        kept = {one.notice for one in self._result.kept}
+        return [one for one in self._result.notices if one not in kept]
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """Write the results, as those of the agent and of the end that are recorded."""
+        header = self._playback.record.header
+        facts = None if header is None else header.agent
+        then = self._result
+        ended = result.ended
+        if talk.gone is not None and self._script.cut_short:
+            ended = "interrupted"
+        elif talk.gone is not None and then is not None and then.ended != "complete":
+            ended = then.ended
+        kept = tuple(KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
+        spec = (then.agent_spec if then is not None else "") or (facts.spec if facts is not None else "")
+        write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
+
+    def _kept_ending(self, example: str) -> Ending:
+        row = self._rows.get(example)
+        return ending_told(self._playback.record.example(example).verdict) if row is None else ending_of(row)
+
+
+def _nobody(_inquiry: Inquiry) -> Reply:
+    raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")

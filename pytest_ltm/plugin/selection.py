@@ -1,0 +1,191 @@
+"""What the command line selects, and the command line that has a conversation again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.collection import ROOT
+from pytest_ltm.plugin.dataset import only
+from pytest_ltm.plugin.items import LTM_ITEM, is_built_in, label
+from pytest_ltm.plugin.options import span_of
+from pytest_ltm.plugin.settings import Shard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm.plugin.items import LtmItem, Place
+    from pytest_ltm.plugin.settings import Settings
+
+
+_ELSEWHERE = {
+    "ltm_span", "ltm_shard", "ltm_summary", "ltm_compare", "ltm_compare_plans", "ltm_compare_fail", "ltm_fail_under",
+}  # fmt: skip
+"""Options that say nothing of what one conversation is about."""
+
+
+class Selection:
+    """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.names_suite = _options.given(config, "ltm_suite") is not None
+        self._built_in = [found for found in map(_built_in_id, config.args) if found is not None]
+        rest = [argument for argument in config.args if _built_in_id(argument) is None]
+        from_line = config.args_source is pytest.Config.ArgsSource.ARGS
+        self.has_paths = from_line and bool(rest)
+        self.has_ids = bool(self._built_in)
+        alone = self.has_ids or (self.names_suite and _options.text(config, "ltm_suite") != "none")
+        if from_line:
+            config.args[:] = rest
+        elif alone:
+            # A suite alone imports nothing of the project: one broken test file must not abort it.
+            config.args[:] = []
+
+    def selects(self, item: pytest.Item) -> bool:
+        """Return whether a collected item runs."""
+        if not self._built_in or not is_built_in(item):
+            return True
+        return any(
+            item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}[")) for wanted in self._built_in
+        )
+
+    def check(self, items: Sequence[pytest.Item]) -> None:
+        """Raise UsageError for a node id of the built-in suite that no item has."""
+        from pytest_ltm._storage.errors import did_you_mean
+
+        ids = [item.nodeid for item in items if is_built_in(item)]
+        known = {part for one in ids for part in (one, one.partition("[")[0], one.partition("::")[0])}
+        for wanted in self._built_in:
+            if wanted not in known:
+                raise pytest.UsageError(
+                    f"not found: {wanted}.{did_you_mean(wanted, sorted(known))} "
+                    "An id names agent, span, trial and example of this run, and the run's suite must hold the scenario"
+                )
+
+
+def _built_in_id(argument: str) -> str | None:
+    """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""
+    path, colons, rest = argument.partition("::")
+    if Path(path).exists():
+        return None
+    parts = path.replace(os.sep, "/").split("/")
+    while parts and parts[0] in {"..", "."}:
+        parts.pop(0)
+    if len(parts) != 2 or parts[0] != ROOT:
+        return None
+    return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
+
+
+def again(config: pytest.Config, settings: Settings, place: Place) -> str:
+    """Return the command that has this conversation again."""
+    agent = next(agent for agent in settings.agents if agent.label == place.agent)
+    spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
+    words = ["pytest", f"--ltm-agent={spec}"]
+    words += [] if settings.dataset else [f"--ltm-span={place.span}"]
+    alone = {} if settings.dataset is None else only(settings.dataset, place.thread)
+    for option in _options.table(config).rows.values():
+        given = alone.get(option.dest, config.getoption(option.dest))
+        if given is not None and option.dest not in _ELSEWHERE:
+            words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
+    return shlex.join(redacted(str(word)) for word in words)
+
+
+# --- How long a conversation is expected to be, before anything is said: what runs first, and what balances shards.
+
+SHARE = 0.9
+"""The share of its memory span that one example covers (the default spreading of messages)."""
+OWN_TOKENS = 300
+"""About the tokens of one example's own messages, which is its whole length where it waits for nothing."""
+
+
+def name_of(known: LtmItem) -> str:
+    """Return what names an item's conversation in its node id."""
+    return str(known.place.conversation)
+
+
+def conversations(items: Iterable[LtmItem]) -> dict[str, list[LtmItem]]:
+    """Return the items by the name of their conversation, in the order in which they come."""
+    found: dict[str, list[LtmItem]] = {}
+    for known in items:
+        found.setdefault(name_of(known), []).append(known)
+    return found
+
+
+def expected_tokens(known: Sequence[LtmItem], spans: Mapping[str, int | None]) -> int:
+    """Return about how many tokens a conversation of these items takes.
+
+    Examples that must not overlap follow each other: the longest such row decides. `spans`: tokens by label.
+    """
+    span = spans[known[0].place.span]
+    rows: dict[str, float] = {}
+    for one in known if span is not None else ():
+        own = span_of(str(one.marks.span), "span")[1] if one.marks.span is not None else span
+        rows[one.scenario] = rows.get(one.scenario, 0.0) + SHARE * (own or 0)
+    longest = max((_with_rivals(one, rows) for one in known), default=0.0)
+    return round(longest) + OWN_TOKENS * len(known)
+
+
+def _with_rivals(one: LtmItem, rows: Mapping[str, float]) -> float:
+    return sum(rows.get(name, 0.0) for name in {one.scenario, *one.marks.incompatible})
+
+
+# --- Shards: one run spread over several machines, each of which plays its share of the conversations.
+
+
+def shard(given: str) -> Shard:
+    """Return the share `I/N`; ConfigurationError if that is none."""
+    found = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", given)
+    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= of:
+        raise ConfigurationError(f"{given!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4")
+    return Shard(number, of)
+
+
+def share(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
+    """Return the names of a shard's conversations; `expected`: tokens by name.
+
+    The longest first, each to the shard that has least to do so far: on every machine the same, whatever the order of
+    the names, each name in exactly one shard.
+    """
+    loads = [0] * chosen.of
+    mine = set()
+    for name in sorted(expected, key=lambda name: (-expected[name], name)):
+        least = min(range(chosen.of), key=lambda index: loads[index])
+        loads[least] += expected[name]
+        if least == chosen.number - 1:
+            mine.add(name)
+    return frozenset(mine)
+
+
+class Sharding:
+    """Keeps the conversations of one shard, before anything else is selected: so all machines share alike."""
+
+    def __init__(self, settings: Settings, chosen: Shard) -> None:
+        self._settings, self._chosen = settings, chosen
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+        found = conversations(item.stash[LTM_ITEM] for item in items)
+        if found and len(found) < self._chosen.of:
+            raise pytest.UsageError(
+                f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(found)}. "
+                f"Use {len(found)} or fewer"
+            )
+        mine = share(
+            {name: expected_tokens(known, self._settings.spans) for name, known in found.items()}, self._chosen
+        )
+        others = [item for item in items if name_of(item.stash[LTM_ITEM]) not in mine]
+        if others:
+            items[:] = [item for item in items if name_of(item.stash[LTM_ITEM]) in mine]
+            config.hook.pytest_deselected(items=others)

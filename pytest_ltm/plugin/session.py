@@ -1,0 +1,444 @@
+"""LtmRun: the hooks of an LTM run; conversations are played as pytest asks for their items."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_ltm._engine.cost import LEDGER
+from pytest_ltm._engine.result import ConversationName
+from pytest_ltm._record.resume import JOURNAL
+from pytest_ltm._record.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
+from pytest_ltm._storage.clock import wall_time
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._storage.locks import NAME as LOCK
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm.agents._adapt import keyless
+from pytest_ltm.plugin import agents as _agents
+from pytest_ltm.plugin import collection as _collection
+from pytest_ltm.plugin import selection as _selection
+from pytest_ltm.plugin.body import ItemBody
+from pytest_ltm.plugin.costs import RunCosts
+from pytest_ltm.plugin.internals import setup as _internals
+from pytest_ltm.plugin.internals.stretch import Output
+from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.opening import Given
+from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.played import PlayedConversation
+from pytest_ltm.plugin.progress import Progress
+from pytest_ltm.plugin.restart import RUN_FOLDER, run_file
+from pytest_ltm.plugin.state import LANE, is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from pytest_ltm._engine.plan import Plan
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._record import events
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.opening import Mode
+    from pytest_ltm.plugin.selection import Selection
+    from pytest_ltm.plugin.settings import Settings
+
+
+_BEGUN = frozenset({LOCK, FILE, LEDGER, f"{LEDGER}.lock"})
+"""The content of a run's folder before the first message."""
+
+
+def run_id() -> str:
+    """Return a name for a run that sorts by time and is not given twice."""
+    return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunFolder:
+    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
+
+    Between either and `release` no other process can have it. `at`: where it is, if it may have been moved elsewhere.
+    """
+
+    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
+        self.ltm_dir, self.name = ltm_dir, name
+        self.path = ltm_dir / "runs" / name
+        self.moved = at is not None and at.resolve() != self.path.resolve()
+        """Its id does not name it, only its path."""
+        if at is not None and self.moved:
+            self.path = at
+        self._lock = FolderLock(self.path)
+        self._before: str | None = None
+        """What `latest` said before this run was made; None: it was not made here."""
+
+    def create(self, started: RunFile) -> None:
+        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
+        try:
+            self.path.mkdir(parents=True)
+            ignore = self.ltm_dir / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+            self._lock.acquire()
+            write_run_file(self.path, started)
+            self._before = self._latest()
+            self._point()
+        except (OSError, DiskFault) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise pytest.UsageError(
+                f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {reason}. Name a writable folder"
+            ) from error
+
+    def reopen(self) -> None:
+        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
+        link = next(_links(self.path), None)
+        if link is not None:
+            raise pytest.UsageError(
+                f"--ltm-resume: {link} is a symbolic link, so what is written there could end up anywhere. Replace "
+                "it by a copy of its target"
+            )
+        named("--ltm-resume", self._lock.acquire)
+        if not self.moved:
+            named("--ltm-resume", self._point)
+
+    def release(self) -> None:
+        """Let others have it; a new one that was refused before anything was written into it is taken away."""
+        self._lock.release()
+        before, self._before = self._before, None
+        if before is not None:
+            with suppress(OSError):
+                self._take_away(before)
+
+    def _take_away(self, before: str) -> None:
+        if {path.name for path in self.path.iterdir()} - _BEGUN:
+            return
+        if self._latest() == self.name and not before:
+            (self.ltm_dir / LATEST).unlink()
+        elif self._latest() == self.name:
+            write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+        for name in _BEGUN:
+            (self.path / name).unlink(missing_ok=True)
+        self.path.rmdir()
+
+    def _latest(self) -> str:
+        try:
+            return (self.ltm_dir / LATEST).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _point(self) -> None:
+        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
+
+    def has_journal(self, labels: str) -> bool:
+        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
+        name = ConversationName.of_labels(labels)
+        return any(one.whole == name for one in conversations_in(self.path, JOURNAL))
+
+    def shown(self) -> str:
+        """Return the folder as a person would type it from here."""
+        shown = os.path.relpath(self.path)
+        return str(self.path) if shown.startswith("..") else shown
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    for inside, names, files in os.walk(folder):
+        yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
+
+
+class Stopped(BaseException):
+    """The pytest session is to stop, and another message would have been sent: another worker failed, say."""
+
+
+class LtmRun:
+    """One pytest session as an LTM run, in this process."""
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        selection: Selection,
+        mode: Callable[[Given], Mode],
+        withheld: str,
+    ) -> None:
+        self.config, self.settings, self._selection = config, settings, selection
+        self._mode, self._withheld = mode, withheld
+        option = config.option
+        acts = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+        self.rehearses = acts and option.ltm_dry_run
+        """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
+        if self.rehearses:
+            self.settings = settings = replace(settings, time="simulated")
+        self.plays = acts and not self.rehearses
+        """Whether anything is played: else nothing is written and no agent is made."""
+        with keyless() if self.rehearses else nullcontext():
+            self.sources = _agents.sources(config, settings) if acts else {}
+        worker = getattr(config, "workerinput", {})
+        self.resumed = config.stash.get(RUN_FOLDER, None)
+        """The folder of the run that is resumed."""
+        known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
+        self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
+        self.costs = RunCosts(settings, self.sources, self.folder.path)
+        self.is_worker = bool(worker)
+        self.gated = False
+        """A gate is on: a score below its threshold fails no item."""
+        self.disk_is_gone = False
+        """The disk could not be written, here or under a worker, so the session was ended."""
+        self.scenario_names: set[str] = set()
+        """Of everything collected."""
+        self.progress = Progress(config)
+        self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
+        """Make what observes a conversation that begins."""
+        self.checks: list[Callable[[pytest.Session], str]] = []
+        """Before the first conversation each returns why nothing can be measured, or ""."""
+        self._refused: str | None = None
+        self._session: pytest.Session | None = None
+        self._setup_state: _internals.TreeSetupState | None = None
+        self._pool: _internals.Pool = {}
+        self._groups: dict[ConversationName, list[LtmItem]] = {}
+        self._playing: PlayedConversation | None = None
+        self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
+
+    # --- which items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give each scenario its places."""
+        _collection.generate(metafunc, self.settings)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Add the built-in suite to what the session collects."""
+        report = yield
+        if isinstance(collector, pytest.Session) and self.settings.suite is not None:
+            suite = _collection.BuiltInSuite.from_parent(
+                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+            )
+            report.result = [*report.result, suite]
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the LTM items only, conversations in one piece each."""
+        everything = self._selection.has_paths or self._selection.names_suite
+        found = _collection.ltm_items(items)
+        self._selection.check([one.item for one in found])
+        self.scenario_names = {one.scenario for one in found}
+        known = list(_collection.wanted(found, self.settings, everything=everything))
+        chosen = [one for one in known if self._selection.selects(one.item)]
+        _collection.refuse_duplicates(chosen)
+        kept = [one.item for one in _collection.in_order(chosen, self.settings)]
+        dropped = set(items) - set(kept)
+        if dropped:
+            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        items[:] = kept
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
+        known = [item.stash[LTM_ITEM] for item in session.items]
+        session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
+        self._groups = grouped(known)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
+        """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
+        if self.plays or self.rehearses or not is_ours(fixturedef):
+            return None
+        fixturedef.cached_result = None, fixturedef.cache_key(request), None
+        return cast("tuple[Any, ...]", fixturedef.cached_result)
+
+    # --- playing them
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
+        """Make the run folder before workers are started; let several items be set up at once."""
+        if self.plays and not self.is_worker:
+            if self.resumed:
+                self.folder.reopen()
+            else:
+                self.folder.create(run_file(self.config, self.settings, self.folder.name))
+        self._session = session
+        yield
+        if self.plays or self.rehearses:
+            self._setup_state = _internals.install(session)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
+        if not (self.plays or self.rehearses):
+            return None
+        self._asked_for = item, nextitem
+        body = item.stash.get(LANE, None)
+        if body is not None and body.reported:
+            return True
+        try:
+            if body is None:
+                self._playing = self._begin(item)
+            if self._playing is not None:
+                self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
+        except Stopped:
+            pass
+        except DiskFault as fault:
+            self._end(item.session, fault)
+        finally:
+            if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
+                self._stop(self._playing)
+        return True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count subtests as checks; once -x stops, tear down every item with this one."""
+        if self._playing is None:
+            return
+        part = _internals.subtest(report)
+        if part is not None:
+            self._playing.note(report.nodeid, *part)
+        if self._stopping:
+            self._playing.begin_no_more()
+
+    @property
+    def _stopping(self) -> bool:
+        session = self._session
+        return session is not None and bool(session.shouldfail or session.shouldstop)
+
+    def _stop(self, playing: PlayedConversation) -> None:
+        self._asked_for = None
+        if self._session is not None:
+            _internals.leave_none_behind(self._session, _is_reported)
+        try:
+            playing.close("interrupted")
+        except DiskFault as fault:
+            self._end(self._session, fault)
+
+    def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
+        self.disk_is_gone = True
+        getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
+        if session is not None and not session.shouldstop:
+            session.shouldstop = str(fault)
+
+    def _begin(self, item: pytest.Item) -> PlayedConversation:
+        if self._setup_state is None:
+            raise pytest.UsageError("pytest-ltm was not loaded when the session started")
+        setup_state = self._setup_state
+        if self._refused is None:
+            self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
+        given = self._given(self._groups[item.stash[LTM_ITEM].conversation])
+        playing = PlayedConversation(
+            given,
+            self._mode(given),
+            lambda known: ItemBody(known, setup_state, self._pool, next_up=self._next_up, withheld=self._withheld),
+            again=_selection.again(self.config, self.settings, given.place),
+            heard=self._heard,
+        )
+        for observer in self.observing:
+            playing.observe(observer(playing))
+        return playing
+
+    def _given(self, known: Sequence[LtmItem]) -> Given:
+        agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
+        return Given(
+            items=known, settings=self.settings, source=self.sources[agent], folder=folder,
+            tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff,
+            account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+        )  # fmt: skip
+
+    def plan(self, known: Sequence[LtmItem]) -> Plan:
+        """Return the plan of the items of a conversation."""
+        return self._mode(self._given(known)).plan(plan_for(known, self.settings).plan)
+
+    def _next_up(self, item: pytest.Item) -> pytest.Item | None:
+        """Return the item whose fixtures must stay up although no item in progress needs them."""
+        if self._asked_for is None or self._stopping:
+            return None
+        asked, following = self._asked_for
+        if item is not asked:
+            return asked
+        if following is None or not _is_reported(following):
+            return following
+        items = item.session.items
+        if following is item:  # xdist has not said yet what follows on this worker, if anything does
+            return next((one for one in items if not _is_reported(one)), cast("Any", item.session))
+        later = items[items.index(item) + 1 :]
+        return next((one for one in later if not _is_reported(one)), None)
+
+    def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
+        self.progress.heard(played, exchange)
+        hook = self.config.hook.pytest_ltm_exchange
+        if hook.get_hookimpls():  # a call that nobody hears costs as much as the rest of this
+            hook(config=self.config, conversation=str(played.given.place.conversation), exchange=exchange)
+        if self._stopping:
+            raise Stopped
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Unwind what is still in progress before pytest tears everything down."""
+        if self._playing is not None:
+            self._stop(self._playing)
+        if self._setup_state is not None:
+            self._setup_state.held.clear()
+
+    def expected(self) -> int:
+        """Return how many examples the run has, as far as it is known in this process."""
+        xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
+        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self._groups.values()))
+
+    def conversations(self) -> set[ConversationName]:
+        """Return the run's conversations, as far as it is known in this process."""
+        xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
+        return getattr(xdist, "conversations", None) or set(self._groups)
+
+    def pytest_unconfigure(self) -> None:
+        """Let others have the run folder."""
+        self.folder.release()
+
+    # --- living with others
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show the conversation below the traceback of a failed assertion."""
+        report = yield
+        body = item.stash.get(LANE, None)
+        if body is not None and report.failed and body.assertion is not None and report.when == "call":
+            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
+        return report
+
+    def pytest_enter_pdb(self) -> None:
+        """Leave the terminal to pdb."""
+        Output.in_debugger = True
+
+    def pytest_leave_pdb(self) -> None:
+        """Capture again."""
+        Output.in_debugger = False
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:
+        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
+        return True if item.stash.get(LTM_ITEM, None) is not None else None
+
+
+def _is_reported(item: pytest.Item) -> bool:
+    body = item.stash.get(LANE, None)
+    return body is not None and body.reported
+
+
+class Costs:
+    """Checks the cost of a run before anything is sent, and begins the ledger."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+
+    def pytest_report_header(self) -> list[str]:
+        """Say prices and budget."""
+        return list(self._run.costs.header())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Begin the ledger; the run folder is there by now."""
+        if self._run.plays and not self._run.is_worker:
+            self._run.costs.begin()

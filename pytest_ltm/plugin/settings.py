@@ -1,0 +1,101 @@
+"""Settings: what the options of an LTM run say, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.cost import Limits, Prices
+from pytest_ltm._storage.secrets import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.score import Scoring
+    from pytest_ltm._engine.suite import Suite
+    from pytest_ltm._engine.transcript import Count
+    from pytest_ltm.datasets import DatasetSuite
+    from pytest_ltm.datasets._published import DefinitionsFolder
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChoice:
+    """One agent under test."""
+
+    label: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The `number`-th of `of` shares, counted from 1."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of an LTM run."""
+
+    agents: tuple[AgentChoice, ...]
+    spans: Mapping[str, int | None]
+    """Label -> tokens, or None where examples are isolated."""
+    suite: Suite | None
+    seed: int
+    examples: int | None
+    trials: int
+    definitions: DefinitionsFolder | None
+    filler: str
+    tokenizer: str
+    scoring: Scoring
+    time: str
+    reply_timeout: float | None
+    ltm_dir: Path
+    count: Count | None = None
+    """How many tokens of replies count towards spans, where the options say so."""
+    retries: int = 4
+    """How often a message is sent again after a passing fault of the agent."""
+    dataset: DatasetSuite | None = None
+    """The data set that is played; its entries are the suite."""
+    report: Path | None = None
+    """The file that `--ltm-report` names."""
+    worker_tries: int = 2
+    """The number of xdist workers that may die at the same point of a conversation before it is given up."""
+    shard: Shard | None = None
+    """Which share of the conversations is played; None: all."""
+    judge: str = "none"
+    judge_votes: int = 1
+    judge_cache: bool = True
+    rescored: Path | None = None
+    """The folder of the run that is scored again; None: agents are asked."""
+    prices: Prices = field(default_factory=Prices)
+    limits: Limits = field(default_factory=Limits)
+    """What may be spent."""
+    assumed_reply: int | None = None
+    """Tokens that a dry run reckons with for each reply; None: what is typical."""
+    latency: float = 2.0
+    """Seconds that a dry run reckons with for a reply."""
+
+    def described(self) -> dict[str, object]:
+        """Return what the run was made from, JSON values, for `summary.json`."""
+        return {
+            "agents": {agent.label: agent.spec for agent in self.agents},
+            "spans": dict(self.spans),
+            "suite": self.suite.name if self.suite else None,
+            "examples": self.examples,
+            "trials": self.trials,
+            "definitions": str(self.definitions.path) if self.definitions else None,
+            "filler": self.filler,
+            "tokenizer": self.tokenizer,
+            "scoring": self.scoring,
+            "count": self.count,
+            "judge": redacted(self.judge),
+            "time": self.time,
+            **({} if self.shard is None else {"shard": str(self.shard)}),
+            **({} if self.rescored is None else {"rescored": self.rescored.name}),
+        }

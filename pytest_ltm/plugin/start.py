@@ -1,0 +1,206 @@
+"""The beginning of an LTM run: everything is checked here, before anything runs."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm._engine.cost import Limits, read_prices
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import did_you_mean
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.plugin import gate as _gate_options
+from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin import planning as _time
+from pytest_ltm.plugin.agents import agents, fix_latest
+from pytest_ltm.plugin.canaries import Canaries
+from pytest_ltm.plugin.collection import check_parameters
+from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.gate import Gate
+from pytest_ltm.plugin.opening import WithAgent
+from pytest_ltm.plugin.options import base, named, spans
+from pytest_ltm.plugin.probe import Probe
+from pytest_ltm.plugin.report import Brevity, Redaction, Report
+from pytest_ltm.plugin.restart import source_of
+from pytest_ltm.plugin.resuming import Resume, Unfinished
+from pytest_ltm.plugin.selection import Selection, Sharding
+from pytest_ltm.plugin.session import Costs, LtmRun
+from pytest_ltm.plugin.settings import Settings
+from pytest_ltm.plugin.state import RUN
+from pytest_ltm.plugin.xdist.controller import Controller
+from pytest_ltm.plugin.xdist.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._engine.cost import Forecast
+    from pytest_ltm.plugin.opening import Given, Mode
+
+
+def start(config: pytest.Config) -> None:
+    """Parse and check the options, and register the plugins of an LTM run."""
+    if config.option.help or getattr(config.option, "version", 0):
+        return
+    try:
+        _register(config)
+    except pytest.UsageError as error:
+        raise pytest.UsageError(*(redacted(str(word)) for word in error.args)) from error
+
+
+def _register(config: pytest.Config) -> None:
+    selection = Selection(config)
+    settings = _settings(config, has_paths=selection.has_paths)
+    forecasts: list[Forecast] = []
+    run = config.stash[RUN] = LtmRun(config, settings, selection, *_mode(config, settings, forecasts))
+    manager = config.pluginmanager
+    manager.register(Redaction(), "ltm-redaction")
+    _register_before(run, manager)
+    if not manager.hasplugin("ltm-run"):
+        manager.register(run, "ltm-run")
+    run.costs.check()
+    probe = Probe(run)
+    if run.plays and settings.rescored is None:
+        run.checks += [Canaries(run).fault, probe.leak]
+    if not run.is_worker:
+        manager.register(probe, "ltm-probe")
+    if not run.is_worker:
+        manager.register(Costs(run), "ltm-costs")
+    if run.rehearses:
+        from pytest_ltm.plugin.dry_run import DryRun
+
+        manager.register(DryRun(run, forecasts), "ltm-dry-run")
+    gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
+    manager.register(gate, "ltm-gate")
+    report = None if run.is_worker else Report(run, gate)
+    if report is not None:
+        _register_reporting(run, report, manager)
+    if getattr(config.option, "htmlpath", None):
+        _register_html(report, manager)
+    if manager.hasplugin("xdist"):
+        manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
+
+
+def _mode(config: pytest.Config, settings: Settings, forecasts: list[Forecast]) -> tuple[Callable[[Given], Mode], str]:
+    """Return how conversations are held, and why nothing that items come to is reported, if so."""
+    if settings.rescored is not None:
+        from pytest_ltm.plugin.rescoring import RescoredConversation
+
+        return partial(RescoredConversation, run=settings.rescored), ""
+    if config.option.ltm_dry_run:
+        from pytest_ltm.plugin.dry_run import REASON, Rehearsed
+
+        return partial(Rehearsed, kept=forecasts.append), REASON
+    return WithAgent, ""
+
+
+def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
+    """Register what is called after the run's own hooks, which therefore are registered later."""
+    settings = run.settings
+    if settings.shard is not None:
+        manager.register(Sharding(settings, settings.shard), "ltm-shard")
+    if settings.rescored is not None:
+        from pytest_ltm.plugin.rescoring import Rescoring
+
+        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
+    if run.resumed is not None:
+        manager.register(Resume(run), "ltm-resume")
+
+
+def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
+    """Register what only the controller, or the only process, shows."""
+    manager.register(report, "ltm-report")
+    manager.register(Brevity(run.settings), "ltm-brevity")
+    if run.settings.rescored is None:
+        manager.register(Unfinished(run, report), "ltm-unfinished")
+
+
+def _register_html(report: Report | None, manager: pytest.PytestPluginManager) -> None:
+    from pytest_ltm.plugin.html import HtmlReport, HtmlRows
+
+    manager.register(HtmlRows(), "ltm-html-rows")
+    if report is not None:
+        manager.register(HtmlReport(report), "ltm-html-report")
+
+
+# --- What the options mean: every wrong value is a UsageError with a cure.
+
+
+_AS_SAID = (
+    "seed", "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
+    "judge_votes", "latency",
+)  # fmt: skip
+"""Settings that are just what the option of this name says."""
+
+
+def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
+    """Return the settings; `has_paths`: the command line names test files or folders."""
+
+    def said(name: str) -> Any:
+        return _options.value(config, f"ltm_{name}")
+
+    folder = said("definitions")
+    definitions = None if folder is None else named("--ltm-definitions", lambda: DefinitionsFolder(folder))
+    seed, ltm_dir = said("seed"), said("dir")
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
+    _time.check(said("time"))
+    return Settings(
+        agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)),
+        spans=SPANS if dataset else spans(config, definitions),
+        suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, seed, has_paths=has_paths)),
+        **{name: said(name) for name in _AS_SAID},
+        definitions=definitions,
+        filler=named("--ltm-filler", lambda: _filler(config)),
+        tokenizer=tokenizer,
+        reply_timeout=None if _debugs(config) else said("reply_timeout") or None,
+        ltm_dir=ltm_dir,
+        dataset=dataset,
+        judge=_judging.spec_of(config),
+        judge_cache=said("judge_cache") == "on",
+        rescored=source_of(config),
+        prices=named("--ltm-price", lambda: read_prices(_options.lines(config, "ltm_price"))),
+        limits=Limits(said("max_cost"), said("max_tokens")),
+        assumed_reply=said("assume_reply"),
+    )
+
+
+def _suite_of(config: pytest.Config, seed: int, *, has_paths: bool) -> _suite.Suite | None:
+    given = _options.given(config, "ltm_suite")
+    if given == "none" or (given is None and has_paths):
+        return None
+    name = given or _options.DEFAULTS["ltm_suite"]
+    known = _suite.scenario_names()
+    if name in _suite.built_in_names():
+        return _suite.built_in(name, known)
+    path = base(config, "ltm_suite") / name
+    if path.is_file():
+        return check_parameters(_suite.load(path, known), seed)
+    suites = [*_suite.built_in_names(), *_options.table(config).datasets, "none"]
+    raise pytest.UsageError(
+        f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
+        "or name a *.ltm-suite.yml file"
+    )
+
+
+def _filler(config: pytest.Config) -> str:
+    from random import Random
+
+    from pytest_ltm.fillers import filler_from_spec
+
+    spec = _options.text(config, "ltm_filler")
+    if spec.startswith("trivia:") and spec != "trivia:":
+        spec = f"trivia:{os.path.relpath(base(config, 'ltm_filler') / spec.removeprefix('trivia:'))}"
+    counts = counter(_options.text(config, "ltm_tokenizer"))
+    if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
+        filler_from_spec(spec, Random(0), counts)
+    return spec
+
+
+def _debugs(config: pytest.Config) -> bool:
+    return bool(config.getoption("usepdb", False) or config.getoption("trace", False))

@@ -1,0 +1,88 @@
+"""Where the plugin keeps its state: typed stash keys, and an item's side of its conversation.
+
+What is kept is said by protocols: those who put it there stand above all who look it up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._engine.lane import Lane
+    from pytest_ltm._engine.result import ScenarioResult
+
+
+class Run(Protocol):
+    """An LTM run, as far as its items need it."""
+
+    gated: bool
+    """A gate is on: a score below its threshold fails no item."""
+
+
+class Side(Protocol):
+    """An item's side of its conversation."""
+
+    handle: Ltm
+    conversation: Conversation
+    lane: Lane | None
+    result: ScenarioResult | None
+    assertion: BaseException | None
+    failure_text: str
+    reported: bool
+
+    @property
+    def agent(self) -> Any:
+        """The conversation's agent."""
+
+
+RUN: pytest.StashKey[Run] = pytest.StashKey()
+"""The LTM run of this pytest session; absent in any other session."""
+LANE: pytest.StashKey[Side] = pytest.StashKey()
+
+
+def not_reached(why: str) -> str:
+    """Return the skip reason of an item that its conversation did not reach."""
+    return f"not reached: {why}"
+
+
+def mark_unreached(report: pytest.TestReport) -> pytest.TestReport:
+    """Return the report of such an item, marked: the mark travels to xdist's controller with the report."""
+    vars(report)["ltm_unreached"] = True
+    return report
+
+
+def is_unreached(report: pytest.TestReport) -> bool:
+    """Return whether a report is that of an item that its conversation did not reach."""
+    return getattr(report, "ltm_unreached", False)
+
+
+F = TypeVar("F", bound="Callable[..., object]")
+_OURS: list[Callable[..., object]] = []
+
+
+def ours(function: F) -> F:
+    """Note that the function of a fixture is this plugin's own."""
+    _OURS.append(function)
+    return function
+
+
+def is_ours(definition: Any) -> bool:
+    """Return whether a fixture definition is one of this plugin, not of a project that uses the same name."""
+    return any(definition.func is function for function in _OURS)
+
+
+def lane_of(request: pytest.FixtureRequest) -> Side:
+    """Return the side of the conversation of the item that requests a fixture."""
+    side: Side | None = request.node.stash.get(LANE, None)
+    if side is None:
+        raise pytest.UsageError(
+            f"{request.fixturename!r} can only be used by a test that is a scenario of an LTM run: "
+            "function scope, and started with --ltm-agent"
+        )
+    return side

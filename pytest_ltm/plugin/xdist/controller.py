@@ -1,0 +1,505 @@
+"""Controller: the hooks of the process that hands conversations out, shows what comes back, and recovers the lost."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.cost import Bill, Tariff
+from pytest_ltm._engine.result import (
+    ConversationName,
+    ConversationResult,
+    ScenarioResult,
+    ended_early,
+    read_results,
+    scenario_from_json,
+    write_results,
+)
+from pytest_ltm._engine.scoring import totals
+from pytest_ltm._record import events
+from pytest_ltm._record.fold import Record
+from pytest_ltm._record.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.plugin.opening import checkpoints_of
+from pytest_ltm.plugin.state import mark_unreached, not_reached
+from pytest_ltm.plugin.xdist import wire as _wire
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, failed_collection
+from pytest_ltm.plugin.xdist.wire import Brief, Ledger, conversation_of
+from pytest_ltm.reporting.summary import user_properties
+from pytest_ltm.reporting.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.plugin.xdist.scheduling import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The last moment of a journal, and what had been said until then."""
+
+    record: Record = field(default_factory=Record)
+    agent: Tariff = field(default_factory=Tariff)
+    judge: Tariff = field(default_factory=Tariff)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the last message has a reply."""
+        return self.record.last not in self.record.unanswered
+
+    @property
+    def bill(self) -> Bill:
+        """What the replies cost."""
+        bill = Bill(self.agent)
+        for number, reply in self.record.replies.items():
+            bill.add(reply, message_tokens=self.record.messages[number].tokens)
+        return bill
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """What the result of the conversation says of its tokens and dollars."""
+        return totals(self.record, self.bill)
+
+    def spent_by(self, example: str) -> dict[str, Any]:
+        """Return what an example has used up so far, as its result says it."""
+        own, bill = self.record.transcript.of(example), self.bill
+        costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
+        asked = [one for one in self.record.example(example).judged if one.fault is None]
+        judged = [usd for one in asked if (usd := self.judge.cost(one)) is not None]
+        return {
+            "tokens": sum(one.message_tokens + one.reply_tokens for one in own),
+            "cost_usd": sum(costs) if costs else None,
+            "judge_calls": len(asked),
+            "judge_tokens": sum(one.usage.input_tokens + one.usage.output_tokens for one in asked if one.usage),
+            "judge_cost_usd": sum(judged) if judged else None,
+        }
+
+
+def scene(journal: Path, agent: Tariff, judge: Tariff) -> Scene:
+    """Return the last moment of a journal, or the one up to which it can be read."""
+    record = Record()
+    with suppress(LtmError):
+        for _ in record.follow(journal) if journal.is_file() else ():
+            pass
+    return Scene(record, agent, judge)
+
+
+# --- The reports of an item that no worker could report.
+
+
+def reports_of(brief: Brief, row: ScenarioResult) -> Iterator[pytest.TestReport]:
+    """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
+
+    def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
+        return pytest.TestReport(
+            brief.nodeid, brief.location, {}, outcome, longrepr, when, user_properties=user_properties(row)
+        )
+
+    if row.outcome == "error":
+        yield report("setup", "failed", row.reason)
+    else:
+        skipped = report("setup", "skipped", (brief.path, brief.line + 1, f"Skipped: {not_reached(row.reason)}"))
+        yield mark_unreached(skipped)
+    yield report("teardown", "passed", None)
+
+
+ELSEWHERE = "its journal is on the other machine, where the worker was"
+
+
+class Tries:
+    """Counts how often a conversation has been tried at the same point; getting further starts the count again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def note(self, unit: str, progress: int) -> int:
+        """A worker has died with the conversation; return how many have at this place, this one included."""
+        before, tries = self._known.get(unit, (-1, 0))
+        tries = 1 if progress > before else tries + 1
+        self._known[unit] = max(before, progress), tries
+        return tries
+
+
+class Recovery:
+    """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
+
+    def __init__(self, run: LtmRun, ledger: Ledger) -> None:
+        self._run, self._ledger = run, ledger
+        self._tries = Tries()
+        self._far: dict[str, Record] = {}
+        """What is told of conversations on other machines, by the name of their folder."""
+        self._deaths: dict[str, int] = {}
+        """How many workers have died with a conversation."""
+        self._notices: dict[str, str] = {}
+        """A sentence by conversation that lost a worker, unless its own results mention it."""
+
+    @property
+    def notices(self) -> list[str]:
+        """A sentence for each conversation that lost a worker and whose results do not mention it."""
+        return [f"{unit}: {sentence}" for unit, sentence in self._notices.items()]
+
+    def told(self, name: str, event: events.Event) -> None:
+        """A worker on another machine has written an event into the journal of that conversation."""
+        if isinstance(event, events.Header):
+            self._far[name] = Record()
+        if name in self._far:
+            self._far[name].add(event)
+
+    def over(self, name: str) -> None:
+        """A conversation is complete, and its results are here."""
+        self._far.pop(name, None)
+
+    def lost(self, worker: str, unit: Unit, *, here: bool) -> bool:
+        """Return whether a conversation continues elsewhere; if not, everything that was not played is reported.
+
+        `here`: the worker wrote into this machine's run folder.
+        """
+        finished = sum(map(self._ledger.is_finished, unit.items))
+        folder = self._folder(unit)
+        last = self._scene(folder)
+        tries = self._tries.note(unit.name, finished + len(last.record.transcript))
+        death = f"worker {worker} died {_where(last)}"
+        reason = self._cannot_go_on(folder) if here else ELSEWHERE
+        deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
+        if not reason and tries < self._run.settings.worker_tries:
+            self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
+            told = death if deaths == 1 else f"{counted(deaths, 'worker')} died, the last time {death}"
+            self._notices[unit.name] = f"{told}; the conversation continued where it stopped"
+            return True
+        reason = reason or f"{counted(tries, 'worker')} died at this point"
+        why = f"{death}, and the conversation is given up: {reason}"
+        self._say(f"{unit.name}: {why}")
+        self._notices[unit.name] = why
+        if self.give_up(unit, why, death=death, speaking=last.record.speaking):
+            del self._notices[unit.name]
+        return False
+
+    def give_up(self, unit: Unit, why: str, *, death: str = "", speaking: str = "") -> bool:
+        """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
+
+        Where nobody was (filler, say), the first that had begun answers for it: what ends like this is an error. It
+        says `why`, the others refer to the death. Returns whether the conversation's results tell of it; those of one
+        that was complete stay as they are.
+        """
+        rows = self._ledger.rows(unit.name)
+        briefs = self._ledger.briefs(unit)
+        open_ones = [brief for brief in briefs if brief.nodeid not in rows]
+        blamed = self._blamed(open_ones, speaking) if death else ""
+        others = f"{death}, and the conversation is given up" if blamed else why
+        folders: dict[str, list[ScenarioResult]] = {}
+        for brief in briefs:
+            if brief.nodeid in rows:
+                row = scenario_from_json(json.loads(rows[brief.nodeid]))
+            else:
+                is_it = brief.nodeid == blamed
+                row = self._unplayed(brief, why if is_it else others, blamed=is_it)
+            folders.setdefault(brief.folder, []).append(row)
+            if not self._ledger.is_finished(brief.nodeid):
+                self._report(brief, row)
+        written = [
+            self._write(self._run.folder.path / name, results, death or why) for name, results in folders.items()
+        ]
+        self._ledger.over(unit.name)
+        return any(written)
+
+    def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
+        """Return the node id of the example that answers for a death; "" if all have ended."""
+        begun = [
+            one for one in open_ones if self._scene(self._run.folder.path / one.folder).spent_by(one.key)["tokens"]
+        ]
+        ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
+        return ranked[0].nodeid if ranked else ""
+
+    def _folder(self, unit: Unit) -> Path:
+        """Return the folder of the conversation that was being played: the last that was begun and has no results."""
+        run = self._run.folder.path
+        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
+        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
+        unfinished = [folder for folder in begun if not _is_complete(folder)]
+        return (unfinished or begun or [run / next(iter(names))])[-1]
+
+    def _scene(self, folder: Path) -> Scene:
+        costs, name = self._run.costs, ConversationName.of_folder(folder.name)
+        assert name is not None
+        if folder.name in self._far:
+            return Scene(self._far[folder.name], costs.tariff_of(name.agent), costs.judge.tariff)
+        return scene(folder / JOURNAL, costs.tariff_of(name.agent), costs.judge.tariff)
+
+    def _cannot_go_on(self, folder: Path) -> str:
+        if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
+            return ""
+        try:
+            recording = read_recording(folder / JOURNAL)
+            return "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
+        except LtmError as error:
+            return str(error)
+
+    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> ScenarioResult:
+        name = ConversationName.of_folder(brief.folder)
+        assert name is not None
+        last = self._scene(self._run.folder.path / brief.folder)
+        return ScenarioResult(
+            scenario=brief.scenario,
+            example=brief.example,
+            agent=name.agent,
+            span_label=name.span,
+            span=self._run.settings.spans[name.span],
+            trial=name.trial,
+            nodeid=brief.nodeid,
+            outcome="error" if blamed else "skipped",
+            score=None,
+            reason=why,
+            cause="agent" if blamed else "not reached",
+            threshold=brief.threshold,
+            pass_k=brief.pass_k,
+            skills=brief.skills,
+            **last.spent_by(brief.key),
+        )
+
+    def _report(self, brief: Brief, row: ScenarioResult) -> None:
+        hook, location = self._run.config.hook, brief.location
+        hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
+        for report in reports_of(brief, row):
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
+
+    def _write(self, folder: Path, rows: Sequence[ScenarioResult], why: str) -> bool:
+        """Write the results of an incomplete conversation; return whether they were written."""
+        if _is_complete(folder):
+            return False
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
+        write_results(folder / RESULTS, _conversation(rows, self._scene(folder), spec, why))
+        return True
+
+    def _say(self, text: str) -> None:
+        reporter: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(f"ltm: {text}", yellow=True)
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return read_results(folder / RESULTS).ended == "complete"
+    except (LtmError, OSError):
+        return False
+
+
+def _where(last: Scene) -> str:
+    record = last.record
+    if record.last is None:
+        return f"where {record.speaking} began" if record.speaking else "before anything was said"
+    what = f"message #{record.last}"
+    who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
+    return f"after {what}{who}" if last.answered else f"at {what}{who}"
+
+
+def _conversation(rows: Sequence[ScenarioResult], last: Scene, spec: str, why: str) -> ConversationResult:
+    header = last.record.header
+    return ConversationResult(
+        agent=rows[0].agent,
+        agent_spec=spec,
+        span_label=rows[0].span_label,
+        span=rows[0].span,
+        trial=rows[0].trial,
+        plan_fingerprint="" if header is None else header.plan_fingerprint,
+        agent_fingerprint="" if header is None else header.agent_fingerprint,
+        scenarios=tuple(rows),
+        simulated_seconds=last.record.seconds,
+        notices=(ended_early(why),),
+        gone=why,
+        ended="agent gone",
+        **last.totals,
+    )
+
+
+START_TRIES = 3
+"""How often a worker that dies before its first message is started again."""
+GRACE = 3.0
+"""Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting."""
+STOP_GRACE = 15.0
+"""The same after -x and --maxfail, where no person is."""
+
+
+class Controller:
+    """What the controller does beyond xdist."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        if run.config.option.dist == "each":
+            raise pytest.UsageError("--dist=each would play every conversation on every worker. Remove --dist")
+        self.scheduling: ConversationScheduling | None = None
+        self._expected: dict[str, int] = {}
+        self._ledger = Ledger()
+        self.recovery = Recovery(run, self._ledger)
+        self._away: set[Any] = set()
+        """Workers on other machines."""
+        self._stopped = self._interrupted = False
+        self._failures = 0
+
+    @property
+    def notices(self) -> list[str]:
+        """Of the run, for its report."""
+        return self.recovery.notices
+
+    # --- beginning
+
+    @property
+    def conversations(self) -> set[ConversationName]:
+        """Those of what the workers have collected, variants as one: the controller knows node ids only."""
+        collected = None if self.scheduling is None else self.scheduling.collection
+        return set(map(conversation_of, collected or ()))
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
+        """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
+        self.scheduling = ConversationScheduling(
+            len(self._dsession.nodemanager.specs),
+            unit_of=lambda nodeid: str(conversation_of(nodeid)),
+            expected=self._expected,
+            send=self._hand_out,
+            lost=self._lost,
+            differ=self._differ,
+            may_play=self._may_play,
+        )
+        return self.scheduling
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Start a worker again that dies while it starts."""
+        _wire.start_patiently(self._dsession.nodemanager, START_TRIES)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Have all workers write into one run folder, and listen to them."""
+        node.workerinput["ltm_run"] = self._run.folder.name
+        node.workerinput["ltm_live"] = self._run.progress.is_live
+        _wire.hear(node, self._dsession, self._heard)
+
+    @property
+    def _dsession(self) -> Any:
+        return self._run.config.pluginmanager.get_plugin("dsession")
+
+    def _hand_out(self, node: Any, unit: Unit, indices: list[int]) -> None:
+        self._run.progress.gone(unit.name, left=self._left)
+        _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
+
+    def _may_play(self, node: Any, unit: Unit) -> bool:
+        """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
+        return node not in self._away or not self._run.folder.has_journal(unit.name)
+
+    def _lost(self, node: Any, unit: Unit) -> bool:
+        self._run.progress.gone(unit.name, left=self._left)
+        if self._stopped:
+            return False
+        return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
+
+    @property
+    def _left(self) -> int:
+        """Conversations that no worker plays yet."""
+        return self.scheduling.waiting if self.scheduling is not None else 0
+
+    def _differ(self, worker: str, text: str) -> None:
+        self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
+
+    # --- what workers say
+
+    def _heard(self, node: Any, kind: str, **values: Any) -> None:
+        getattr(self, f"heard_{kind}")(node, **values)
+
+    def heard_refused(self, node: Any, sentences: list[str]) -> None:
+        """A worker cannot collect what was asked for."""
+        raise pytest.UsageError(*sentences)
+
+    def heard_collected(self, node: Any, here: bool, tokens: dict[str, int], scenarios: list[str]) -> None:
+        """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
+        if not here:
+            self._away.add(node)
+        self._expected.update(tokens)
+        self._run.scenario_names.update(scenarios)
+
+    def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
+        """A worker is about to play a conversation."""
+        self._ledger.begun(unit, [Brief(*brief) for brief in briefs])
+
+    def heard_row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
+        """An example has its result."""
+        self._ledger.ended(unit, nodeid, row)
+
+    def heard_written(self, node: Any, folder: str, event: str) -> None:
+        """A worker on another machine has written an event down."""
+        self.recovery.told(folder, events.decode(event, f"worker {node.gateway.id}"))
+
+    def heard_results(self, node: Any, folder: str, text: str) -> None:
+        """Keep what a worker on another machine sends: the report reads this machine's run folder."""
+        self.recovery.over(folder)
+        path = self._run.folder.path / folder
+        path.mkdir(exist_ok=True)
+        (path / RESULTS).write_text(text, encoding="utf-8")
+
+    def heard_over(self, node: Any, unit: str) -> None:
+        """A worker has played a conversation to its end."""
+        self._ledger.over(unit)
+        if self.scheduling is not None:
+            self.scheduling.over(node, unit)
+        self._run.progress.gone(unit, left=self._left)
+
+    def heard_progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
+        """A conversation has moved on."""
+        self._run.progress.show(unit, state)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Show the lines again: what was written about the item has taken them away."""
+        self._run.progress.draw()
+
+    # --- stopping
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Stop the other workers' conversations, too, when -x or --maxfail is reached."""
+        self._ledger.reported(report)
+        maxfail = self._run.config.getvalue("maxfail")
+        self._failures += report.failed and not hasattr(report, "wasxfail")
+        if maxfail and self._failures >= maxfail:
+            self._stop(f"stopping after {self._failures} failures")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker that ends because its own session stops ends the others'."""
+        output = getattr(node, "workeroutput", None)
+        if not error and output:
+            why = output.get("shouldfail") or output.get("shouldstop")
+            if why:
+                self._stop(str(why))
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Be quick after Ctrl-C; what xdist raises after -x is a kind of KeyboardInterrupt, too."""
+        self._interrupted = excinfo.type is KeyboardInterrupt
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Before the report: after Ctrl-C let the workers write down what they have; miss nothing in silence."""
+        dsession = self._dsession
+        if dsession is not None and dsession._active_nodes:
+            self._stop("interrupted")
+            _wire.until_down(dsession, GRACE if self._interrupted else STOP_GRACE)
+        if self.scheduling is not None and not self._stopped:
+            for unit in self.scheduling.unplayed:
+                stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
+                here = " of this machine, where its journal is," if stranded else ""
+                self.recovery.give_up(unit, f"no worker{here} was left to play it")
+
+    def _stop(self, why: str) -> None:
+        if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers
+            return
+        self._stopped = True
+        for node in list(self._dsession._active_nodes):
+            _wire.tell(node, _wire.STOP, why=why)

@@ -1,0 +1,186 @@
+"""ConversationScheduling: xdist's view of the schedule; a worker gets a conversation when it is done with the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The items of one conversation: they stay together on one worker."""
+
+    name: str
+    """The labels that name the conversation."""
+    items: tuple[str, ...]
+    """Node ids, in the order of the collection."""
+    expected: int
+    """About how many tokens it takes."""
+
+
+def units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[Unit]:
+    """Return the units of a collection, the longest first, equally long ones in the order of the collection."""
+    found: dict[str, list[str]] = {}
+    for nodeid in nodeids:
+        found.setdefault(unit_of(nodeid), []).append(nodeid)
+    made = [Unit(name, tuple(items), expected.get(name, 0)) for name, items in found.items()]
+    return sorted(made, key=lambda unit: -unit.expected)
+
+
+MOST = 5
+"""The number of node ids named where collections differ."""
+
+
+class ConversationScheduling:
+    """A scheduler for xdist (its `Scheduling` protocol): one conversation, one worker, the longest first.
+
+    Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
+    `send(node, unit, indices)` hands a unit to a worker; `lost(node, unit)` is told of a worker that died in the
+    middle of one, and returns whether it must be played again. `may_play(node, unit)` says who can: what was begun on
+    one machine goes on there.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        *,
+        unit_of: Callable[[str], str],
+        expected: Mapping[str, int],
+        send: Callable[[Any, Unit, list[int]], None],
+        lost: Callable[[Any, Unit], bool],
+        differ: Callable[[str, str], None],
+        may_play: Callable[[Any, Unit], bool],
+    ) -> None:
+        self.numnodes = workers
+        self.collection: list[str] | None = None
+        """The node ids that are played, once all workers have collected."""
+        self._unit_of, self._expected = unit_of, expected
+        self._send, self._lost, self._differ, self._may_play = send, lost, differ, may_play
+        self._playing: dict[Any, Unit | None] = {}
+        self._indices: dict[Any, dict[str, int]] = {}
+        self._collections = 0
+        self._queue: list[Unit] = []
+        """What is still to be played."""
+        self._stranded: list[Unit] = []
+        """No worker can play them."""
+
+    # --- what xdist asks
+
+    @property
+    def nodes(self) -> list[Any]:
+        """All workers that are up."""
+        return list(self._playing)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        """Whether as many workers have collected as there were to be."""
+        return self._collections >= self.numnodes
+
+    @property
+    def tests_finished(self) -> bool:
+        """Whether everything has been played."""
+        return self.collection_is_completed and not self.has_pending
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether anything is being played, or still to be."""
+        return bool(self._queue) or any(self._playing.values())
+
+    @property
+    def waiting(self) -> int:
+        """The number of conversations not handed out yet."""
+        return len(self._queue)
+
+    @property
+    def unplayed(self) -> list[Unit]:
+        """What has not been played to its end."""
+        return [*self._stranded, *self._queue, *filter(None, self._playing.values())]
+
+    # --- what xdist reports
+
+    def add_node(self, node: Any) -> None:
+        """A worker is up."""
+        self._playing[node] = None
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """A worker has collected."""
+        self._collections += 1
+        self._indices[node] = {nodeid: index for index, nodeid in enumerate(collection)}
+
+    def schedule(self) -> None:
+        """Everybody has collected, or a further worker has: hand out conversations."""
+        if self.collection is None:
+            self.collection = list(next(iter(self._indices.values())))
+            found = units(self.collection, self._unit_of, self._expected)
+            playable = [unit for unit in found if any(self._may_play(node, unit) for node in self.nodes)]
+            self._stranded = [unit for unit in found if unit not in playable]
+            self._queue = playable
+        reference = self.collection
+        for node in self.nodes:
+            mine = self._indices.get(node)
+            if mine is not None and mine.keys() != set(reference):
+                self._differ(node.gateway.id, _difference(node.gateway.id, reference, mine))
+                self._queue = []
+        for node in self.nodes:
+            self._serve(node)
+
+    def over(self, node: Any, name: str) -> None:
+        """A worker has played a conversation to its end."""
+        unit = self._playing.get(node)
+        if unit is not None and unit.name == name:
+            self._playing[node] = None
+            self._serve(node)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Nothing follows from the end of one item: its conversation continues."""
+
+    def remove_node(self, node: Any) -> None:
+        """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
+        unit = self._playing.pop(node)
+        self._indices.pop(node, None)
+        if unit is None or not self._lost(node, unit):
+            return
+        self._queue.insert(0, unit)  # it has been waited for longest
+        for other in self.nodes:
+            self._serve(other)
+
+    def mark_test_pending(self, item: str) -> None:
+        """Items cannot be repeated one by one."""
+        raise NotImplementedError
+
+    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+        """Nothing is ever taken back from a worker."""
+        raise NotImplementedError
+
+    def _serve(self, node: Any) -> None:
+        """Give an idle worker something to play, or let it go."""
+        indices = self._indices.get(node)
+        if self._playing[node] is not None or indices is None or node.shutting_down:
+            return
+        unit = next((unit for unit in self._queue if self._may_play(node, unit)), None)
+        if unit is None:
+            node.shutdown()
+            return
+        self._queue.remove(unit)
+        self._playing[node] = unit
+        self._send(node, unit, [indices[nodeid] for nodeid in unit.items])
+
+
+def _difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
+    missing = [nodeid for nodeid in reference if nodeid not in mine]
+    extra = [nodeid for nodeid in mine if nodeid not in set(reference)]
+    lines = [f"worker {worker} collected different scenarios from the first worker, so nothing is played."]
+    for what, ids in (("it lacks", missing), ("only it has", extra)):
+        lines += [f"{what}: {nodeid}" for nodeid in ids[:MOST]]
+        lines += [f"... and {len(ids) - MOST} more"] * (len(ids) > MOST)
+    return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
+
+
+def failed_collection(worker: str, text: str) -> pytest.CollectReport:
+    """Return the report that makes the session say why nothing is played."""
+    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])

@@ -1,0 +1,97 @@
+"""Whatever nobody else understands: statements are kept, questions get the statement nearest in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm.reader.notes import COMMON
+
+if TYPE_CHECKING:
+    from pytest_ltm.reader.notes import Notebook, Turn
+
+
+_REQUEST = re.compile(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+_READY = re.compile(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
+_FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+class General:
+    """Claims every message."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a statement, or answer with the one that shares most words with the question."""
+        if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
+            return "Understood."
+        if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text):
+            return "" if turn.told else _nearest(turn.text, notes)
+        notes.add(turn, "statement", turn.text)
+        return "Noted."
+
+
+def _nearest(question: str, notes: Notebook) -> str:
+    """Return the visible statement with most words of the question, the newest of equals."""
+    wanted = _words(question)
+    best, most = "I do not know.", 0
+    for note in notes.visible("statement"):
+        shared = len(wanted & _words(note.content))
+        if shared > most:
+            best, most = f"You told me: {note.content}", shared
+    return best
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower()[:6] for word in _WORD.findall(text)) - COMMON["statement"]
+
+
+# --- The message that begins a conversation and only says what it is going to be like.
+
+_COMING = re.compile(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
+
+
+class Announcement:
+    """Claims the first message if it announces: nothing in it is an answer to anything."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Keep nothing of it."""
+        if turn.position or not announces(turn.text):
+            return None
+        notes.overlook()
+        return "Noted."
+
+
+def announces(message: str) -> bool:
+    """Return whether a first message says what is going to come, and that there will be questions."""
+    return _COMING.search(message) is not None
+
+
+# --- Trivia that only keeps the reader busy: questions with their answers, to be returned as JSON or just remarked on.
+
+_HEAD = 400
+"""Characters within which such a message says what it wants and begins with its first pair."""
+_WANTED = re.compile(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
+_FIRST = re.compile(r"^Q: ", re.MULTILINE)
+_MARK = " A: "
+_REMARK = re.compile(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
+"""What was asked in a quiz, and the answer."""
+
+
+class Trivia:
+    """Returns the answers of `Q: ..., A: ...` lines; there is nothing in them, or in remarks on a quiz, to remember."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:  # noqa: ARG002 - the protocol's signature
+        """Return the answers as a JSON list, where they are wanted."""
+        head = turn.text[:_HEAD]
+        if _REMARK.match(head):
+            return "Noted."
+        if not (_FIRST.search(head) and _WANTED.search(head)):
+            return None
+        return "[]" if turn.told else json.dumps(answers(turn.text), ensure_ascii=False)
+
+
+def answers(message: str) -> list[str]:
+    """Return what stands after the last `A: ` of each `Q:` line, in order."""
+    lines = (line for line in message.split("\n") if line.startswith("Q: "))
+    return [line.rpartition(_MARK)[2].strip() for line in lines]

@@ -1,0 +1,206 @@
+"""Turn, Note, Notebook, Ability: what the reader keeps of a conversation, and how an ability works with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm._text.numbers import NUMBERS, ONES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+T = TypeVar("T")
+
+WORDS: Mapping[str, Any] = packaged(__file__, "words.yml")
+"""Words and wordings, by what they are for."""
+COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
+"""Words that carry no meaning, by who passes over them."""
+
+SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
+"""By their words."""
+
+BRIEF = 1200
+"""Characters up to which a message is looked at closely by abilities that deal in single sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One incoming message and its circumstances."""
+
+    text: str
+    position: int
+    """Its exchange's number in the conversation, from 0."""
+    now: float | None
+    """The conversation's time in POSIX seconds; None where it is not reported the time."""
+    told: bool = False
+    """The exchange is history: it is read, and no reply is wanted."""
+    reply: str = ""
+    """The reply to it, where it was told."""
+
+    @property
+    def brief(self) -> bool:
+        """True for a message of a few sentences, false for pages and filler."""
+        return len(self.text) <= BRIEF
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that one message told."""
+
+    kind: str
+    """What it is about; each ability has kinds of its own."""
+    position: int
+    """The number of the exchange that told it: whether it can still be seen is asked of the memory."""
+    time: float | None
+    """When it was told, in POSIX seconds."""
+    content: Any
+    """JSON values."""
+    line: str
+    """The note as one line of JSON, made once: saving the reader only joins lines."""
+
+
+class Notebook:
+    """All notes of one conversation; shows only those whose messages the memory still shows."""
+
+    def __init__(self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None) -> None:
+        self.sees = sees
+        """Whether the exchange of a number can still be seen."""
+        self.overlook = overlook
+        """To be called for a message that only asks: nobody will look for anything in it."""
+        self._notes: dict[str, list[Note]] = {}
+        self._derived: dict[str, Any] = {}
+
+    def add(self, turn: Turn, kind: str, content: Any) -> None:
+        """Note down what a message told."""
+        self._append(json.dumps([kind, turn.position, turn.now, content]))
+
+    def visible(self, kind: str) -> Iterator[Note]:
+        """Yield the notes of one kind that can still be seen, the newest first."""
+        return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
+
+    def newest(self, kind: str) -> Note | None:
+        """Return the newest note of one kind that can still be seen."""
+        return next(self.visible(kind), None)
+
+    def every(self, kind: str) -> Sequence[Note]:
+        """Return all notes of one kind in order, for an index: what it finds counts only if it can be seen."""
+        return self._notes.get(kind, ())
+
+    def derived(self, kind: str, make: Callable[[], T]) -> T:
+        """Return what was made of the notes of one kind; made anew after they were dropped or restored."""
+        if kind not in self._derived:
+            self._derived[kind] = make()
+        found: T = self._derived[kind]
+        return found
+
+    def drop(self, *kinds: str) -> None:
+        """Forget all notes of these kinds, because a message asked for it."""
+        for kind in kinds:
+            self._notes.pop(kind, None)
+            self._derived.pop(kind, None)
+
+    def lines(self) -> list[str]:
+        """Return all notes, one line of JSON each; `restore` takes them back."""
+        return [note.line for notes in self._notes.values() for note in notes]
+
+    def restore(self, lines: list[str]) -> None:
+        """Hold the notes of `lines` and no others."""
+        self._notes, self._derived = {}, {}
+        for line in lines:
+            self._append(line)
+
+    def _append(self, line: str) -> None:
+        kind, position, time, content = json.loads(line)
+        self._notes.setdefault(kind, []).append(Note(kind, position, time, content, line))
+
+
+class Ability(Protocol):
+    """One thing that the reader understands: a kind of statement, the questions about it, its end."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Return the reply to a message that this ability is about, noting what it tells; None: not mine.
+
+        Sees nothing but the message and the visible notes. Costs time linear in the message. When
+        `turn.told` is true any text will do, since nobody gets to read it.
+        """
+        ...
+
+
+class Topic:
+    """An ability that reads brief messages, and drops all that it keeps when a message asks for it."""
+
+    kinds: ClassVar[tuple[str, ...]]
+    """Of its notes."""
+    forgets: ClassVar[re.Pattern[str]]
+    """What a message has that ends the topic, or begins it anew."""
+    about: ClassVar[re.Pattern[str]] = re.compile("")
+    """What a message has that may be about this at all; most decide by what they read."""
+    forgotten: ClassVar[str] = "Forgotten."
+    """The reply to it."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Return the reply to a message that this ability is about; None: not mine."""
+        if not turn.brief or not self.claims(turn.text):
+            return None
+        if self.forgets.search(turn.text):
+            notes.drop(*self.kinds)
+            return self.forgotten
+        return self.read(turn, notes)
+
+    def claims(self, text: str) -> bool:
+        """Return whether a message may be about this at all."""
+        return self.about.search(text) is not None
+
+    def read(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note what a message tells, or answer what it asks; None: not mine."""
+        raise NotImplementedError
+
+
+def wording(text: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
+    """Return one of WORDS as a pattern: `parts` stand where it has their names."""
+    return re.compile(re.sub("|".join(parts), lambda found: parts[found[0]], text), flags)
+
+
+def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    """Return what the first of the patterns that a text has finds there."""
+    return next((found for pattern in patterns if (found := pattern.search(text))), None)
+
+
+@runtime_checkable
+class Appends(Protocol):
+    """An ability that may have something to add to a reply, whatever the reply is about."""
+
+    def appendix(self, turn: Turn, notes: Notebook) -> str | None:
+        """Return what to add to the reply to `turn`; None: nothing."""
+        ...
+
+
+# --- The line of a text that a question is about: it shares the rarest words with the question.
+
+_WORD = re.compile(r"[^\W_]+")
+_STEM = 6
+
+
+def nearest(question: str, lines: Sequence[str]) -> str:
+    """Return the line with the most in common; a shared word counts the more, the fewer lines have it.
+
+    Of equals the first; "" if there are no lines.
+    """
+    known = [stems(line) for line in lines]
+    spread = Counter(stem for line in known for stem in line)
+    wanted = stems(question)
+    likeness = [sum(1 / spread[stem] for stem in line & wanted) for line in known]
+    return lines[likeness.index(max(likeness))] if lines else ""
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings of a text's words that carry meaning, in lower case: a rough key that forgives endings."""
+    return frozenset(
+        word.lower()[:_STEM].removesuffix("s") for word in _WORD.findall(text) if word.lower() not in COMMON["line"]
+    )

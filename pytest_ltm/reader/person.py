@@ -1,0 +1,167 @@
+"""What the user says of themselves: a favourite colour, names, and facts of their life that change."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm.reader.notes import WORDS, Topic, first_match, wording
+
+if TYPE_CHECKING:
+    from pytest_ltm.reader.notes import Notebook, Turn
+
+
+_LIKING = re.compile(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
+_COLOUR = re.compile(r"\bcolou?rs?\b", re.IGNORECASE)
+_MINE = re.compile(r"\b(?:my|I|me)\b", re.IGNORECASE)
+_WISH = re.compile(r"\s*(?:please|tell|name|say|remind|recall|what|which|can|could|do|would)\b", re.IGNORECASE)
+_FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_NAMES = re.compile(rf"\b({'|'.join(WORDS['colours'].split())})\b", re.IGNORECASE)
+_UNLISTED = (
+    re.compile(r"favou?rite colou?r (?:is|was|has become|could be described as) ([\w -]{2,30})", re.IGNORECASE),
+    re.compile(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
+)
+_BARE = re.compile(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
+
+
+class Colours:
+    """Keeps every favourite colour that is told and answers with the newest that can be seen."""
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a statement, answer a question, forget on request."""
+        if not (turn.brief and _LIKING.search(turn.text) and _MINE.search(turn.text)):
+            return None
+        colour = _told(turn.text)
+        if colour is not None:
+            notes.add(turn, "colour", colour)
+            return "Noted."
+        if not _COLOUR.search(turn.text):
+            return None
+        if _FORGET.search(turn.text):
+            notes.drop("colour")
+            return "Forgotten."
+        if not ("?" in turn.text or _WISH.match(turn.text)):
+            return None
+        newest = notes.newest("colour")
+        return f"Your favourite colour is {newest.content}." if newest else "You have not told me."
+
+
+def _told(text: str) -> str | None:
+    """Return the colour that a statement names as the favourite, else None."""
+    if "?" in text or _FORGET.search(text):
+        return None
+    named = _NAMES.search(text)
+    if _COLOUR.search(text):
+        match = named or first_match(_UNLISTED, text)
+        return match.group(1).strip() if match else None
+    bare = _BARE.search(text)
+    word = (bare.group(1) or bare.group(2)) if bare else ""
+    return word if _NAMES.fullmatch(word) else None
+
+
+# --- The names that the user goes by: the one told last, and the list of all of them.
+
+_ABOUT = re.compile(
+    r"\bmy name\b|\bmy new name\b|\bnames?\b.*\b(?:I|me|my)\b|\b(?:I|me)\b.*\bnames?\b|\bcall(?:ing|ed)?\b"
+    r"|\brefer to me\b|\bknown me\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = r"((?-i:[A-Z])[\w’'-]*)"
+_TOLD = [wording(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
+_ASKED = re.compile(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
+_MINE_NAMES = re.compile(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
+_ALL = re.compile(
+    r"\b(?:names|every name|each name)\b.{0,60}\b(?:gone by|known me by|given (?:you|myself)|told you|used|had)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_ONE = re.compile(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r"\b(?:my|our) (?!names?\b)[\w' -]{1,40}? (?:called|named)\b(?! me\b)|\bnames? of (?:my|our|the)\b"
+    r"|\b(?:my|our) [\w-]{1,30}(?:'s|s') names?\b",
+    re.IGNORECASE,
+)
+"""A question after what somebody or something else is called."""
+
+
+class Names(Topic):
+    """Keeps every name that the user tells as the own one."""
+
+    kinds = ("name",)
+    forgets = re.compile(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
+
+    def claims(self, text: str) -> bool:
+        """Return whether a message is about a name of the user's."""
+        return bool(_MINE_NAMES.search(text) and _ABOUT.search(text))
+
+    def read(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a name, list all or tell the newest."""
+        if _ASKED.search(turn.text):
+            return None if _OF_ANOTHER.search(turn.text) else _answer(turn.text, notes)
+        told = first_match(_TOLD, turn.text)
+        if told is None:
+            return None
+        notes.add(turn, "name", told.group(1))
+        return "Noted."
+
+
+def _answer(question: str, notes: Notebook) -> str | None:
+    names = [note.content for note in notes.visible("name")]
+    if _ALL.search(question):
+        return json.dumps(names[::-1], ensure_ascii=False)
+    if not _ONE.search(question):
+        return None
+    return f"Your name is {names[0]}." if names else "You have not told me your name."
+
+
+# --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
+
+_LIFE = {
+    label: [re.compile(one, re.IGNORECASE) for one in said_and_asked] for label, said_and_asked in WORDS["life"].items()
+}
+"""By what it is about: how it is said, and how it is asked for."""
+_RUMOUR = re.compile(r"\b(?:that is not true|do not believe it|he is mistaken)\b", re.IGNORECASE)
+_WITHDRAWN = re.compile(r"\bI take back what I told you last about ([\w' ]+)\.")
+_HOLDS = re.compile(r"\bWhat I told you about ([\w' ]+) still holds\b")
+_KIND = "personal"
+
+
+class ConflictingPersonalInformation(Topic):
+    """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
+
+    kinds = (_KIND,)
+    forgets = re.compile(r"\bforget all personal details\b", re.IGNORECASE)
+
+    def read(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a statement, or answer a question."""
+        if not turn.text.rstrip().endswith("?"):
+            return _noted(turn, notes)
+        label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
+        return _so_now(label, notes) if label else None
+
+
+def _noted(turn: Turn, notes: Notebook) -> str | None:
+    if withdrawn := _WITHDRAWN.search(turn.text):
+        notes.add(turn, _KIND, [withdrawn[1], None])
+        return "I will forget that, then."
+    if _HOLDS.search(turn.text):
+        return "All right."
+    said = next(((label, found[1]) for label, (words, _) in _LIFE.items() if (found := words.search(turn.text))), None)
+    if said is not None and not _RUMOUR.search(turn.text):
+        notes.add(turn, _KIND, list(said))
+    return None  # it may be about anything else as well: others note it, too
+
+
+def _so_now(label: str, notes: Notebook) -> str:
+    withdrawn = 0
+    for note in notes.visible(_KIND):
+        topic, value = note.content
+        if topic != label:
+            continue
+        if value is None:
+            withdrawn += 1
+        elif withdrawn:
+            withdrawn -= 1
+        else:
+            return f"As far as I know: {value}."
+    return "You have not told me."

@@ -1,0 +1,204 @@
+"""The text of a failed example: needle, distance, question, answer, how to repeat it. And the live lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm.reporting.text import (
+    amount,
+    clip,
+    columns_of,
+    counted,
+    distance,
+    left,
+    one_line,
+    printable,
+    score_text,
+    shorten,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._engine.result import QuestionResult, ScenarioResult
+    from pytest_ltm._engine.transcript import Exchange
+
+
+WIDTH = 76
+"""Columns of a failure text; with what pytest may put before it (`E   `), 80. The line that repeats a run is whole."""
+_LONGEST = 600
+"""Columns of one message or answer before its middle is left out."""
+_MOST = 6
+"""So many needles, or exchanges of an example that asked nothing, are shown."""
+_INDENT = " " * 8
+_FILLER_SHOWN = 160
+
+
+_Shown = tuple["Exchange", bool]
+"""One exchange in the text, and whether the reply is shown, too."""
+
+
+def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
+    """Return what to read of an example that did not pass.
+
+    `exchanges` are those of its conversation (a missing one is left out); `again` is the command that repeats
+    the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part
+    that decided stays.
+    """
+    known = {exchange.number: exchange for exchange in exchanges}
+    question = _decisive(result)
+    shown = _own(result, exchanges) if question is None else _asked(question, known)
+    lines = wrap(_headline(result), WIDTH, "  ")
+    lines += _checks(result)
+    lines += _story(result, shown, exchanges)
+    if result.overrun and result.span is not None:
+        passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
+        lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
+    if again:
+        note = "" if result.span is None else "   (whole conversation: -k would change it)"
+        lines.append(f"  again: {one_line(again)}{note}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> str:
+    """Return an exchange as it happens: who speaks, where the conversation is, both texts.
+
+    `scenario` is the example's name, "" for filler and opening; `position` the tokens before the message;
+    `span` the label of the memory span. Filler is shortened, all else is whole.
+    """
+    speaker = one_line(scenario) or exchange.kind
+    where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
+    told = ", told" if exchange.told else ""
+    texts = [_whole(exchange.message), _whole(exchange.reply)]
+    if exchange.kind == "filler":
+        texts = [shorten(text, _FILLER_SHOWN) for text in texts]
+    lines = [f"#{exchange.number} {speaker} ({where}{told})"]
+    return "\n".join([*lines, *_speech("you:", texts[0]), *_speech("agent:", texts[1])])
+
+
+def _headline(result: ScenarioResult) -> str:
+    if result.score is None:
+        return f"{'error' if result.outcome == 'error' else 'no score'}: {printable(result.reason)}"
+    below = f", below {score_text(result.threshold)}" if result.score < result.threshold else ""
+    return f"score {score_text(result.score)}{below}: {printable(result.reason)}"
+
+
+def _checks(result: ScenarioResult) -> list[str]:
+    if len(result.checks) <= 1:
+        return []
+    said = [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
+    return [line for text in said for line in wrap(text, WIDTH, _INDENT + "  ")]
+
+
+def _decisive(result: ScenarioResult) -> QuestionResult | None:
+    """Return the last question whose answer holds the part that decided, else the last one."""
+    deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
+    candidates = deciding or result.questions
+    return candidates[-1] if candidates else None
+
+
+def _asked(question: QuestionResult, known: Mapping[int, Exchange]) -> list[_Shown]:
+    needles = sorted(needle.number for needle in question.needles if needle.number in known)
+    shown = [(known[number], False) for number in _ends(needles)]
+    return shown + [(known[number], True) for number in [question.number] if number in known]
+
+
+def _own(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+    """Return what an example that asked nothing said, and the later reply that holds the evidence."""
+    mine = [exchange.number for exchange in exchanges if exchange.by == result.id and exchange.kind != "reset"]
+    known = {exchange.number: exchange for exchange in exchanges}
+    shown = [known[number] for number in _ends(mine)]
+    if result.evidence and mine:
+        later = [each for each in exchanges if each.number > mine[-1] and result.evidence in each.reply]
+        shown += later[-1:]
+    return [(exchange, True) for exchange in shown]
+
+
+def _ends(numbers: Sequence[int]) -> list[int]:
+    half = _MOST // 2
+    return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
+
+
+def _story(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
+    for i, (exchange, replies) in enumerate(shown):
+        if i:
+            yield from _distance(result, shown[i - 1][0], exchange, exchanges)
+        yield from _numbered(exchange, result.evidence, replies=replies)
+
+
+def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]) -> list[str]:
+    """Return the line between two exchanges; none if the one follows the other at once."""
+    between = [each for each in exchanges if before.number < each.number < after.number]
+    if not between:
+        return []
+    passed = distance(gap(before, after), after.now - before.now)
+    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != result.id}
+    counts = {
+        "other scenario": len(others),
+        "own exchange": sum(each.by == result.id for each in between),
+        "filler": sum(each.kind == "filler" for each in between),
+    }
+    inside = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
+    return wrap(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
+
+
+def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
+    keep = printable(evidence)
+    lines = _speech("you:", shorten(_whole(exchange.message), _LONGEST, keep))
+    if replies:
+        lines += _speech("agent:", shorten(_whole(exchange.reply), _LONGEST, keep))
+    number = left(f"  #{exchange.number}", len(_INDENT) - 1)
+    return [f"{number} {lines[0].lstrip()}", *lines[1:]]
+
+
+def _whole(text: str) -> str:
+    return printable(text).strip() or "(an empty text)"
+
+
+def _speech(who: str, text: str) -> list[str]:
+    return wrap(f"{_INDENT}{left(who, 6)} {text}", WIDTH, _INDENT + " " * 7)
+
+
+# --- One line that tells how far a conversation is.
+
+_BAR = 20
+_NAME = 24
+"""Columns that are left of a long name before it is told no longer how much was said."""
+
+
+def progress_line(
+    *,
+    agent: str,
+    span_label: str,
+    tokens: int,
+    target_tokens: int,
+    in_progress: int,
+    done: int,
+    total: int,
+    score_sum: float,
+    scored: int,
+    width: int,
+    trial: str = "",
+) -> str:
+    """Return the state of a conversation in at most `width` columns, without a line feed.
+
+    `target_tokens`: where the conversation is expected to end, 0 if unknown; `in_progress`, `done` and `total`
+    count examples; `score_sum` is over the `scored` ones. What matters least goes first where there is no room.
+    """
+    where = f" at {one_line(span_label)}{trial and f', trial {one_line(trial)}'}: "
+    name = one_line(agent)
+    bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] " if target_tokens > 0 else ""
+    target = f" of ~{amount(target_tokens)}" if target_tokens > tokens else ""
+    said = f"{amount(tokens)}{target} tokens"
+    examples = f"{done} of {total} examples done"
+    score = [f"score {score_sum:.2f} of {scored}"] if scored else []
+    going, brief = f"{in_progress} open", f"{done}/{total} done"
+    parts = ([said, going, examples], [said, examples], [said, brief], [f"{amount(tokens)} tokens", brief])
+    states = [", ".join([*each, *score]) for each in parts]
+    least = [", ".join([brief, *score]), brief]
+    heads = (name + where, shorten(name, _NAME, mark="…") + where)
+    choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]
+    fitting = [line for line in choices if columns_of(line) <= width]
+    return fitting[0] if fitting else clip(choices[-1], width)

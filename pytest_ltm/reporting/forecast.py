@@ -1,0 +1,245 @@
+"""What a dry run says: the schedule, then messages, tokens, time and expected cost of each agent and span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.cost import Use
+from pytest_ltm._statistics import grouped
+from pytest_ltm._text.lists import shortened
+from pytest_ltm.reporting.table import Row, Table, render
+from pytest_ltm.reporting.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._engine.cost import Bar, Forecast, Price
+
+
+MOST_LINES = 24
+SPEAKS, WAITS = "#", "-"
+_LABEL = 26
+
+
+def gantt(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
+    """Return the schedule: a line an example where they are few, else a line a scenario, at most `MOST_LINES`.
+
+    `#`: it speaks within this stretch of the conversation, `-`: it waits.
+    """
+    several = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
+    rows = grouped(
+        sorted(bars, key=lambda bar: bar.start),
+        lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
+    )
+    label = min(_LABEL, max(map(len, rows), default=0))
+    room = max(width - label - 1, 10)
+    lines = [f"{left(clip(name, label), label)} {_line(own, tokens, room)}".rstrip() for name, own in rows.items()]
+    more = len(lines) - MOST_LINES
+    rest = [f"… and {counted(more, 'more scenario')}"] * (more > 0)
+    return [*lines[:MOST_LINES], *rest, _axis(label, room, tokens)]
+
+
+def _line(bars: Sequence[Bar], tokens: int, room: int) -> str:
+    cells = [" "] * room
+    for bar in bars:
+        first, last = _at(bar.start, tokens, room), _at(max(bar.end - 1, bar.start), tokens, room)
+        for cell in range(first, last + 1):
+            cells[cell] = WAITS if cells[cell] == " " else cells[cell]
+    for bar in bars:
+        for position in bar.speaks:
+            cells[_at(position, tokens, room)] = SPEAKS
+    return "".join(cells)
+
+
+def _at(position: int, tokens: int, room: int) -> int:
+    return min(position * room // max(tokens, 1), room - 1)
+
+
+def _axis(label: int, room: int, tokens: int) -> str:
+    end = f"{amount(tokens)} tokens"
+    start = left("0", room // 2) + amount(tokens // 2)
+    line = left(start, room - len(end)) + end if room > len(end) + len(start) else right(end, room)
+    return " " * (label + 1) + line
+
+
+MOST_SCHEDULES, MOST_SKIPPED = 3, 5
+UNKNOWN = "?"
+TYPICAL = (
+    "assumed length of replies: 25 tokens to a statement, 45 to a question, 25 to opening and reset messages; to "
+    "filler, the list that it asks for. Other lengths change tokens out, and little else"
+)
+BRIEF = "embedded agents cost nothing, so their replies are counted as they would really be"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """What is known of an agent, or of the judge."""
+
+    price: Price | None
+    source: str
+    """Where the price comes from."""
+    free: bool
+    """It costs nothing."""
+    policy: str = ""
+    """What is sent for a reply, in words."""
+    brief: bool = False
+    """It says as little as the embedded reader."""
+
+    def dollars(self, use: Use) -> float | None:
+        """Return what it would cost, None where unknown."""
+        if self.price is None:
+            return 0.0 if self.free or not use.messages else None
+        return self.price.of(use.tokens_in, use.tokens_out)
+
+    def least(self, use: Use) -> float | None:
+        """Return the same with all from the cache that may come from there; None without a price for that."""
+        if self.price is None or self.price.cached is None or not use.cached:
+            return None
+        return self.price.of(use.tokens_in, use.tokens_out, use.cached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    held: Sequence[Forecast]
+    priced: Priced
+    judge: Priced
+    latency: float
+    waits: bool
+
+    def of(self, part: Callable[[Forecast], Use]) -> Use:
+        return sum(map(part, self.held), Use())
+
+    def count(self, part: Callable[[Forecast], int]) -> int:
+        return sum(map(part, self.held))
+
+    @property
+    def seconds(self) -> float:
+        waited = sum(each.simulated_seconds for each in self.held) if self.waits else 0.0
+        return waited + self.latency * (self.of(lambda f: f.agent_use) + self.of(lambda f: f.judge)).messages
+
+
+def forecast_lines(
+    found: Sequence[Forecast],
+    priced: dict[str, Priced],
+    judge: Priced,
+    *,
+    width: int,
+    latency: float,
+    waits_really: bool,
+    color: bool,
+) -> list[str]:
+    """Return what the terminal says of a dry run, no line wider than `width`.
+
+    `priced`: by agent. `latency`: seconds for a reply. `waits_really`: the conversations' time passes on the wall.
+    """
+    columns = [
+        _Column(list(held), priced[agent], judge, latency, waits_really)
+        for (agent, _), held in groupby(found, key=lambda each: (each.agent, each.span_label))
+    ]
+    heads = tuple((column.held[0].agent, one_line(column.held[0].span_label)) for column in columns)
+    table = Table(heads=heads, rows=tuple(_rows(columns)), label="memory span")
+    notes = [line for note in _notes(columns, judge, latency) for line in wrap(one_line(note), width, "  ")]
+    return [*_schedules(columns, width), *render(table, width, color=color), "", *notes]
+
+
+def _schedules(columns: Sequence[_Column], width: int) -> list[str]:
+    lines: list[str] = []
+    talks = [column.held for column in columns if column.held[0].examples > 1]
+    spans = grouped(talks, lambda held: held[0].span_label)
+    for held, *_ in list(spans.values())[:MOST_SCHEDULES]:
+        first, which = held[0], f"one of {len(held)} conversations" if len(held) > 1 else "one conversation"
+        title = f"schedule of {first.agent} at {first.span_label} ({which}); {SPEAKS} speaks, {WAITS} waits"
+        lines += [*wrap(title, width), *gantt(first.bars, first.tokens, width), ""]
+    return lines
+
+
+def _rows(columns: Sequence[_Column]) -> list[Row]:
+    def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> Row:
+        return Row(label=label, cells=tuple((text(column), "") for column in columns), above=above)
+
+    def use(column: _Column) -> Use:
+        return column.of(lambda f: f.agent_use)
+
+    def usd(column: _Column, part: Callable[[Forecast], Use]) -> str:
+        return _money(column.priced.dollars(column.of(part)))
+
+    def filler(column: _Column) -> str:
+        tokens = column.count(lambda f: f.tokens)
+        return f"{100 * column.count(lambda f: f.filler_tokens) / tokens:.0f}%" if tokens else NOTHING
+
+    def least(column: _Column) -> float | None:
+        return column.priced.least(use(column))
+
+    rows = [
+        row("conversations", lambda c: amount(len(c.held))),
+        row("examples", lambda c: amount(c.count(lambda f: f.examples))),
+        row("messages", lambda c: amount(use(c).messages)),
+        row("told, not answered", lambda c: amount(c.count(lambda f: f.told))),
+        row("tokens said", lambda c: amount(c.count(lambda f: f.tokens))),
+        row("of which filler", filler),
+        row("tokens in", lambda c: amount(use(c).tokens_in), above=True),
+        row("tokens out", lambda c: amount(use(c).tokens_out)),
+        row("longest gap", lambda c: amount(max(f.longest_gap for f in c.held))),
+        row("simulated time", lambda c: span_of_time(sum(f.simulated_seconds for f in c.held))),
+        row("expected time", lambda c: span_of_time(c.seconds)),
+        row("USD: scenarios", lambda c: usd(c, lambda f: f.scenarios), above=True),
+        row("USD: filler", lambda c: usd(c, lambda f: f.filler)),
+        row("USD: harness", lambda c: usd(c, lambda f: f.harness)),
+        row("USD: agent", lambda c: usd(c, lambda f: f.agent_use)),
+    ]
+    if any(least(column) is not None for column in columns):
+        rows.append(row("best use of cache", lambda c: NOTHING if least(c) is None else _money(least(c))))
+    if any(column.of(lambda f: f.judge).messages for column in columns):
+        rows.append(row("judge calls", lambda c: amount(c.of(lambda f: f.judge).messages), above=True))
+        rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.of(lambda f: f.judge)))))
+    return rows
+
+
+def _money(dollars: float | None) -> str:
+    return UNKNOWN if dollars is None else exact(dollars)
+
+
+def _notes(columns: Sequence[_Column], judge: Priced, latency: float) -> list[str]:
+    notes = [_total(columns)]
+    agents = {column.held[0].agent: column.priced for column in columns}
+    notes += [f"{name}: tokens in: {each.policy}; {_price(name, each)}" for name, each in agents.items()]
+    if any(column.of(lambda f: f.judge).messages for column in columns):
+        said = _price("judge", judge)
+        notes.append(f"judge: as often as these answers need, more often if answers are wrong; {said}")
+    notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
+    if (assumed := columns[0].held[0].assumed_reply) is not None:
+        notes.append(f"assumed length of replies: {counted(assumed, 'token')} (--ltm-assume-reply), or more")
+    else:
+        notes += [BRIEF] * any(priced.brief for priced in agents.values())
+        notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
+    cut = sum(column.count(lambda f: f.cut_short) for column in columns)
+    if cut:
+        notes.append(
+            f"{counted(cut, 'example')} stopped at a simulated answer (a failed assert or an error): the rest is "
+            "not counted"
+        )
+    skipped = dict.fromkeys(why for column in columns for each in column.held for why in each.unplayed)
+    return notes + shortened([f"not played: {why}" for why in skipped], MOST_SKIPPED)
+
+
+def _price(name: str, priced: Priced) -> str:
+    if priced.price is not None:
+        return f"${priced.price} per million tokens in/out ({priced.source})"
+    if priced.free:
+        return f"costs nothing (--ltm-price={name}=IN/OUT to see what it would cost)"
+    return f"price unknown: give --ltm-price={name}=IN/OUT"
+
+
+def _total(columns: Sequence[_Column]) -> str:
+    agents = [column.priced.dollars(column.of(lambda f: f.agent_use)) for column in columns]
+    judges = [column.judge.dollars(column.of(lambda f: f.judge)) for column in columns]
+    known = sum(dollars for dollars in [*agents, *judges] if dollars is not None)
+    seconds = span_of_time(sum(column.seconds for column in columns))
+    use = sum((column.of(lambda f: f.agent_use) for column in columns), Use())
+    tokens = f"{amount(use.tokens_in)} tokens in and {amount(use.tokens_out)} out"
+    parts = f"expected in total: {counted(use.messages, 'message')}, {tokens}, {seconds}"
+    if None in agents or None in judges:
+        return f"{parts}; cost unknown" + (f" beyond ${_money(known)}" if known else "")
+    return f"{parts}, ${_money(known)}"

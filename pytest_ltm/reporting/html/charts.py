@@ -1,0 +1,246 @@
+"""The one place where charts are made: accuracy against span and cost, and heat maps; the templates draw them."""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._engine.plan import natural
+from pytest_ltm._statistics import FULL_MARKS, grouped, mean
+from pytest_ltm.reporting.text import NOTHING, dollars, score_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from pytest_ltm.reporting.html.material import Entry, Material, Series
+
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 44, 16, 14, 44
+COLOURS = 8
+"""Strokes in the style sheet; from then on they come again, dashed."""
+
+
+class Point(NamedTuple):
+    """One series in a chart."""
+
+    x: float
+    y: float
+    low: float
+    """Bottom of the interval's bar."""
+    high: float
+    title: str
+
+
+class Line(NamedTuple):
+    """One agent in a chart."""
+
+    agent: str
+    colour: int
+    dashed: bool
+    path: str
+    points: Sequence[Point]
+
+
+class Tick(NamedTuple):
+    """One mark on an axis."""
+
+    at: float
+    label: str
+
+
+class Chart(NamedTuple):
+    """Accuracy of all agents against something; the template `_macros.html.j2` draws it."""
+
+    lines: Sequence[Line]
+    ticks: Sequence[Tick]
+    axis: str
+    """What the x axis measures."""
+    title: str
+    size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+
+    @property
+    def scores(self) -> list[Tick]:
+        """The marks of the y axis."""
+        return [Tick(_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
+
+
+def charts(found: Material) -> list[Chart]:
+    """Return the charts that there is anything to draw in."""
+    return [chart for chart in (score_by_span(found), score_by_cost(found)) if chart]
+
+
+def score_by_span(found: Material) -> Chart | None:
+    """Return accuracy against memory span, log scale; None unless two spans in tokens have a score."""
+    series = [each for each in found.series if each.column.span is not None and each.column.out_of]
+    spans = sorted({each.column.span for each in series if each.column.span is not None})
+    if len(spans) < 2:
+        return None
+    labels = {each.column.span: each.column.span_label for each in series}
+    x = _scale(spans[0], spans[-1])
+    return Chart(
+        _lines(found, series, lambda each: (x(each.column.span or spans[0]), each.column.span_label)),
+        [Tick(x(span), labels[span]) for span in spans],
+        axis="memory span in tokens (log scale)",
+        title="Accuracy against memory span",
+    )
+
+
+def score_by_cost(found: Material) -> Chart | None:
+    """Return accuracy against cost, log scale; None unless two series tell their cost."""
+    series = [each for each in found.series if each.column.cost_usd and each.column.out_of]
+    costs = {each.key: each.column.cost_usd or 0.0 for each in series}
+    if len(series) < 2:
+        return None
+    low, high = min(costs.values()), max(costs.values())
+    if low == high:
+        low, high = low / 2, high * 2
+    x = _scale(low, high)
+    return Chart(
+        _lines(
+            found, series, lambda each: (x(costs[each.key]), f"{each.column.span_label}, ${dollars(costs[each.key])}")
+        ),
+        [Tick(x(cost), f"${dollars(cost)}") for cost in _steps(low, high)],
+        axis="cost in US dollars (log scale)",
+        title="Accuracy against cost",
+    )
+
+
+def _lines(found: Material, series: Sequence[Series], placed: Callable[[Series], tuple[float, str]]) -> list[Line]:
+    """Return a line for each agent; `placed`: where a series stands on the x axis, in pixels and in words."""
+    lines = []
+    for number, agent in enumerate(found.agents):
+        points = sorted(
+            (_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
+        )
+        if points:
+            path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
+            lines.append(Line(agent, number % COLOURS, number >= COLOURS, path, points))
+    return lines
+
+
+def _point(series: Series, x: float, where: str) -> Point:
+    column = series.column
+    score, low, high = (total / column.full for total in (column.low, column.low, column.high))
+    interval = f", to {score_text(high)} with 1 for what has no score" if column.is_open else ""
+    return Point(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{interval}")
+
+
+def _scale(low: float, high: float) -> Callable[[float], float]:
+    bottom, top = math.log(low), math.log(high)
+    room = WIDTH - LEFT - RIGHT - 40
+    return lambda value: LEFT + 20 + (math.log(value) - bottom) / (top - bottom) * room
+
+
+def _y(score: float) -> float:
+    return TOP + (1 - min(max(score, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM)
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """Return round amounts between two, at least the two themselves."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
+    inside = [step for step in steps if low <= step <= high]
+    return inside[:: max(len(inside) // 6, 1)] or [low, high]
+
+
+# --- The shade of a score: eleven steps that the style sheet gives their colours, in light, dark and print.
+
+NONE = "hx"
+"""The class of a cell without a score."""
+
+
+def shade(score: float | None) -> str:
+    """Return `h0` (nothing) to `h10` (full marks); only full marks are `h10`, only nothing is `h0`."""
+    if score is None:
+        return NONE
+    if score >= FULL_MARKS:
+        return "h10"
+    return "h0" if score <= 0 else f"h{min(max(round(score * 10), 1), 9)}"
+
+
+class Shaded(NamedTuple):
+    """A cell whose background tells the score."""
+
+    text: str
+    shade: str
+    title: str
+    more: str = ""
+    """In small type."""
+    link: int | None = None
+    """The example that it stands for."""
+
+
+# --- Heat maps: scenario x example, one map an agent.
+
+WIDEST = 100
+"""So many columns a span has at most: nobody reads across more."""
+
+
+class HeatMap(NamedTuple):
+    """One agent's scenario x example."""
+
+    agent: str
+    spans: Sequence[tuple[str, int]]
+    """Label, and how many columns it takes."""
+    edges: Collection[int]
+    """The first column of each span."""
+    rows: Sequence[tuple[str, Sequence[Shaded | None]]]
+    joined: bool
+    """Columns stand for several examples."""
+
+
+def heat_maps(found: Material, shown: frozenset[int]) -> list[HeatMap]:
+    """Return scenario x example for each agent, its spans beside each other; several trials are one mean.
+
+    `shown`: the examples that a cell can open.
+    """
+    scenarios = sorted({row.result.scenario for row in found.rows})
+    return [
+        _heat_map(agent, [each for each in found.series if each.agent == agent], scenarios, shown)
+        for agent in found.agents
+    ]
+
+
+def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str], shown: frozenset[int]) -> HeatMap:
+    """Return one agent's map: the n-th column of a span is the n-th example of each scenario, whatever its name."""
+    columns = [_columns(each.rows) for each in series]
+    widths = [max(map(len, of.values()), default=0) for of, _ in columns]
+    rows = []
+    for name in scenarios:
+        cells: list[Shaded | None] = []
+        for (of, _), width in zip(columns, widths, strict=True):
+            found = of.get(name, [])
+            cells += [_heat_cell(rows_of, shown) for rows_of in found] + [None] * (width - len(found))
+        rows.append((name, cells))
+    spans = [(each.column.span_label, width) for each, width in zip(series, widths, strict=True)]
+    return HeatMap(agent, spans, set(accumulate(widths)), rows, joined=any(together > 1 for _, together in columns))
+
+
+def _columns(rows: Sequence[Entry]) -> tuple[dict[str, list[list[Entry]]], int]:
+    """Return the rows of each scenario's columns, and how many examples make one.
+
+    A column is an example over its trials or, where there are more than WIDEST, several that follow each other.
+    """
+    ordered = grouped(sorted(rows, key=lambda row: natural(row.result.example)), lambda row: row.result.scenario)
+    examples = {name: list(grouped(of, lambda row: row.result.example).values()) for name, of in ordered.items()}
+    together = max(math.ceil(max(map(len, examples.values()), default=0) / WIDEST), 1)
+    return {
+        name: [[row for rows in of[at : at + together] for row in rows] for at in range(0, len(of), together)]
+        for name, of in examples.items()
+    }, together
+
+
+def _heat_cell(rows: Sequence[Entry], shown: frozenset[int]) -> Shaded:
+    score = mean([row.result.score for row in rows if row.result.score is not None])
+    first, names = rows[0].result, list(dict.fromkeys(row.result.example for row in rows))
+    said = "no score" if score is None else score_text(score)
+    which = f"example {names[0]}" if len(names) == 1 else f"mean of {len(names)} examples, {names[0]} to {names[-1]},"
+    opens = rows[0].key if len(names) == 1 and rows[0].key in shown else None
+    return Shaded(
+        text=NOTHING if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
+        shade=shade(score),
+        title=f"{first.scenario}, {which} at {first.span_label}: {said}",
+        link=opens,
+    )

@@ -1,0 +1,198 @@
+"""What is shown of one example when it is opened: verdict, questions with their needles, its own exchanges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm._record.fold import Example
+from pytest_ltm._storage.clock import describe
+from pytest_ltm.reporting.html.charts import shade
+from pytest_ltm.reporting.text import counted, distance, score_text, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm._engine.result import QuestionResult, ScenarioResult
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._record.fold import Leap, Record
+    from pytest_ltm.reporting.html.material import Entry
+
+
+NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missing here."
+NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
+
+
+def details(result: ScenarioResult, record: Record | None, expected: object) -> dict[str, Any]:
+    """Return JSON values for the page; `expected`: what the definition says, None if it says nothing."""
+    talk = _talk(result, record) if record else []
+    lost = NO_EXCHANGES if result.scored and not talk else ""
+    return {
+        "facts": [[name, text] for name, text in _facts(result, expected).items() if text],
+        "checks": [[check.label, check.ok] for check in result.checks],
+        "questions": [_question(each) for each in result.questions],
+        "evidence": result.evidence,
+        "talk": talk,
+        "missing": lost if record else NO_JOURNAL,
+    }
+
+
+def _facts(result: ScenarioResult, expected: object) -> dict[str, str]:
+    automatic, span = "", ""
+    if result.automatic is not None:
+        score = "no score" if result.automatic.score is None else score_text(result.automatic.score)
+        automatic = f"{score}: {result.automatic.reason}"
+    if result.measured_span is not None:
+        over = ", longer than its memory span" if result.overrun else ""
+        span = f"{counted(result.measured_span, 'token')} from its start to its last question{over}"
+    return {
+        "score": "none" if result.score is None else f"{score_text(result.score)} (passes at {result.threshold:.2f})",
+        "why": result.reason,
+        "before it was amended": automatic,
+        "rule": result.rule,
+        "decided by": result.evidence,
+        "expected": "" if expected is None else text_of(expected),
+        "span": span,
+        "item": result.nodeid,
+    }
+
+
+def _question(question: QuestionResult) -> dict[str, Any]:
+    return {
+        "n": question.number,
+        "q": question.text,
+        "a": question.answer,
+        **retrieval(question.retrieved),
+        "needles": [
+            {
+                "n": needle.number,
+                "text": needle.text,
+                "gap": f"{distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
+                + (f"; {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""),
+            }
+            for needle in question.needles
+        ],
+    }
+
+
+def _talk(result: ScenarioResult, record: Record) -> list[dict[str, Any]]:
+    asked = {question.number for question in result.questions}
+    needles = {needle.number for question in result.questions for needle in question.needles}
+    own = [each for each in record.unanswered.values() if each.by == result.id]
+    own += [*record.transcript.of(result.id), *filter(None, map(record.exchange, asked))]
+    ordered = [each for _, each in sorted({each.number: each for each in own}.items())]
+    return [
+        {
+            "n": exchange.number,
+            "kind": _kind(exchange, asked, needles),
+            "at": f"at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
+            "gap": _distance(before, exchange, record) if before else "",
+            "m": exchange.message,
+            "r": exchange.reply,
+            "fault": record.fault(exchange.number),
+            **retrieval(exchange.retrieved),
+        }
+        for before, exchange in zip([None, *ordered], ordered, strict=False)
+    ]
+
+
+def retrieval(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
+    """Return what an agent retrieved, where it says so, for the page."""
+    return {} if retrieved is None else {"found": list(retrieved)}
+
+
+def _kind(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> str:
+    if exchange.number in asked:
+        return "question"
+    return "needle" if exchange.number in needles else exchange.kind
+
+
+def _distance(before: Exchange, after: Exchange, record: Record) -> str:
+    between = [each for each in record.transcript.since(before.number + 1) if each.number < after.number]
+    if not between:
+        return ""
+    passed = distance(gap(before, after), after.now - before.now)
+    others = len({each.by.rpartition("/")[0] for each in between if each.by and each.by != before.by})
+    fillers = sum(each.kind == "filler" for each in between)
+    inside = [counted(others, "other scenario")] * bool(others) + [counted(fillers, "filler")] * bool(fillers)
+    return f"{passed} later" + (f" ({', '.join(inside)})" if inside else "")
+
+
+def definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each example's definition, by example (`colours/0`), from a plan's JSON values."""
+    listed = plan.get("examples")
+    found = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in found}
+
+
+# --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
+
+FILLER_SHOWN = 600
+"""So many characters of a filler's message stand in the report; all of it stands in the journal."""
+OTHERS = -1
+"""The lane of opening message and filler."""
+
+
+def timeline(rows: Sequence[Entry], record: Record) -> dict[str, Any]:
+    """Return JSON values for the page; lanes in the order in which their examples began."""
+    examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
+    begins = {key: inf if example.begin is None else example.begin for key, example in examples.items()}
+    ordered = sorted(rows, key=lambda row: (begins[row.key], row.key))
+    lanes = {row.result.id: number for number, row in enumerate(ordered)}
+    asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
+    said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    return {
+        "tokens": record.transcript.position,
+        "lanes": [_lane(row, examples[row.key]) for row in ordered],
+        "marks": [_mark(each, lanes, asked) for each in said],
+        "jumps": [_jump(each) for each in _joined(record.jumps)],
+        "links": [
+            [needle.number, question.number]
+            for row in ordered
+            for question in row.result.questions
+            for needle in question.needles
+        ],
+        "texts": {
+            str(each.number): [_short(each), each.reply, record.fault(each.number), *retrieval(each.retrieved).values()]
+            for each in said
+            if each.by not in lanes
+        },
+    }
+
+
+def _lane(row: Entry, example: Example) -> dict[str, Any]:
+    result = row.result
+    told = {"k": row.key, "name": result.id, "score": result.score, "shade": shade(result.score)}
+    end = None if example.begin is None else example.end
+    return told | {"outcome": result.outcome, "from": example.begin, "to": end}
+
+
+def _mark(exchange: Exchange, lanes: dict[str, int], asked: set[tuple[str, int]]) -> list[Any]:
+    kind = "question" if (exchange.by, exchange.number) in asked else exchange.kind
+    lane, at = lanes.get(exchange.by, OTHERS), f"{exchange.now:%Y-%m-%d %H:%M}"
+    return [exchange.number, lane, kind, exchange.start, exchange.message_tokens, exchange.reply_tokens, at]
+
+
+def _joined(jumps: Sequence[Leap]) -> list[Leap]:
+    """Return jumps with no token between them as one."""
+    joined: list[Leap] = []
+    for jump in jumps:
+        if joined and joined[-1].position == jump.position:
+            joined[-1] = replace(joined[-1], to=jump.to)
+        else:
+            joined.append(jump)
+    return joined
+
+
+def _jump(jump: Leap) -> list[Any]:
+    return [jump.position, f"+{describe(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
+
+
+def _short(exchange: Exchange) -> str:
+    text = exchange.message
+    if exchange.kind != "filler" or len(text) <= FILLER_SHOWN:
+        return text
+    return f"{text[:FILLER_SHOWN]}\n… and {len(text) - FILLER_SHOWN:,} more characters, in journal.jsonl"

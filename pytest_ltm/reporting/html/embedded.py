@@ -1,0 +1,94 @@
+"""What stands in pytest-html's page: totals and charts, and each example's transcript, packed until it is opened."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from html import escape
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.transcript import gap
+from pytest_ltm.reporting.html.charts import charts, heat_maps
+from pytest_ltm.reporting.html.material import material
+from pytest_ltm.reporting.html.page import asset, environment
+from pytest_ltm.reporting.runs import Run
+from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reporting.text import distance, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.result import RunResult, ScenarioResult
+    from pytest_ltm._engine.transcript import Exchange
+
+
+_CHARTS = (".chart", "figcaption", "svg", ".k", ".curve", ".dashed", ".bar", ".line", ".legend", ".h", ".heat", "table")
+"""What the rules of our own page begin with that its charts need, too."""
+
+
+def summary(run: RunResult) -> str:
+    """Return what stands above pytest-html's rows: totals, curve and heat maps as in our own page."""
+    # The script unpacks a fragment when it is opened: what it unpacks was escaped before it was packed.
+    head = f"<style>\n{asset(('embedded.css',))}</style><script>\n{asset(('embedded.js',))}</script>"
+    if not run.conversations:
+        return head
+    found = material([Run.of(run)])
+    text = environment().get_template("embedded.html.j2").render(
+        summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
+        charts=charts(found), heat_maps=heat_maps(found, frozenset()),
+    )  # fmt: skip
+    return f"{head}<style>{_chart_style()}</style>{text}"
+
+
+def _chart_style() -> str:
+    """Return the rules of our own page that charts need, for the charts alone, in its colours on a light ground."""
+    colours, _, rules = asset(("page.css", "tables.css")).removeprefix(":root {").partition("}")
+    kept = [rule for rule in rules.splitlines() if rule.startswith(_CHARTS)]
+    return "\n".join([".ltm-charts {", colours, *kept, "}"])
+
+
+def packed(title: str, fragment: str) -> str:
+    """Return a foldable element that holds the fragment compressed until it is opened."""
+    data = base64.b64encode(gzip.compress(fragment.encode(), 9, mtime=0)).decode()
+    return f'<details class="ltm" data-z="{data}"><summary>{escape(title)}</summary><div></div></details>'
+
+
+def transcript(result: ScenarioResult, own: Sequence[Exchange], expected: str = "") -> str:
+    """Return the verdict, and the example's own exchanges with the distance between them."""
+    asked = {question.number for question in result.questions}
+    parts = [_verdict(result, expected)]
+    before: Exchange | None = None
+    for exchange in own:
+        if before is not None:
+            apart = distance(gap(before, exchange), exchange.now - before.now)
+            parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
+        parts.append(_talk(exchange, asked=exchange.number in asked))
+        before = exchange
+    return "".join(parts)
+
+
+def _verdict(result: ScenarioResult, expected: str) -> str:
+    score = "none" if result.score is None else f"{result.score:.2f} (passes at {result.threshold:.2f})"
+    facts = {
+        "score": score,
+        "why": result.reason,
+        "checks": "; ".join(f"{'passed' if check.ok else 'FAILED'}: {check.label}" for check in result.checks),
+        "decided by": result.evidence,
+        "expected": expected,
+        "rule": result.rule,
+        "answer given": result.questions[-1].answer if result.questions else "",
+    }
+    rows = "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts.items() if value)
+    return f'<dl class="ltm-verdict">{rows}</dl>'
+
+
+def _talk(exchange: Exchange, *, asked: bool) -> str:
+    kind = "ltm-talk asked" if asked else "ltm-talk"
+    return (
+        f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
+        f"<b>you:</b> {_text(exchange.message)}\n<b>agent:</b> {_text(exchange.reply)}</div>"
+    )
+
+
+def _text(value: str) -> str:
+    return escape(printable(value))

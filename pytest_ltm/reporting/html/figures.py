@@ -1,0 +1,169 @@
+"""Rows of the report's tables: scores by agent and span, all figures, gaps and skills."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._statistics import mean
+from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
+from pytest_ltm.reporting.html.headline import forgotten
+from pytest_ltm.reporting.text import NOTHING, amount, dollars, percent, score_text, span_of_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm.reporting.html.material import Entry, Material, Series
+
+
+GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
+"""Where one class of gaps ends and the next begins, in tokens."""
+SKILLS = {
+    "R": "recall",
+    "C": "conflicting information",
+    "I": "integration of information",
+    "E": "episodes in time",
+    "P": "prospective memory",
+    "S": "space",
+    "T": "theory of mind",
+}
+
+
+class Figure(NamedTuple):
+    """A cell with a number."""
+
+    text: str
+    value: float | None
+    """What it is sorted by."""
+
+
+class Grid(NamedTuple):
+    """A table of shaded cells; None: there is nothing of that kind."""
+
+    heads: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Shaded | None]]]
+
+
+def scoreboard(found: Material) -> Grid:
+    """Return the total of each agent at each span."""
+    by = {(series.agent, series.column.span_label): series for series in found.series}
+    return Grid(
+        found.spans, [(one, [_score_cell(by.get((one, span))) for span in found.spans]) for one in found.agents]
+    )
+
+
+def _score_cell(series: Series | None) -> Shaded | None:
+    if series is None:
+        return None
+    column = series.column
+    if not column.out_of:
+        return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
+    return Shaded(
+        text=column.share,
+        more=column.standing,
+        shade=shade(column.least),
+        title=series.label,
+    )
+
+
+class FigureTable(NamedTuple):
+    """The figures of all series; only those that any series has."""
+
+    heads: Sequence[tuple[str, str]]
+    """Heading, and the name under which `METRICS` defines it."""
+    rows: Sequence[tuple[Series, Sequence[Figure]]]
+
+
+def figure_table(found: Material) -> FigureTable:
+    """Return the figures of all series."""
+    rows = [(series, figures(series)) for series in found.series]
+    shown = [head for head in rows[0][1] if any(each[head].value is not None for _, each in rows)] if rows else []
+    return FigureTable(shown, [(series, [each[head] for head in shown]) for series, each in rows])
+
+
+def figures(series: Series) -> dict[tuple[str, str], Figure]:
+    """Return the figures of one series, by heading and the name under which `METRICS` defines it."""
+    column, spread = series.column, series.column.spread
+
+    def tokens(number: float | None) -> Figure:
+        return Figure(NOTHING if number is None else amount(round(number)), number)
+
+    def usd(cost: float | None, *, would: bool = column.hypothetical) -> Figure:
+        return Figure(NOTHING if cost is None else f"{'would be ' if would else ''}${dollars(cost)}", cost)
+
+    total = f"{column.points} of {column.full}" if column.out_of else NOTHING
+    filler = NOTHING if column.filler_share is None else f"{100 * column.filler_share:.0f}%"
+    return {
+        ("score", "total"): Figure(total, column.low),
+        ("spread", "spread"): Figure(f"{spread.sd:.2f}" if spread else NOTHING, spread.sd if spread else None),
+        ("accuracy", "accuracy"): Figure(column.share, column.least),
+        ("LTM score (paper)", "ltm_reach"): tokens(column.reach),
+        ("LTM score (blog)", "ltm_reach_weighted"): tokens(column.weighted_reach),
+        ("tokens", "tokens"): tokens(column.tokens),
+        ("filler", "filler_share"): Figure(filler, column.filler_share),
+        ("reply tokens", "reply_tokens"): tokens(column.reply_tokens),
+        ("agent's share", "agent_share"): Figure(percent(column.agent_share), column.agent_share),
+        ("time", "simulated_seconds"): Figure(span_of_time(column.simulated_seconds), column.simulated_seconds),
+        ("cost", "cost_usd"): usd(column.cost_usd),
+        ("for filler", "cost"): usd(column.filler_cost_usd),
+        ("for harness", "cost"): usd(column.harness_cost_usd),
+        ("judge cost", "judge"): usd(column.judge_cost_usd, would=False),
+        ("overruns", "overruns"): Figure(str(column.overruns), column.overruns),
+        ("no score", "unscored"): Figure(str(column.missing), column.missing),
+    }
+
+
+def forgets(series: Series) -> str:
+    """Return what an agent forgets most at a span, in a few words."""
+    lost = forgotten(series.column)
+    named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
+    return f"{named} …" if len(lost) > 3 else named or NOTHING
+
+
+def by_gap(found: Material) -> Grid | None:
+    """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
+    scored = [(row, _class(row.result.gap)) for row in found.rows if row.result.gap is not None and row.result.scored]
+    known = sorted({number for _, number in scored})
+    if len(known) < 2:
+        return None
+
+    def cell(agent: str, number: int) -> Shaded | None:
+        rows = [row for row, of in scored if of == number and found.series[row.series].agent == agent]
+        return _mean_cell(rows, f"{agent}, gap {_gap(number)}", count=True)
+
+    return Grid([*map(_gap, known)], [(agent, [cell(agent, number) for number in known]) for agent in found.agents])
+
+
+def by_skill(found: Material) -> Grid | None:
+    """Return the mean score of each series by the memory skill that scenarios need; None where none is named."""
+    skills = sorted({skill for row in found.rows for skill in row.result.skills})
+    if not skills:
+        return None
+
+    def cell(series: Series, skill: str) -> Shaded | None:
+        return _mean_cell([row for row in series.rows if skill in row.result.skills], f"{series.label}, {skill}")
+
+    heads = [f"{skill} {SKILLS[skill]}" if skill in SKILLS else skill for skill in skills]
+    return Grid(heads, [(each.label, [cell(each, skill) for skill in skills]) for each in found.series])
+
+
+def _mean_cell(rows: Iterable[Entry], where: str, *, count: bool = False) -> Shaded | None:
+    scores = [row.result.score for row in rows if row.result.score is not None]
+    found = mean(scores)
+    if found is None:
+        return None
+    more = f"{len(scores)}" if count else ""
+    return Shaded(text=score_text(found), more=more, shade=shade(found), title=f"{where}: {len(scores)} examples")
+
+
+def _class(gap: int) -> int:
+    return sum(gap >= limit for limit in GAPS)
+
+
+def _gap(number: int) -> str:
+    if number == 0:
+        return f"< {_k(GAPS[0])}"
+    return f"≥ {_k(GAPS[-1])}" if number == len(GAPS) else f"{_k(GAPS[number - 1])} to {_k(GAPS[number])}"
+
+
+def _k(tokens: int) -> str:
+    return f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"

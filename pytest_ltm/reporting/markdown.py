@@ -1,0 +1,188 @@
+"""A run, or what moved between two, as Markdown: for `--ltm-summary` and the step summary of a CI job."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.lists import shortened
+from pytest_ltm.reporting import moved
+from pytest_ltm.reporting.columns import columns, leading_sentences, measured, span_sentences
+from pytest_ltm.reporting.terminal import missing_lines, scoreless
+from pytest_ltm.reporting.text import NOTHING, amount, counted, dollars, one_line, percent, score_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm._engine.result import RunResult
+    from pytest_ltm._gate.changes import Changes
+    from pytest_ltm._gate.rules import Rule
+    from pytest_ltm._gate.verdict import Verdict
+    from pytest_ltm.reporting.columns import Column
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
+"""What begins a list, a heading or a rule."""
+_WIDE = 10_000
+"""Columns: Markdown breaks lines by itself."""
+
+
+def run_markdown(
+    run: RunResult,
+    *,
+    verdict: Verdict | None = None,
+    changes: Changes | None = None,
+    rules: Sequence[Rule] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """Return a run: its gate's verdict, totals, what moved, scores and figures of scenarios, what has none, notes."""
+    found = columns(run)
+    parts = [f"## Long-term memory: {_heading(verdict)}", *_verdict(verdict, rules)]
+    if not found:
+        return "\n\n".join([*parts, "No conversation was held."]) + "\n"
+    parts += [f"**{text(sentence)}**" for sentence in leading_sentences(run)]
+    parts.append(_totals(found))
+    if changes is not None:
+        parts += _changes(changes)
+    said = [*(sentence for column in found for sentence in scoreless(column)), *span_sentences(run), *notes]
+    parts += _bullets(said)
+    parts.append(_folded("Mean score of each scenario", _scenarios(found)))
+    for one in measured(run):
+        *rows, whole = one.rows()
+        table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
+        parts.append(_folded(f"Metrics beside the score: {text(one.agent)} at {text(one.span_label)}", table))
+    parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
+    parts += _bullets(run.notices)
+    if run.folder:
+        parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison_markdown(run: RunResult, changes: Changes, verdict: Verdict | None) -> str:
+    """Return what moved against another run, and the verdict if there are rules."""
+    heading = f"## {text(changes.after)}" + (f": {_heading(verdict)}" if verdict else "")
+    parts = [heading, *_verdict(verdict, ()), *_changes(changes)]
+    return "\n\n".join([*parts, *_bullets(span_sentences(run))]) + "\n"
+
+
+def add_to_step_summary(page: str) -> str:
+    """Add a page to the summary of a CI job's step, where the environment names its file; return what went wrong."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    try:
+        if path:
+            with Path(path).open("ab") as file:
+                file.write(page.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        return f"step summary: cannot write {path!r}: {error.strerror or error}"
+    return ""
+
+
+def text(words: str) -> str:
+    """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
+    plain = one_line(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+    return _SPECIAL.sub(r"\\\1", plain)
+
+
+def _heading(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "no gate"
+    words = moved.verdict_line(verdict).removeprefix("gate: ")
+    return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
+
+
+def _verdict(verdict: Verdict | None, rules: Sequence[Rule]) -> list[str]:
+    if verdict is None:
+        return []
+    parts = [f"**{text(moved.verdict_line(verdict))}**"]
+    parts += _bullets(shortened(moved.details(verdict), moved.MOST_LISTED))
+    must = _bullets([f"{rule.text}: {rule.sentence}" for rule in rules])
+    return parts + [_folded("Rules", body) for body in must]
+
+
+def _totals(found: Sequence[Column]) -> str:
+    trials = any(column.tries for column in found)
+    tries = ["pass^k", "pass@k"] if trials else []
+    heads = ["", "total", "accuracy", "passed", *tries, "no score", "tokens", "replies"]
+    costs = {
+        head: name
+        for head, name in _COSTS.items()
+        if head == "USD" or any(getattr(column, name) is not None for column in found)
+    }
+    rows = [_total_row(column, costs.values(), trials=trials) for column in found]
+    would = any(column.hypothetical for column in found)
+    note = "\n\nUSD in parentheses: an estimate; nothing was spent." * would
+    return _table([*heads, *costs], rows) + note
+
+
+_COSTS = {
+    "USD": "cost_usd",
+    "for filler": "filler_cost_usd",
+    "for harness": "harness_cost_usd",
+    "USD of the judge": "judge_cost_usd",
+}
+
+
+def _total_row(column: Column, costs: Iterable[str], *, trials: bool) -> list[str]:
+    def chance(value: float | None) -> str:
+        return NOTHING if value is None else f"{score_text(value)} (k = {column.tries})"
+
+    def usd(name: str) -> str:
+        cost = getattr(column, name)
+        if cost is None:
+            return NOTHING
+        return f"({dollars(cost)})" if column.hypothetical and name != "judge_cost_usd" else dollars(cost)
+
+    rate = column.pass_rate
+    sure = f"{rate.interval.low:.0%} … {rate.interval.high:.0%}" if rate.interval else "interval needs trials"
+    share = "-" if rate.share is None else f"{rate.share:.0%} ({sure})"
+    return [
+        column.label,
+        f"{column.points} of {column.full}" if column.out_of else NOTHING,
+        column.share,
+        share,
+        *([chance(column.pass_hat), chance(column.pass_at)] if trials else []),
+        f"{column.missing:,}",
+        amount(column.tokens),
+        percent(column.agent_share),
+        *map(usd, costs),
+    ]
+
+
+def _changes(found: Changes) -> list[str]:
+    agent = f" (agent {found.before_agent})" if found.before_agent else ""
+    rows = []
+    for change in found.changes:
+        rows.append([f"**{text(change.label)}**", *moved.overall_cells(change)])
+        rows += [[text(name), *moved.scenario_cells(change, name)] for name in moved.most_moved(change)]
+        more = len(moved.movers(change)) - len(moved.most_moved(change))
+        rows += [[f"… and {counted(more, 'more scenario')}", *[""] * 5]] * (more > 0)
+    table = _raw_table(["", *moved.HEADS], [[row[0], *map(text, row[1:])] for row in rows])
+    return [f"### What moved against {text(found.before + agent)}", table, *_bullets(moved.sentences(found))]
+
+
+def _scenarios(found: Sequence[Column]) -> str:
+    names = sorted({name for column in found for name in column.cells})
+    rows = [[name, *(column.cell_text(name) for column in found)] for name in names]
+    return _table(["", *(column.label for column in found)], rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return _raw_table(list(map(text, heads)), [list(map(text, row)) for row in rows])
+
+
+def _raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [heads, rule, *rows])
+
+
+def _bullets(sentences: Sequence[str]) -> list[str]:
+    """Return the sentences as one list, none where there are none; no first character begins a list of its own."""
+    plain = [_LEADING.sub(lambda found: f"&#{ord(found[1][0])};{found[1][1:]}", text(each)) for each in sentences]
+    return ["\n".join(f"- {each}" for each in plain)] if plain else []
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

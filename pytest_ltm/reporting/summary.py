@@ -1,0 +1,210 @@
+"""`summary.json`: the run in numbers, each defined beside them; and the properties of a pytest item."""
+
+from __future__ import annotations
+
+import csv
+import io
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.schema import fields_of, json_text, packaged
+from pytest_ltm.reporting.columns import Column, columns, metrics_json, spans_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+
+
+FORMAT = "pytest-ltm summary 2"
+
+METRICS: Mapping[str, str] = packaged(__file__, "metrics.yml")
+"""What the numbers mean, by their names in `summary.json` and in the items' properties."""
+
+
+def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
+    """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
+    values: dict[str, object] = {
+        "ltm_score": result.score,
+        "ltm_scenario": result.scenario,
+        "ltm_example": result.example,
+        "ltm_agent": result.agent,
+        "ltm_span": result.span_label,
+        "ltm_trial": result.trial,
+        "ltm_gap": result.gap,
+        "ltm_told_gap": result.told_gap,
+        "ltm_tokens": result.tokens,
+        "ltm_cost_usd": result.cost_usd,
+        "ltm_skills": ",".join(result.skills) or None,
+        **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
+    }
+    return [(name, value) for name, value in values.items() if value is not None]
+
+
+def summary_json(
+    run: RunResult,
+    *,
+    pytest_ltm_version: str,
+    seed: int,
+    plan: Mapping[str, Any],
+    wall_seconds: float | None = None,
+    agent_seconds: Mapping[tuple[str, str], float] | None = None,
+    gate: Mapping[str, Any] | None = None,
+    comparison: Mapping[str, Any] | None = None,
+    rescored: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the run as JSON values.
+
+    `agent_seconds`: by agent and span label, what the replies took. `plan`: what else the run was made from (suite,
+    filler, tokenizer, scoring ...), JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
+    """
+    return {
+        "format": FORMAT,
+        "run_id": run.run_id,
+        "pytest_ltm_version": pytest_ltm_version,
+        "seed": seed,
+        "plan": dict(plan),
+        "wall_seconds": wall_seconds,
+        "results": [
+            _column(column)
+            | {"metrics": metrics_json(run, column.agent, column.span_label)}
+            | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
+            for column in columns(run)
+        ],
+        "effective_spans": spans_json(run),
+        "gate": gate and dict(gate),
+        "comparison": comparison and dict(comparison),
+        **({} if rescored is None else {"rescored": dict(rescored)}),
+        "conversations": [_conversation(each) for each in run.conversations],
+        "notices": list(run.notices),
+        "metrics": METRICS,
+    }
+
+
+def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a summary that was read from `summary.json` with the numbers of the run as it is now.
+
+    What the results do not say (versions, seed, plan, wall times) is kept.
+    """
+    seconds = {
+        (each["agent"], each["span_label"]): each["agent_seconds"]
+        for each in summary.get("results", ())
+        if each.get("agent_seconds")
+    }
+    kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
+        name: summary[name]
+        for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds", "gate", "comparison", "rescored")
+        if name in summary
+    }
+    return summary_json(run, agent_seconds=seconds, **kept)
+
+
+VERDICTS = (
+    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
+    "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span", "overrun",
+    "ltm_tokens", "ltm_cost_usd", "ltm_skills", "nodeid",
+)  # fmt: skip
+"""The columns of `verdicts.csv`."""
+_FORMULA = tuple("=+-@\t\r")
+
+
+def verdicts_csv(run: RunResult) -> str:
+    """Return every verdict as CSV, a line an example, with a heading; empty cells where there is nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(VERDICTS)
+    for row in run.scenarios:
+        said = _example(row) | {"rule": row.rule, "evidence": row.evidence}
+        if row.automatic is not None:
+            said |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
+        # an apostrophe keeps spreadsheets from taking a text for a formula
+        cells = ["" if said.get(name) is None else said[name] for name in VERDICTS]
+        writer.writerow([f"'{cell}" if str(cell)[:1] in _FORMULA and isinstance(cell, str) else cell for cell in cells])
+    return text.getvalue()
+
+
+def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+    """Write what `summary_json` returned."""
+    write_whole(path, json_text(dict(summary)).encode())
+
+
+def _column(column: Column) -> dict[str, Any]:
+    spans, rate = column.measured_spans, column.pass_rate
+    passed = {
+        **fields_of(rate, "share", "passed", "of"),
+        "interval": rate.interval and [rate.interval.low, rate.interval.high],
+    }
+    cost = {
+        "scenarios": column.scenario_cost_usd,
+        "filler": column.filler_cost_usd,
+        "harness": column.harness_cost_usd,
+        "hypothetical": column.hypothetical,
+    }
+    judge = {"calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd}
+    return {
+        **fields_of(column, "agent", "span_label", "span"),
+        "total": column.total if column.out_of else None,
+        "out_of": column.out_of,
+        "bounds": fields_of(column, "low", "high", "full") if column.out_of else None,
+        "spread": column.spread and fields_of(column.spread, "sd", "low", "high"),
+        "accuracy": column.accuracy,
+        "pass_rate": None if rate.share is None else passed,
+        "pass_k": {"k": column.tries, "all": column.pass_hat, "any": column.pass_at} if column.tries else None,
+        "ltm_reach": column.reach,
+        "ltm_reach_weighted": column.weighted_reach,
+        "measured_spans": {
+            "count": len(spans),
+            "median": median(spans) if spans else None,
+            "longest": max(spans, default=None),
+        },
+        "examples": column.examples,
+        "unscored": column.missing,
+        **fields_of(
+            column, "amended", "overruns", "tokens", "reply_tokens", "filler_share", "agent_share", "exchanges"
+        ),
+        **fields_of(column, "simulated_seconds", "cost_usd"),
+        "cost": None if column.cost_usd is None else cost,
+        "usage": _usage(column),
+        "judge": judge if column.judge_calls else None,
+        "conversations": column.conversations,
+        "scenarios": {
+            name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
+            for name, cell in column.cells.items()
+        },
+    }
+
+
+def _usage(held: Column | ConversationResult) -> dict[str, Any] | None:
+    return None if held.input_tokens is None else fields_of(held, "input_tokens", "output_tokens", "cached_tokens")
+
+
+def _speed(column: Column, seconds: float | None) -> dict[str, Any]:
+    return {
+        "agent_seconds": seconds,
+        "tokens_a_second": column.reply_tokens / seconds if seconds else None,
+        "tests_an_hour": column.examples * 3600 / seconds if seconds else None,
+    }
+
+
+_OF_CONVERSATION = (
+    "agent", "agent_spec", "span_label", "trial", "plan_fingerprint", "agent_fingerprint", "ended", "tokens",
+    "filler_tokens", "reply_tokens", "exchanges", "simulated_seconds", "cost_usd", "filler_cost_usd",
+    "harness_cost_usd", "hypothetical",
+)  # fmt: skip
+_OF_EXAMPLE = ("nodeid", "outcome", "reason", "cause", "measured_span", "overrun", "skills")
+
+
+def _conversation(held: ConversationResult) -> dict[str, Any]:
+    return {
+        **fields_of(held, *_OF_CONVERSATION),
+        "usage": _usage(held),
+        "notices": list(held.notices),
+        "examples": [_example(row) for row in held.scenarios],
+    }
+
+
+def _example(row: ScenarioResult) -> dict[str, Any]:
+    automatic = {} if row.automatic is None else fields_of(row, "automatic")
+    return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}

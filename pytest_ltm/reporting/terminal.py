@@ -1,0 +1,351 @@
+"""The summary at the end of a run, as lines of text."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.result import ended_early
+from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
+from pytest_ltm._text.lists import listed, shortened
+from pytest_ltm.reporting.columns import (
+    columns,
+    known_sum,
+    leading_sentences,
+    measured,
+    metric_lines,
+    quiet_line,
+    span_sentences,
+)
+from pytest_ltm.reporting.table import Row, Table, paint, render
+from pytest_ltm.reporting.text import (
+    NOTHING,
+    amount,
+    counted,
+    dollars,
+    exact,
+    one_line,
+    percent,
+    score_text,
+    shorten,
+    span_of_time,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_ltm._engine.agent import Usage
+    from pytest_ltm._engine.result import RunResult, ScenarioResult
+    from pytest_ltm._engine.transcript import Count
+    from pytest_ltm._record.rescored import Move, Rescored, Said
+    from pytest_ltm.reporting.columns import Column
+    from pytest_ltm.reporting.table import Style
+
+
+MOST_REASONS = 8
+"""How many reasons are listed; all are in the result files."""
+_NAMES = 4
+_PLACES = 2
+_REASON = 200
+_KINDS = {
+    "unscored": "unscored",
+    "ungraded": "not graded",
+    "requires": "not possible",
+    "not reached": "not reached",
+    "agent": "agent error{s}",
+    "judge": "judge error{s}",
+    "scenario": "scenario error{s}",
+    "internal": "pytest-ltm error{s}",
+}
+"""By cause; `{s}` stands where several have an s."""
+
+
+def missing_lines(run: RunResult, width: int) -> list[str]:
+    """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
+    groups = _missing(run)
+    if not groups:
+        return []
+    count = sum(map(len, groups))
+    verbs = ("has", "is") if count == 1 else ("have", "are")
+    examples = counted(len(run.scenarios), "example")
+    ends = sum(row.is_open for row in run.scenarios)
+    with_them = {0: "", count: "; totals count them as 0 and as 1"}.get(ends, f"; totals count {ends:,} as 0 and as 1")
+    head = f"* {count:,} of {examples} {verbs[0]} no score and {verbs[1]} left out of the means{with_them}:"
+    lines = wrap(head if count > 1 else head.replace("count them", "count it"), width, "  ")
+    for group in groups[:MOST_REASONS]:
+        why = _why(group[0], s="s" * (len(group) > 1))
+        lines += wrap(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
+    more = len(groups) - MOST_REASONS
+    return lines + [f"  … and {counted(more, 'more reason')}, in the results files"] * (more > 0)
+
+
+def reasons_told(run: RunResult) -> frozenset[str]:
+    """Return the reasons that `missing_lines` tells in full."""
+    listed = [group[0].reason for group in _missing(run)[:MOST_REASONS]]
+    return frozenset(reason for reason in listed if shorten(one_line(reason), _REASON) == one_line(reason))
+
+
+def _missing(run: RunResult) -> list[list[ScenarioResult]]:
+    """Return the examples without a score, in groups of one reason, most frequent first."""
+    groups = grouped([row for row in run.scenarios if not row.scored], _why)
+    return sorted(groups.values(), key=lambda group: -len(group))
+
+
+def _why(row: ScenarioResult, s: str = "") -> str:
+    kind = _KINDS.get(row.cause, "error{s}" if row.outcome == "error" else "skipped").format(s=s)
+    return f"{kind}: {shorten(one_line(row.reason), _REASON)}" if row.reason else kind
+
+
+def _where_missing(rows: Sequence[ScenarioResult]) -> str:
+    places = grouped(rows, lambda row: one_line(f"{row.agent} at {row.span_label}"))
+    names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
+    more = "and {:,} more"
+    parts = [f"{place}: {', '.join(shortened(of, _NAMES, more))}" for place, of in names.items()]
+    return "; ".join(shortened(parts, _PLACES, more))
+
+
+NARROWEST = 40
+"""Narrower terminals get lines of this width."""
+MOST_NOTICES = 12
+
+
+def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) -> list[str]:
+    """Return what the terminal says of a run, no line wider than `width` (at least 40).
+
+    `verbosity` is pytest's: below 0 one line for each agent and span, above 0 a few more rows.
+    """
+    found = columns(run)
+    width = max(width, NARROWEST)
+    if not found:
+        return ["no conversations were held"]
+    if verbosity < 0:
+        lines = [*leading_sentences(run), *map(_quiet_line, found), *map(quiet_line, measured(run))]
+        return [part for line in lines for part in wrap(line, width, "  ")]
+    lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
+    lines += [*wrap(_caption(found), width), "", *render(_table(found, verbosity), width, color=color), ""]
+    lines += [line for column in found for text in scoreless(column) for line in wrap(text, width, "  ")]
+    lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
+    for sentence in span_sentences(run):
+        lines += wrap(sentence, width, "  ")
+    lines += [*metric_lines(run, width, color=color), *missing_lines(run, width)]
+    amended = sum(column.amended for column in found)
+    if amended:
+        kept = "the automatic verdicts are kept in the results files"
+        lines += wrap(f"{counted(amended, 'verdict')} amended by hand; {kept}", width)
+    if any(column.cost_usd is not None and column.hypothetical for column in found) and not _all_would(found):
+        lines += wrap("(…): an estimate; nothing was spent", width)
+    lines += _notices(run, width)
+    return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
+
+
+def _quiet_line(column: Column) -> str:
+    parts = ["nothing has a score"]
+    if column.out_of:
+        parts = [f"total {column.standing}", f"accuracy {column.share}"]
+    parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
+    within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
+    parts += [f"{column.missing:,} of {column.examples:,} without a score{within}"] * bool(column.missing)
+    return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
+
+
+_COUNTS: Mapping[frozenset[Count], str] = {
+    frozenset({"capped"}): "; a reply counts at most as much as its message",
+    frozenset({"told"}): "; replies do not count",
+    frozenset({"all"}): "; replies count in full",
+}
+
+
+def _counting(found: Sequence[Column]) -> str:
+    return _COUNTS.get(frozenset().union(*(column.counts for column in found)), "")
+
+
+def scoreless(column: Column) -> list[str]:
+    """Return the sentence that names the scenarios without any score; nothing where all have one."""
+    names = listed([one_line(name) for name in column.scoreless])
+    return [f"{one_line(column.label)}: no score in {names}"] * bool(names)
+
+
+def _caption(found: Sequence[Column]) -> str:
+    sentences = ["Mean score of each scenario; full marks = 1.00."]
+    if any(column.span is not None for column in found):
+        sentences.append(f"Memory span: the tokens over which each scenario is stretched{_counting(found)}.")
+    if any(column.span is None for column in found):
+        sentences.append("Isolated: each example with a fresh agent.")
+    if any(column.missing for column in found):
+        sentences.append("*: some examples have no score, see below.")
+    return " ".join(sentences)
+
+
+def _table(found: Sequence[Column], verbosity: int) -> Table:
+    names = sorted({name for column in found for name in column.cells})
+    rows = [Row(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
+    rows += _total_rows(found, verbosity)
+    starred = " " * any(column.missing for column in found)
+    if starred:  # leave room for the star behind every number
+        rows = [
+            replace(row, cells=tuple((text if text.endswith("*") else text + " ", style) for text, style in row.cells))
+            for row in rows
+        ]
+    heads = tuple((column.name, one_line(column.span_label) + starred) for column in found)
+    return Table(heads=heads, rows=tuple(rows), label="memory span")
+
+
+def _score_cell(column: Column, name: str) -> tuple[str, Style]:
+    mean = column.cells[name].mean if name in column.cells else None
+    style: Style = "dim" if mean is None else "good" if mean >= FULL_MARKS else "part" if mean > 0 else "bad"
+    return column.cell_text(name), style
+
+
+def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
+    """Return the rows below the scenarios: those that any column has something to say in."""
+    same = len({column.full for column in found}) == 1
+    tries = max(column.tries for column in found)
+    would = _all_would(found)
+
+    def row(label: str, text: Callable[[Column], str], *, style: Style = "", above: bool = False) -> Row:
+        return Row(label=label, cells=tuple((text(column), style) for column in found), above=above)
+
+    def total(column: Column) -> str:
+        return column.points if same or not column.out_of else f"{column.points}/{column.full}"
+
+    def usd(label: str, name: str) -> list[Row]:
+        known = any(getattr(column, name) is not None for column in found)
+        return [row(label, functools.partial(_usd, name=name, would=would))] * known
+
+    rows = [row(f"total of {found[0].full}" if same else "total", total, style="strong", above=True)]
+    if any(column.spread for column in found):
+        rows.append(row("spread of total", lambda column: f"{column.spread.sd:.2f}" if column.spread else NOTHING))
+    rows.append(row("accuracy", lambda column: column.share))
+    if tries:
+        rows += [
+            row("passed", lambda column: percent(column.pass_rate.share)),
+            row(f"pass^{tries}: all trials", lambda column: percent(column.pass_hat)),
+            row(f"pass@{tries}: any trial", lambda column: percent(column.pass_at)),
+        ]
+    rows += [
+        row("tokens", lambda column: amount(column.tokens), above=True),
+        row("of which filler", lambda column: percent(column.filler_share)),
+        row("of which replies", lambda column: percent(column.agent_share)),
+        row("simulated time", lambda column: span_of_time(column.simulated_seconds)),
+        row("overran the span", lambda column: str(column.overruns)),
+    ]
+    if any(column.amended for column in found):
+        rows.append(row("amended by hand", lambda column: f"{column.amended:,}"))
+    if any(column.cost_usd is not None for column in found):
+        rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
+        rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")
+        rows += usd("judge in USD", "judge_cost_usd")
+    if verbosity > 0:
+        rows += [
+            row("LTM score (paper)", lambda one: NOTHING if one.reach is None else amount(round(one.reach))),
+            row("exchanges", lambda column: amount(column.exchanges)),
+            row("conversations", lambda column: amount(column.conversations)),
+        ]
+    return rows
+
+
+def _usd(column: Column, *, name: str, would: bool) -> str:
+    usd = getattr(column, name)
+    if usd is None:
+        return NOTHING
+    return f"({dollars(usd)})" if column.hypothetical and not would else dollars(usd)
+
+
+def _all_would(found: Sequence[Column]) -> bool:
+    return all(column.hypothetical for column in found if column.cost_usd is not None)
+
+
+def _spread_note(run: RunResult, found: Sequence[Column], width: int) -> list[str]:
+    if any(column.spread for column in found):
+        return wrap(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
+    if any(column.out_of for column in found):
+        # Where figures are measured, the examples are the questions of a data set: there are no others to ask for.
+        way_out = "" if measured(run) else " (--ltm-examples=3 would tell)"
+        return wrap(f"spread of the total: unknown with one example each{way_out}", width)
+    return []
+
+
+def _notices(run: RunResult, width: int) -> list[str]:
+    """Return the notes, each once: which conversations of an agent at a span it is true of is said behind it."""
+    told = {ended_early(reason) for reason in reasons_told(run)}
+    places = grouped(run.conversations, lambda held: (held.agent, held.span_label))
+    notes = [(held, note) for held in run.conversations for note in held.notes if note not in told]
+    notices = list(run.notices)
+    for (agent, span, text), of in grouped(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
+        every = len(places[agent, span])
+        which = f", trial {of[0][0].trial}" if len(of) == 1 else f", {len(of)} of {every} conversations"
+        notices.append(f"{agent} at {span}{which if every > 1 else ''}: {text}")
+    lines = [line for text in notices[:MOST_NOTICES] for line in wrap(f"note: {one_line(text)}", width, "      ")]
+    more = len(notices) - MOST_NOTICES
+    return lines + [f"      … and {counted(more, 'more note')}, in the results files"] * (more > 0)
+
+
+# --- What a run asked its judge, in one line; apart from what the agent used.
+
+
+def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]:
+    """Return the line about the judge, none if nobody asked it.
+
+    `remembered`: for each reply that came from an earlier run what it had cost, in dollars, where that is known.
+    """
+    calls = sum(row.judge_calls for row in run.scenarios)
+    if not calls:
+        return []
+    tokens = sum(row.judge_tokens for row in run.scenarios)
+    cost = known_sum(row.judge_cost_usd for row in run.scenarios)
+    spared = known_sum(remembered)
+    parts = [counted(calls, "call"), *[counted(tokens, "token")] * bool(tokens)]
+    parts += [] if cost is None else [f"${exact(cost)}"]
+    saying = f"; {len(remembered):,} of them cached" if remembered else ""
+    saying += "" if spared is None else f", saving ${exact(spared)}"
+    return [f"judge: {', '.join(parts)}{saying}"]
+
+
+def canary_line(asked: Sequence[tuple[Usage | None, float | None]]) -> str:
+    """Return the line about the answers with known grades; `asked`: usage and cost of each call."""
+    tokens = sum(usage.input_tokens + usage.output_tokens for usage, _ in asked if usage is not None)
+    cost = known_sum(usd for _, usd in asked)
+    parts = [counted(len(asked), "call"), *[counted(tokens, "token")] * bool(tokens)]
+    return f"judge's canaries: {', '.join([*parts, *([] if cost is None else [f'${exact(cost)}'])])}"
+
+
+# --- The outcome of scoring a run again, as lines.
+
+MOST_VERDICTS = 60
+"""How many verdicts are listed; all are in `summary.json`."""
+
+
+def rescored_lines(rescored: Rescored, width: int) -> list[str]:
+    """Return the counts, then a line for each verdict that moved or was kept."""
+    lines = [line for text in rescored_details(rescored) for line in wrap(f"  {text}", width, "    ")]
+    return [*wrap(rescored_sentence(rescored), width, "  "), *lines]
+
+
+def rescored_sentence(rescored: Rescored) -> str:
+    """Return the counts."""
+    counts = [f"{counted(rescored.same, 'verdict')} unchanged", f"{len(rescored.moves):,} moved"]
+    counts += [f"{len(rescored.kept):,} kept because their scripts changed"] * bool(rescored.kept)
+    counts += [f"{rescored.unknown:,} scored for the first time"] * bool(rescored.unknown)
+    counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(rescored.left_out)
+    counts += [f"{counted(rescored.without, 'example')} without a verdict"] * bool(rescored.without)
+    return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
+
+
+def rescored_details(rescored: Rescored) -> list[str]:
+    """Return a sentence for each verdict that moved or was kept."""
+    found = [move_sentence(move) for move in rescored.moves]
+    found += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
+    return shortened(found, MOST_VERDICTS, "… and {:,} more: see summary.json")
+
+
+def move_sentence(move: Move) -> str:
+    """Return what moved, from what to what, and why."""
+    place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
+    amended = " (amended by hand: the amendment counts)" if move.amended else ""
+    return one_line(f"{place}: {_verdict(move.before)} -> {_verdict(move.after)}{amended}: {move.why}")
+
+
+def _verdict(said: Said) -> str:
+    return f"{said.outcome}, no score" if said.score is None else score_text(said.score)

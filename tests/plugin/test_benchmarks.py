@@ -1,0 +1,51 @@
+"""The benchmarks work; what they measure is never asserted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS, main
+from pytest_ltm._storage.errors import ConfigurationError
+
+SHOWN = {
+    "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",
+    "resume": r"asked of the disk each time: \d+ microseconds\n.*bytes of journal, [\d.]+ a token\nreported",
+    "scale": r"slopes of the last tenfold \(1 is linear\): -?\d+\.\d\d, -?\d+\.\d\d",
+    "steps": r"in memory: 3 scenarios x 50 steps in .* µs a step\nthrough pytest: .* µs a step",
+    "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
+}
+SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3", "startup": "2"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="drills look for workers in /proc")
+def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("xdist")
+
+    assert main(["drills", "--size", "2"]) == 0
+
+    assert re.search(
+        r"^2 drills, \d+ workers killed: 2 ended like the undisturbed run, byte for byte$",
+        capsys.readouterr().out,
+        flags=re.MULTILINE,
+    )
+
+
+@pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
+def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert name in BENCHMARKS
+    assert main([name, "--size", SIZES[name]]) == 0
+    assert re.search(SHOWN[name], capsys.readouterr().out)
+
+
+def test_an_unknown_benchmark_is_one_sentence_with_the_cure() -> None:
+    with pytest.raises(ConfigurationError, match=r"no benchmark 'step'\. Did you mean 'steps'\?"):
+        main(["step"])
+
+
+@pytest.mark.parametrize("words", [["--size", "0"], ["--repeat", "0"]])
+def test_a_size_of_nothing_is_refused(words: list[str]) -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        main(["steps", *words])

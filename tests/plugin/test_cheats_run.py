@@ -1,0 +1,121 @@
+"""The command `cheats`: on scenarios of one's own, and the limits that it keeps for the built-in ones."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._cli import main
+from pytest_ltm._cli.cheats import LIMIT, PADDING
+from pytest_ltm.agents._cheats import unpadded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Project
+
+OWN = """
+import pytest
+
+def test_cat(ltm):
+    ltm.say("My cat is called Kelvin.")
+    ltm.wait(span=0.9)
+    assert {check} ltm.ask("What is my cat called?")
+
+@pytest.mark.ltm(floor=1)
+def test_nothing(ltm):
+    ltm.say("Hello.")
+    ltm.ask("Well?")
+    ltm.score(1.0, "anything will do")
+"""
+
+
+def test_a_scenario_of_ones_own_that_can_be_bought_is_told(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.file(OWN.format(check="'Kelvin' in"))
+    agents = ["--agent=silent,dump", "--agent=padded:20:echo"]
+    status = main(["cheats", "test_it.py", "--span=300", *agents, "-o", "all.md", "--pytest=-p no:randomly"])
+    printed = capsys.readouterr().out
+    assert status == 1
+    assert "dump                     2.00" in printed
+    assert "- dump earns 1.00 at 300 in cat, whose floor is 0.00" in printed
+    assert "nothing   1.00   1.00 silent" in printed
+    assert "| echo | 1.00 |" in (project.path / "all.md").read_text(encoding="utf-8")
+    assert not (project.path / ".ltm").exists()
+
+
+def test_one_that_cannot_be_bought_holds(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.file(OWN.format(check="'Kelvin.' =="))
+    assert main(["cheats", "test_it.py", "--span=300", "--agent=dump"]) == 0
+    assert "No cheat earns more than 3% above a floor" in capsys.readouterr().out
+
+
+def test_what_pytest_refuses_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.file(OWN.format(check="'Kelvin' in"))
+    assert main(["cheats", "test_it.py", "--span=300", "--agent=dumpp"]) == 2
+    assert "Did you mean 'dump'?" in capsys.readouterr().err
+
+
+# --- The built-in scenarios at 32k.
+
+DEFECTS: dict[tuple[str, str], float] = {
+    ("random", "instruction_recall"): 0.07,
+    ("recite:2k", "instruction_recall"): 0.07,
+    ("keywords", "colours"): 0.33,
+    ("keywords", "instruction_recall"): 0.2,
+    ("keywords", "name_list"): 0.4,
+    ("keywords", "shopping_list"): 0.14,
+    ("candidates", "delayed_recall"): 0.37,
+}
+"""By cheat and scenario: what it still earns at 32k above the floor, of 1.00, because the rules are too generous.
+
+No figure may grow; where one shrinks, it is corrected here, and where it vanishes, the row goes.
+"""
+QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
+"""Cheats whose answers are short: they attack the suite `standard` each time."""
+
+
+def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
+    main(["cheats", f"--ltm-suite={suite}", "--span=32k", *words, "-o", str(path / "found.json")])
+    cells: list[dict[str, Any]] = json.loads((path / "found.json").read_text(encoding="utf-8"))["cells"]
+    return cells
+
+
+def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
+    padded = {unpadded(cell["agent"]) for cell in cells}
+    return {
+        (cell["agent"], cell["scenario"]): round(cell["points"] - cell["floor"], 2)
+        for cell in cells
+        if cell["above"] and cell["agent"] not in padded and not unpadded(cell["agent"])
+    }
+
+
+def total(cells: list[dict[str, Any]], agent: str) -> float:
+    return sum(float(cell["points"]) for cell in cells if cell["agent"] == agent)
+
+
+def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
+    """Return by padded agent what padding earned, as a share of all marks."""
+    padded = {cell["agent"] for cell in cells if unpadded(cell["agent"])}
+    scenarios = len({cell["scenario"] for cell in cells})
+    return {spec: (total(cells, spec) - total(cells, unpadded(spec))) / scenarios for spec in padded}
+
+
+def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
+    cells = attacked(project.path, "standard", *(f"--agent={spec}" for spec in QUICK))
+    assert excess(cells) == {}
+    assert max(gained(cells).values()) <= PADDING
+
+
+@pytest.mark.slow
+def test_no_cheat_earns_more_than_is_known(project: Project) -> None:
+    cells = attacked(project.path, "extended")
+    assert excess(cells) == DEFECTS
+    assert max(gained(cells).values()) <= PADDING
+
+
+def test_known_defects_are_defects() -> None:
+    assert min(DEFECTS.values(), default=1.0) > LIMIT

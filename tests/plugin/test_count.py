@@ -1,0 +1,88 @@
+"""`--ltm-count`: how much of what the agent says moves a question away from what it asks about."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from run_folders import latest_run
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+SUITE = """
+def test_talk(ltm):
+    ltm.say("My favourite colour is ochre.")
+    ltm.wait(span=0.5)
+    ltm.check("colour", "ochre" in ltm.ask("Which is my favourite colour?"))
+"""
+TALKATIVE = """
+def talkative(message):
+    return "How very kind of you to tell me that. " * 20
+"""
+
+
+@pytest.fixture
+def talking(project: Project) -> Project:
+    project.file(SUITE)
+    project.file(TALKATIVE, "bots.py")
+    return project
+
+
+def conversation(project: Project, name: str = "results") -> dict[str, Any]:
+    (path,) = latest_run(project.path).glob(f"*/{name}.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def gap(project: Project) -> dict[str, Any]:
+    needle: dict[str, Any] = conversation(project)["scenarios"][0]["questions"][0]["needles"][0]
+    return needle
+
+
+def test_talk_does_not_shorten_the_test(talking: Project) -> None:
+    talking.ltm("--ltm-count=all", agent="bots:talkative", span="1000")
+    published = gap(talking)
+    talking.ltm(agent="bots:talkative", span="1000")
+    capped = gap(talking)
+
+    assert published["told_gap"] < published["gap"] / 2 > 200
+    assert capped["told_gap"] > 400
+    assert conversation(talking)["scenarios"][0]["overrun"] is False
+
+
+def test_a_conversation_that_is_mostly_the_agents_own_is_told_of_where_all_of_it_counts(talking: Project) -> None:
+    talking.ltm("--ltm-count=all", agent="bots:talkative", span="1000").stdout.fnmatch_lines(
+        ["*of the tokens are the agent's own*"]
+    )
+    talking.ltm(agent="bots:talkative", span="1000").stdout.no_fnmatch_line("*of the tokens are the agent's own*")
+
+
+@pytest.mark.parametrize(
+    ("options", "count"), [([], "capped"), (["--ltm-scoring=v3.5"], "all"), (["--ltm-count=told"], "told")]
+)
+def test_the_mode_is_part_of_the_plan(talking: Project, options: list[str], count: str) -> None:
+    talking.ltm(*options)
+
+    assert conversation(talking, "plan")["count"] == count
+
+
+def test_a_recording_is_replayed_with_the_mode_it_was_made_with(talking: Project) -> None:
+    talking.ltm("--ltm-count=told")
+    talking.ltm(agent="replay:latest")
+
+    assert conversation(talking, "plan")["count"] == "told"
+
+
+def test_another_mode_is_a_usage_error(talking: Project) -> None:
+    done = talking.ltm("--ltm-count=some")
+
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*--ltm-count*capped, told, all*"])
+
+
+def test_a_dry_run_reckons_with_replies_of_a_given_length(talking: Project) -> None:
+    done = talking.ltm("--ltm-dry-run", "--ltm-assume-reply=500", agent="bots:talkative", span="1000")
+
+    done.stdout.fnmatch_lines(["*assumed length of replies: 500 tokens*"])

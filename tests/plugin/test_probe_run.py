@@ -1,0 +1,194 @@
+"""The isolation probe, in runs of agents that leak and of agents that do not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from run_folders import latest_run
+
+if TYPE_CHECKING:
+    from _pytest.pytester import RunResult
+    from conftest import Project
+
+AGENTS = '''
+import sqlite3
+from pathlib import Path
+from ticks import tick
+
+class Clean:
+    def __init__(self):
+        tick("made")
+        self.notes = []
+
+    def reply(self, message):
+        tick("heard", message)
+        if message.endswith("?"):
+            return " ".join(self.notes)
+        self.notes.append(message)
+        return "Noted."
+
+class Shared(Clean):
+    notes = []
+    def __init__(self):
+        pass
+
+class Table(Clean):
+    def __init__(self, conversation_id):
+        self.key, self.db = conversation_id, sqlite3.connect("notes.db")
+        self.db.execute("CREATE TABLE IF NOT EXISTS notes (key TEXT, note TEXT)")
+
+    @property
+    def notes(self):
+        notes = [note for (note,) in self.db.execute(f"SELECT note FROM notes WHERE {self.where}")]
+        return type("Notes", (list,), {"append": lambda _, note: self.keep(note)})(notes)
+
+    def keep(self, note):
+        with self.db:
+            self.db.execute("INSERT INTO notes VALUES (?, ?)", [self.key, note])
+
+    def close(self):
+        self.db.close()
+
+    where = "1"
+
+class Apart(Table):
+    @property
+    def where(self):
+        return f"key = '{self.key}'"
+
+OLD = Path("old.txt").read_text() if Path("old.txt").exists() else ""
+
+class Survivor(Clean):
+    """Knows what was told in earlier processes."""
+    def reply(self, message):
+        with open("old.txt", "a") as file:
+            file.write(message + "\\n")
+        return OLD if message.endswith("?") else super().reply(message)
+
+class Tidy(Clean):
+    def reset(self):
+        tick("reset")
+        self.notes.clear()
+
+class Untidy(Clean):
+    def reset(self):
+        pass
+
+tidy, untidy = Tidy(), Untidy()
+alone = lambda message: "ok"
+'''
+
+SCENARIOS = """
+import pytest
+from pytest_ltm import Ask, Definition, Say, Score
+
+def made(said, question, expected):
+    return lambda rng, parameters: Definition(steps=(Say(said), Ask(question)), expected=expected)
+
+def told(ltm):
+    [answer] = ltm.play(ltm.definition)
+    return Score(float(ltm.definition.expected in answer), "whether it is there")
+
+@pytest.mark.ltm(generate=made("My boat is called Marquardt Kestrel.", "What is my boat called?", "Marquardt Kestrel"))
+def test_boat(ltm):
+    told(ltm)
+
+@pytest.mark.ltm(generate=made("My aunt is Thaddea Winterbourne.", "Who is my aunt?", "Thaddea Winterbourne"))
+def test_aunt(ltm):
+    told(ltm)
+"""
+
+
+@pytest.fixture
+def project(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
+    project.file(AGENTS, "bots.py")
+    project.file(SCENARIOS)
+    return project
+
+
+def rows(project: Project, kind: str) -> list[dict[str, Any]]:
+    path = latest_run(project.path) / "probe.jsonl"
+    found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [row for row in found if row["event"] == kind]
+
+
+def verdicts(project: Project) -> dict[str, str]:
+    return {row["agent"]: row["verdict"] for row in rows(project, "decided")}
+
+
+def told(result: RunResult) -> str:
+    return " ".join(" ".join(result.outlines).split())
+
+
+@pytest.mark.parametrize("agent", ["Shared", "Table"])
+def test_an_agent_with_a_shared_store_stops_the_run_before_its_first_conversation(project: Project, agent: str) -> None:
+    result = project.ltm(agent=f"bot=bots:{agent},echo")
+
+    assert result.ret == 75
+    assert verdicts(project) == {"bot": "leaks"}
+    assert len(rows(project, "asked")) == 4
+    assert not list(latest_run(project.path).glob("*/journal.jsonl"))
+    assert "agent 'bot': it knows in one conversation what it was told in another" in told(result)
+    assert "conversation_id" in told(result)
+
+    assert project.pytest("--ltm-resume=latest").ret == 75
+    assert len(rows(project, "asked")) == 4
+    assert project.pytest("--ltm-resume=latest", "--ltm-no-probe").ret == 0
+
+
+def test_agents_that_keep_conversations_apart_go_on_and_their_probe_has_a_cost_of_its_own(project: Project) -> None:
+    result = project.ltm("--ltm-max-tokens=100k", "--ltm-price=1/1", agent="a=bots:Clean,b=bots:Apart,c=bots:tidy")
+
+    assert result.ret == 0
+    assert verdicts(project) == {"a": "clean", "b": "clean", "c": "clean"}
+    decided = rows(project, "decided")[0]
+    ledger = json.loads((latest_run(project.path) / "budget.json").read_text())["agent"]
+    assert ledger["probe.jsonl a"] == [pytest.approx(decided["cost_usd"]), decided["tokens"], 4]
+    assert f"isolation probe of 'a': nothing leaks between conversations (4 messages, {decided['tokens']}" in told(
+        result
+    )
+    assert project.ticks.count("reset") == 2
+
+
+def test_a_store_that_survived_an_earlier_run_is_found_by_the_questions_of_the_plan(project: Project) -> None:
+    assert project.ltm("--ltm-no-probe", agent="bots:Survivor", subprocess=True).ret == 0
+    second = project.ltm(agent="bots:Survivor", subprocess=True)
+
+    assert second.ret == 75
+    assert "it answers questions of this plan before it was told anything" in told(second)
+
+
+def test_workers_probe_each_agent_once(project: Project) -> None:
+    result = project.ltm("-n2", "--ltm-trials=2", agent="a=bots:Clean,b=bots:Shared,c=bots:untidy")
+
+    assert result.ret == 75
+    assert verdicts(project) == {"a": "clean", "b": "leaks", "c": "leaks"}
+    assert len(rows(project, "asked")) == 12
+
+
+def test_the_probe_keeps_to_the_budget_and_a_resumed_run_asks_what_is_left(project: Project) -> None:
+    assert project.ltm("--ltm-max-tokens=20", agent="bots:Clean").ret == 75
+    assert verdicts(project) == {}
+    assert 0 < len(rows(project, "asked")) < 4
+
+    assert project.pytest("--ltm-resume=latest", "--ltm-max-tokens=100k").ret == 0
+    assert set(verdicts(project).values()) == {"clean"}
+    before = len(rows(project, "asked"))
+    project.pytest("--ltm-resume=latest")
+    assert len(rows(project, "asked")) == before
+
+
+def test_who_is_not_asked_is_told_of_and_embedded_agents_cost_nothing(project: Project) -> None:
+    project.file("def test_bare(ltm):\n    ltm.say('Hi.')\n", "test_bare.py")
+
+    assert "it can serve one conversation only" in told(project.ltm(agent="a=bots:alone"))
+    assert "nothing here has a definition" in told(project.ltm("test_bare.py", agent="bots:Clean"))
+    assert "isolation probe: none in a dry run" in told(project.ltm("--ltm-dry-run", agent="bots:Clean"))
+    assert "probe" not in told(project.ltm("--ltm-no-probe", agent="bots:Shared"))
+    assert "isolation probe: none where a run is scored again" in told(project.pytest("--ltm-rescore=latest"))
+    assert "probe" not in told(project.ltm(agent="echo,full"))
+    assert not list(latest_run(project.path).glob("probe*"))
+    assert "it is a recording" in told(project.ltm(agent=f"old=replay:{latest_run(project.path).name}/echo"))

@@ -1,0 +1,185 @@
+"""Answers questions by looking them up in the event graph: a second way to each answer, to check the first by.
+
+It reads the text of a question and knows the graph. What was said, how dates were worded, golds and evidence it does
+not see.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.dates import MONTHS
+from pytest_ltm.datasets.locomo.generate import world as _texts
+from pytest_ltm.datasets.locomo.generate.world import SINCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pytest_ltm.datasets.locomo.generate.world import Event, Kind, World
+
+
+_WEEK = timedelta(7)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Answers about one world: a text, the day of an event, or None for what the graph does not hold."""
+
+    world: World
+
+    def answer(self, question: str) -> str | date | None:
+        """Return the graph's answer; ValueError for a question of no known form."""
+        known = False
+        for pattern, find in self._forms:
+            if found := pattern.fullmatch(question):
+                known = True
+                answer = find(found.groupdict())
+                if answer is not None:
+                    return answer
+        if not known:
+            raise ValueError(f"no known form: {question!r}")
+        return None
+
+    @cached_property
+    def _forms(self) -> list[tuple[re.Pattern[str], Callable[[Mapping[str, str]], str | date | None]]]:
+        return [(_pattern(text), find) for text, find in self._texts()]
+
+    def _texts(self) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+        for line in _texts.storylines().values():
+            yield line.listing, lambda named, name=line.name: self._themes(f"{name}/0", named)  # type: ignore[misc]
+            for before, after in zip((None, *line.steps), line.steps, strict=False):
+                yield from self._about_step(before, after)
+        for kind in _texts.kinds().values():
+            yield from self._about(kind)
+        for habit in _texts.habits():
+            yield habit.now, lambda named, key=habit.key: self._stages(key, named)[-1]  # type: ignore[misc]
+            yield habit.all, lambda named, key=habit.key: ", ".join(self._stages(key, named))  # type: ignore[misc]
+        for number, text in enumerate(_texts.texts("personas")["city_questions"]):
+            yield text, lambda named, number=number: self._city(number, named)  # type: ignore[misc]
+
+    def _about_step(
+        self, before: Kind | None, step: Kind
+    ) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+        yield f"When did {{who}} {step.do}?", lambda named: getattr(self._one(step.key, named), "on", None)
+        if before is None:
+            return
+        yield (
+            f"When did {{who}} plan to {step.do}?",
+            lambda named: getattr(self._one(before.key, named), "plan", None),
+        )
+        yield f"What had {{who}} done that led to this: {{who}} {step.did}?", lambda named: self._cause(step, named)
+        yield (
+            f"How many days lay between the day when {{who}} {before.did} and the day when {{who}} {step.did}?",
+            lambda named: self._days(step, named),
+        )
+
+    def _about(self, kind: Kind) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+        if kind.question:
+            role = "old" if kind.key.endswith("/change") else kind.role
+            yield kind.question, lambda named: self._role(kind.key, role, named)
+        for detail in kind.details:
+            if detail.question == SINCE:
+                yield kind.since, lambda named: self._year(kind.key, named)
+            elif detail.question:
+                yield detail.question, lambda named, role=detail.role: self._role(kind.key, role, named)  # type: ignore[misc]
+        for question, conclusion in kind.conclusions:
+            yield (
+                question,
+                lambda named, text=conclusion: text.format(**named) if self._one(kind.key, named) else None,  # type: ignore[misc]
+            )
+
+    def _all(self, key: str, named: Mapping[str, str]) -> list[Event]:
+        """Return the person's events of this kind that have what the question names."""
+        return [
+            event
+            for event in self.world.events
+            if event.kind == key
+            and event.who == named["who"]
+            and all(event.roles.get(name) == value for name, value in named.items() if name != "who")
+        ]
+
+    def _one(self, key: str, named: Mapping[str, str]) -> Event | None:
+        found = self._all(key, named)
+        return found[0] if found else None
+
+    def _role(self, key: str, role: str, named: Mapping[str, str]) -> str | None:
+        event = self._one(key, named)
+        return event.roles[role] if event else None
+
+    def _year(self, key: str, named: Mapping[str, str]) -> str | None:
+        event = self._one(key, named)
+        return str(self.world.dates[event.session - 1].year - int(event.roles["years"])) if event else None
+
+    def _themes(self, key: str, named: Mapping[str, str]) -> str | None:
+        return ", ".join(event.roles["theme"] for event in self._all(key, named)) or None
+
+    def _stages(self, key: str, named: Mapping[str, str]) -> list[str]:
+        """Return the values of a habit, by which brings which up to date."""
+        event = self._one(f"{key}/first", named)
+        found = []
+        while event:
+            found.append(event.roles["new"])
+            event = next((one for one in self.world.events if one.after == event.id), None)
+        return found or [""]
+
+    def _cause(self, step: Kind, named: Mapping[str, str]) -> str | None:
+        event = self._one(step.key, named)
+        cause = next((one for one in self.world.events if event and one.id in event.causes), None)
+        return _texts.kinds()[cause.kind].did.format(**cause.roles) if cause else None
+
+    def _days(self, step: Kind, named: Mapping[str, str]) -> str | None:
+        event = self._one(step.key, named)
+        cause = next((one for one in self.world.events if event and one.id in event.causes), None)
+        return f"{(event.on - cause.on).days}" if event and cause and event.on and cause.on else None
+
+    def _city(self, number: int, named: Mapping[str, str]) -> str | None:
+        return _texts.texts("personas")["cities"][named["theme"]][number] if self._one("trip/1", named) else None
+
+
+def agrees(answer: str | date | None, gold: str) -> bool:
+    """Whether the graph's answer is the gold one; a day agrees with the day, week, month or year that holds it."""
+    if isinstance(answer, date):
+        first, last = _span(gold)
+        return first <= answer <= last
+    if answer is None:
+        return False
+    wanted = re.fullmatch(r"(\d+) days?", gold)
+    return answer == wanted[1] if wanted else _plain(answer) == _plain(gold)
+
+
+def _span(gold: str) -> tuple[date, date]:
+    """Return the first and last day that a gold date may mean."""
+    if found := re.fullmatch(r"The (week|weekend) before (.+)", gold):
+        told = _span(found[2])[0]
+        monday = told - timedelta(told.weekday())
+        first = monday - (_WEEK if found[1] == "week" else timedelta(2))
+        return first, monday - timedelta(1)
+    *days, name, year = gold.split()
+    number = MONTHS.index(name) + 1
+    if days:
+        on = date(int(year), number, int(days[0]))
+        return on, on
+    first = date(int(year), number, 1)
+    return first, (first + timedelta(31)).replace(day=1) - timedelta(1)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\b(my|their) ", "", text, flags=re.IGNORECASE).casefold()
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return what matches a question of this form, and finds what it names."""
+    parts = re.split(r"\{(\w+)\}", text)
+    seen: set[str] = set()
+    found = ""
+    for number, part in enumerate(parts):
+        if number % 2 == 0:
+            found += re.escape(part)
+        else:
+            found += f"(?P={part})" if part in seen else f"(?P<{part}>.+)"
+            seen.add(part)
+    return re.compile(found)

@@ -1,0 +1,142 @@
+"""The speaker: capabilities beyond replying, and the end."""
+
+# ruff: noqa: ARG002 - agents under test keep the protocol's signatures and swallow what they can
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from typing import Any
+
+import pytest
+from asked_agents import NOW, Later, speaker
+
+from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError
+from pytest_ltm.agents import Usage
+
+# --- the other capabilities
+
+
+class Able:
+    max_message_tokens = 512
+
+    def __init__(self) -> None:
+        self.log: list[object] = []
+
+    def reply(self, message: str) -> Any:
+        return message
+
+    def accept(self, message: str, reply: str) -> None:
+        self.log.append((message, reply))
+
+    def tell_time(self, now: Any) -> None:
+        self.log.append(now)
+
+    def usage(self) -> Any:
+        return Usage(input_tokens=7)
+
+    def close(self) -> None:
+        self.log.append("closed")
+
+
+class AbleLater:
+    max_message_tokens = 512
+
+    def __init__(self) -> None:
+        self._able = Able()
+        self.log = self._able.log
+
+    def reply(self, message: str) -> str:
+        return message
+
+    async def accept(self, message: str, reply: str) -> None:
+        self._able.accept(message, reply)
+
+    async def tell_time(self, now: Any) -> None:
+        self._able.tell_time(now)
+
+    async def usage(self) -> Any:
+        return self._able.usage()
+
+
+@pytest.mark.parametrize("able", [Able, AbleLater])
+def test_an_agent_is_told_exchanges_and_time_and_tells_its_usage(able: Any) -> None:
+    with closing(speaker(able)) as one:
+        one.tell("question", "answer")
+        one.tell_time(NOW)
+        assert one.agent.log == [("question", "answer"), NOW]
+        assert one.usage() == Usage(input_tokens=7)
+        assert one.max_message_tokens == 512
+        assert one.capabilities == {"AcceptsHistory", "TimeAware", "ReportsUsage", "LimitsMessages"}
+
+
+def test_an_agent_without_capabilities_is_only_asked() -> None:
+    with closing(speaker(lambda message: message)) as one:
+        one.tell_time(NOW)
+        assert one.usage() is None
+        assert one.max_message_tokens == 4096
+        with pytest.raises(LtmInternalError, match="AcceptsHistory"):
+            one.tell("question", "answer")
+
+
+def test_an_agent_that_will_not_be_told_is_a_fault() -> None:
+    class Deaf(Able):
+        def accept(self, message: str, reply: str) -> None:
+            raise OSError("full")
+
+    with closing(speaker(Deaf)) as one, pytest.raises(AgentFault, match=r"in accept\(\): OSError: full"):
+        one.tell("question", "answer")
+
+
+@pytest.mark.parametrize("limit", [0, -5, "4k", 2.5, True, None])
+def test_a_message_limit_that_is_none_is_an_error(limit: Any) -> None:
+    class Odd(Able):
+        max_message_tokens = limit
+
+    with pytest.raises(AgentError, match="max_message_tokens is a positive whole number"):
+        speaker(Odd)
+
+
+# --- the end
+
+
+def test_closing_closes_an_agent_that_was_made_for_the_conversation_once() -> None:
+    one = speaker(Able)
+    assert (one.close(), one.close()) == (None, None)
+    assert one.agent.log == ["closed"]
+
+
+def test_a_given_instance_belongs_to_its_giver_and_is_not_closed() -> None:
+    one = speaker(Able(), owned=False)
+    one.close()
+    assert one.agent.log == []
+
+
+def test_an_async_agent_is_closed_in_its_own_loop() -> None:
+    class Client(Later):
+        async def aclose(self) -> None:
+            self.loops.append(asyncio.get_running_loop())
+
+    one = speaker(Client)
+    one.ask("a")
+    assert one.close() is None
+    assert one.agent.loops[0] is one.agent.loops[1]
+    assert one.agent.loops[0].is_closed()
+
+
+def test_a_failing_close_is_a_notice() -> None:
+    class Sticky(Later):
+        def close(self) -> None:
+            raise OSError("still busy")
+
+    one = speaker(Sticky)
+    one.ask("a")
+    assert "in close(): OSError: still busy" in one.close()
+    assert one.agent.loops[0].is_closed()
+
+
+def test_a_close_that_needs_an_argument_is_not_ours_to_call() -> None:
+    class Shop(Later):
+        def close(self, door: Any) -> None:
+            raise AssertionError
+
+    assert speaker(Shop).close() is None

@@ -1,0 +1,111 @@
+"""What the command `cheats` makes of what was earned."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._cli.cheats import Attack, as_json, best, lines, markdown, points, totals
+from pytest_ltm._engine.result import ScenarioResult
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm._engine.result import Cause
+
+
+def row(
+    scenario: str, score: float | None, *, example: int = 0, span: str = "2k", floor: float = 0.0, cause: Cause = ""
+) -> ScenarioResult:
+    return ScenarioResult(
+        scenario=scenario, example=str(example), agent="it", span_label=span, span=2_000, trial="0", nodeid="it",
+        outcome="skipped" if score is None else "failed", score=score, reason="nobody knows", cause=cause, floor=floor,
+    )  # fmt: skip
+
+
+def several(
+    agent: str, scenario: str, scores: Sequence[float], floor: float = 0.0
+) -> Iterator[tuple[str, ScenarioResult]]:
+    for number, score in enumerate(scores):
+        yield agent, row(scenario, score, example=number, floor=floor)
+
+
+def finds(agent: str, scores: Sequence[float], floor: float = 0.0) -> list[str]:
+    return Attack.of([agent], list(several(agent, "cat", scores, floor))).finds
+
+
+def test_what_is_above_the_floor_is_a_find() -> None:
+    assert finds("dump", [0.0, 0.5]) == ["dump earns 0.25 at 2k in cat, whose floor is 0.00"]
+    assert finds("dump", [0.0, 0.06]) == []
+    assert finds("dump", [0.2, 0.2], 0.2) == []
+    assert finds("dump", [0.2, 0.4], 0.2) == ["dump earns 0.30 at 2k in cat, whose floor is 0.20"]
+
+
+def test_luck_is_no_find_where_all_or_nothing_is_won_by_chance() -> None:
+    assert finds("fixed:1", [1, 0, 0], 1 / 6) == []
+    assert len(finds("fixed:1", [1, 1, 1], 1 / 6)) == 1
+    assert len(finds("fixed:1", [1, 0, 0])) == 1
+
+
+def test_an_agent_that_is_padded_is_measured_against_its_own_points_alone() -> None:
+    rows = [*several("echo", "cat", [1, 1]), *several("padded:echo", "cat", [1, 1])]
+    found = Attack.of(["padded:echo"], rows)
+    assert found.specs == ("padded:echo", "echo")
+    assert found.finds == []
+    worse = Attack.of(["padded:echo"], [*several("echo", "cat", [0.9]), *several("padded:echo", "cat", [1])])
+    assert worse.finds == ["padded:echo earns 1.00 of 1 at 2k, echo 0.90"]
+
+
+def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_at_all() -> None:
+    rows = [
+        ("dump", row("cat", 1.0)),
+        ("dump", row("cat", None, example=1, cause="unscored")),
+        ("dump", row("dog", None, cause="requires")),
+    ]
+    found = Attack.of(["dump"], rows)
+    assert found.scenarios == ("cat",)
+    assert found.total("dump", "2k") == (0.5, 1)
+    assert list(lines(found))[-1] == "Without a score, counted as 0: 1 example; the first: nobody knows"
+    with pytest.raises(LtmError, match="no example has a score"):
+        Attack.of(["dump"], rows[2:])
+
+
+@pytest.fixture
+def two() -> Attack:
+    rows = [
+        ("dump", row("cat", 1.0, span="isolated")),
+        ("dump", row("cat", 0.5)),
+        ("dump", row("coin", 0.5, floor=0.5)),
+        ("silent", row("cat", 0.0)),
+        ("silent", row("coin", 0.0, floor=0.5)),
+    ]
+    return Attack.of(["silent", "dump"], rows, ["2k", "isolated"])
+
+
+def test_tables_show_totals_and_who_earned_most(two: Attack) -> None:
+    assert totals(two) == [
+        ["agent", "2k (of 2)", "isolated (of 1)"],
+        ["floors of the scenarios", "0.50", "0.00"],
+        ["silent", "0.00", "-"],
+        ["dump", "1.00", "1.00"],
+    ]
+    assert best(two) == [
+        ["scenario", "floor", "2k", "isolated"],
+        ["cat", "0.00", "0.50 dump", "1.00 dump"],
+        ["coin", "0.50", "0.50 dump", "-"],
+    ]
+    assert points(two, "2k") == [["at 2k", "silent", "dump"], ["cat", "0.00", "0.50"], ["coin", "0.00", "0.50"]]
+
+
+def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
+    text, page, data = list(lines(two)), list(markdown(two)), json.loads(as_json(two))
+    assert "dump                     1.00       1.00" in text
+    assert "| dump | 1.00 | 1.00 |" in page
+    assert page[1] == "|---|---|---|"
+    assert text[-2:] == page[-2:] == ["1 find:", f"- {data['finds'][0]}"]
+    assert {cell["agent"]: cell["above"] for cell in data["cells"] if cell["scenario"] == "cat"} == {
+        "dump": True, "silent": False,
+    }  # fmt: skip

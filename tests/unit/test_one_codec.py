@@ -1,0 +1,50 @@
+"""Journals and timings are encoded and decoded in one room: nobody else looks into their lines."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pytest_ltm
+
+PACKAGE = Path(pytest_ltm.__file__).parent
+MODULES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "benchmarks").glob("*.py")]
+OTHERS = PACKAGE / "datasets" / "locomo"
+"""The data of LoCoMo has events of its own."""
+ROOM = {PACKAGE / "_record" / name for name in ("codec.py", "events.py", "timings.py")}
+
+
+def looks_into_lines(tree: ast.AST) -> list[int]:
+    """Return where a module reads or makes what every line has: the key "event"."""
+    found = []
+    for node in ast.walk(tree):
+        keys: list[ast.expr | None] = []
+        if isinstance(node, ast.Subscript):
+            keys = [node.slice]
+        elif isinstance(node, ast.Dict):
+            keys = node.keys
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"get", "pop"}:
+            keys = list(node.args[:1])
+        found += [key.lineno for key in keys if isinstance(key, ast.Constant) and key.value == "event"]
+    return found
+
+
+def test_who_looks_into_a_line_is_found() -> None:
+    tree = ast.parse('a["event"]\na.get("event")\n{"event": 1}\nevent["x"]\na.get("x", "event")\n')
+    assert looks_into_lines(tree) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "module",
+    sorted(set(MODULES) - ROOM - {*OTHERS.rglob("*.py")}),
+    ids=lambda path: str(path.relative_to(PACKAGE.parent)),
+)
+def test_only_the_codec_looks_into_the_lines_of_a_journal(module: Path) -> None:
+    assert looks_into_lines(ast.parse(module.read_text(encoding="utf-8"))) == []
+
+
+def test_the_room_is_where_lines_are_looked_into() -> None:
+    assert all(path.is_file() for path in ROOM)
+    assert any(looks_into_lines(ast.parse(path.read_text(encoding="utf-8"))) for path in ROOM)

@@ -1,0 +1,111 @@
+"""Our rules against labelled replies and mutants of right answers: the limits of `verdict-check` hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm import evaluators
+from pytest_ltm._cli.verdict_check import Found, check, evaluator_of, mutants_of_scenario, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LABELLED = Path(__file__).parents[1] / "labelled"
+OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
+    "AppliesRule": (
+        {"expected": ["the lamp", "the stool"], "offered": [["the lamp", "the rug"], ["the stool", "the mirror"]]},
+        ["You would take the lamp.", "The stool, not the mirror."],
+    ),
+    "KnowsCurrentFacts": (
+        {"expected": ["at the bakery", "a canoe"], "mentioned": [["at the dairy"], ["a tandem"]]},
+        ["She works at the bakery now.", "A canoe; she sold the tandem."],
+    ),
+    "LiesAt": ({"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, ["The opera is 3 km west of the lido."]),
+    "NamesUser": ({"expected": "Ivo", "former": ["Orla", "Bram"]}, ["You were Orla, then Bram; now you are Ivo."]),
+    "RecallsFacts": (
+        {
+            "expected": ["a bronze anchor", "forty-two steps"],
+            "questions": ["What hangs above the door?", "How long is the staircase?"],
+        },
+        ["A bronze anchor hangs there.", "It has 42 steps."],
+    ),
+    "RecallsSteps": (
+        {
+            "expected": ["Press the green lever", "Wait for the whistle"],
+            "questions": ["What is the second step?", "What comes last?"],
+            "steps": ["Fill the tank", "Press the green lever", "Open the hatch", "Wait for the whistle"],
+        },
+        ["Press the green lever.", "At the end you wait for the whistle."],
+    ),
+    "RecallsValue": ({"expected": "maple", "others": ["cedar", "birch"]}, ["It is maple."]),
+    "SaysAtEachTrigger": (
+        {"sentence": "Soot is the shadow of a good fire.", "activations": 2, "controls": 2},
+        ["Soot is the shadow of a good fire."] * 2 + ["I see."] * 2,
+    ),
+}
+"""Evaluators of scenarios without labelled replies: arguments, and right answers."""
+
+
+@pytest.fixture(scope="module")
+def first() -> Found:
+    return check(LABELLED / "scenarios.first.jsonl")
+
+
+def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: Found) -> None:
+    assert first.breaches() == []
+    assert first.counts()["rows"] == 583
+
+
+def test_no_scenario_is_far_behind(first: Found) -> None:
+    assert [kind for kind, counted in first.by_kind().items() if counted["right"] < 0.9 * counted["rows"]] == []
+
+
+def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
+    found = check(Path(__file__).parent / "unseen_replies" / "third.jsonl")
+
+    assert [verdict.reply.rpartition(" | ")[2] for verdict in found.wrong()] == ["'occhre'", "'Soup? I had the stew.'"]
+    assert list(found.passed()) == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
+    args, answers = OTHERS[name]
+    mutants = list(mutants_of_scenario({"scenario": name, "evaluator": name, "args": args}))
+
+    assert value_of(evaluator_of(name, args), answers)[0] == 1
+    assert mutants
+    assert [str(mutant) for mutant in mutants if mutant.passes] == []
+
+
+def test_every_evaluator_has_mutants(first: Found) -> None:
+    made = {mutant.kind for mutant in first.mutants}
+
+    assert len(made) == len(first.by_kind())
+    functions = {"notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink"}
+    parts = {"Menu", "Order", "Stage"}
+    labelled = {"AnswersWord", "DecodesMessages", "LeadsTo", "ListsItems", "ListsNames", "NamesColour", "PicksOption",
+                "PlaysGuest", "QuoteAtReply", "RecallsJoke"}  # fmt: skip
+    assert set(evaluators.__all__) == {*functions, *parts, *labelled, *OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "told"),
+    [
+        ("NamesColour", {"expected": "teal"}, ["I like red best.", "So my favourite is teal now.", "I prefer blue."]),
+        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, ["My name is Orla.", "From now on I am Ivo."]),
+        ("RecallsJoke", {"joke": "Snails ask for slow loans.", "others": []}, ["Snails ask for slow loans."]),
+        ("DecodesMessages", {"expected": [["noon"], ["quarry"], ["rope"]]}, ["At noon.", "The quarry.", "A rope."]),
+        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
+         ["The opera is 2 km north of the lido.", "From the opera go 1 km east to the zoo."]),
+    ],
+)  # fmt: skip
+def test_what_is_buried_in_a_recitation_is_no_answer(name: str, args: Mapping[str, Any], told: list[str]) -> None:
+    small_talk = [f"The number {n} bus was late again." for n in range(40)]
+    evaluator = evaluator_of(name, args)
+
+    assert value_of(evaluator, ["\n".join(told)])[0] == 1
+    assert value_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[0] == 0
+    assert value_of(evaluator, ["\n".join([*small_talk, *told])])[0] == 1
