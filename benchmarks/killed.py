@@ -155,6 +155,7 @@ MOST_KILLS = 3
 DRILLED = (
     "--ltm-agent=told=drilled:Told,saved=drilled:Saved,still=drilled:Stateless", "--ltm-suite=standard",
     "--ltm-examples=1", f"-n{WORKERS}", "--max-worker-restart=1000", "--tb=no", "-rN", "--ltm-worker-tries=9",
+    "--ltm-no-probe",  # a probe that is cut off begins anew: more than one message is sent again
 )  # fmt: skip
 
 
