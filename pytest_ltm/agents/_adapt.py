@@ -319,11 +319,14 @@ def cut(text: str) -> str:
 
 
 class Asks:
-    """Has another agent reply, which knows nothing but what it is shown for each message anew."""
+    """Has another agent reply, which knows nothing but what it is shown for each message anew.
 
-    def __init__(self, model: AgentSource, *, tells: bool) -> None:
+    `agent`: one that `model` has made; by default it makes another.
+    """
+
+    def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
         self._model, self._tells = model, tells
-        self._agent = self._made()
+        self._agent = self._made() if agent is None else agent
 
     async def aclose(self) -> None:
         """Close the other agent."""

@@ -6,12 +6,12 @@ import inspect
 import json
 import random
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import CAPABILITIES, Reply
+from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, did_you_mean
 from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm.agents._adapt import Asks, capabilities, source
@@ -19,8 +19,9 @@ from pytest_ltm.agents._capabilities import members
 from pytest_ltm.reader.memory import count, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
+    from pytest_ltm._engine.agent import Prompt
     from pytest_ltm.agents._adapt import AgentSource
 
 
@@ -234,18 +235,22 @@ PADDINGS = ("politeness", "question", "filler")
 """What a padded reply ends with: kind words, the message once more, or the filler that was told last."""
 
 
+OWN = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
+"""Capabilities that a padded agent does not take from the other one."""
+
+
 class Padded(Asks):
     """Has another agent reply and adds a number of tokens to each reply; that agent never sees what was added.
 
     It has the other agent's capabilities. Configured.
     """
 
-    def __init__(self, model: AgentSource, tokens: int, padding: str) -> None:
-        super().__init__(model, tells=False)
+    def __init__(self, model: AgentSource, agent: Any, tokens: int, padding: str) -> None:
+        super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
-        for name in capabilities(self._agent) - {"Configured", "Resettable", "Stateless", "AcceptsImages"}:
+        for name in (capabilities(agent) & CAPABILITIES.keys()) - OWN:
             for member in members(CAPABILITIES[name]):
-                setattr(self, member, getattr(self._agent, member))
+                setattr(self, member, getattr(agent, member))
         if hasattr(self, "accept"):
             self.accept = self._accept
 
@@ -285,6 +290,32 @@ class Padded(Asks):
         }
 
 
+class PromptedPadded(Padded, Prompted):
+    """The same in front of a control that is prompted."""
+
+    def prompt(self, prompts: Sequence[Prompt]) -> None:
+        """Hand them on."""
+        self._agent.prompt(prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """Makes padded agents."""
+
+    model: AgentSource
+    tokens: int
+    kind: str
+
+    def __call__(self) -> Padded:
+        """Return another agent, padded."""
+        return self.around(self.model.make())
+
+    def around(self, agent: Any) -> Padded:
+        """Return that agent, padded."""
+        padded = PromptedPadded if isinstance(agent, Prompted) else Padded
+        return padded(self.model, agent, self.tokens, self.kind)
+
+
 def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of the agents that `[politeness:|question:|filler:][TOKENS:]SPEC` says.
 
@@ -293,8 +324,7 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
     name, (padding, tokens, rest) = f"padded:{argument}", _padding(argument)
     if not rest:
         raise AgentError(f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'.")
-    size, found = _tokens("padded", tokens), find(rest)
-    return source(lambda: Padded(found, size, padding), spec=name)
+    return source(Padding(find(rest), _tokens("padded", tokens), padding), spec=name)
 
 
 def unpadded(spec: str) -> str:

@@ -15,7 +15,7 @@ from pytest_ltm._record import events
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities, members
-from pytest_ltm.agents._cheats import unpadded
+from pytest_ltm.agents._cheats import OWN, Padding, unpadded
 from pytest_ltm.agents._controls import Bias, Shown
 from pytest_ltm.agents._openai import History, Offer, longest_message
 from pytest_ltm.agents._rag import Rag
@@ -179,6 +179,8 @@ def profile_of(source: AgentSource) -> Profile:
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):
         return _chat(source.given)
+    if isinstance(source.given, Padding) and not is_free(spec):
+        return _padded(source.given)
     if isinstance(source.given, Promised):
         return _made(source.given.capabilities, source.given.max_message_tokens)
     if kind in EMBEDDED or kind == "rag":
@@ -225,6 +227,15 @@ def _chat(offer: Offer) -> Profile:
         policy=f"{words} sent again with each message",
         answers=answers,
     )
+
+
+def _padded(padding: Padding) -> Profile:
+    """Return what is known of a padded agent that may cost something, so that it must not be made."""
+    model = profile_of(padding.model)
+    return Profile(
+        capabilities=(model.capabilities - OWN) | {"Configured"}, max_message_tokens=model.max_message_tokens,
+        reads=model.reads, policy=model.policy, answers=lambda: padding.around(model.answers()),
+    )  # fmt: skip
 
 
 def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:

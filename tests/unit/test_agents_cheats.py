@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import Reply
+from pytest_ltm._engine.agent import Prompt, Prompted, Reply
 from pytest_ltm._engine.result import CONTROLS
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import source
@@ -118,6 +118,14 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
 
 def test_padding_keeps_what_the_other_agent_can_do() -> None:
     assert capabilities(agent("padded:window:4k")) == capabilities(agent("window:4k")) - {"Resettable"}
+
+
+def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> None:
+    one = agent("padded:20:oracle")
+    one.prompt([Prompt("Kelvin.", ())])
+    assert one.reply("What is my cat called?").startswith(f"Kelvin.\n\n{POLITE[0]}")
+    assert capabilities(one) == {"Prompted", "AcceptsHistory", "Configured"}
+    assert not isinstance(agent("padded:20:echo"), Prompted)
 
 
 def test_an_agent_that_replies_later_and_reports_usage_can_be_padded() -> None:

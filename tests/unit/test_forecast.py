@@ -101,6 +101,15 @@ def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: 
         assert "AcceptsHistory" in profile_of(find(spec)).capabilities
 
 
+def test_a_padded_agent_that_may_cost_something_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with keyless():
+        found = profile_of(find("padded:300:openai:gpt-4o?context=2000"))
+    assert found.capabilities >= {"AcceptsHistory", "Configured"}
+    assert found.max_message_tokens == 500
+    assert count(found.answers().reply("Hello.")) > 300
+
+
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
     assert model_of("ts:openai:gpt-4o@https://api.openai.com/v1?context=5") == Model(name="gpt-4o")
     assert model_of("bots:Bot") is None
