@@ -179,8 +179,6 @@ def profile_of(source: AgentSource) -> Profile:
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):
         return _chat(source.given)
-    if isinstance(source.given, Padding) and not is_free(spec):
-        return _padded(source.given)
     if isinstance(source.given, Promised):
         return _made(source.given.capabilities, source.given.max_message_tokens)
     if kind in EMBEDDED or kind == "rag":
@@ -241,6 +239,8 @@ def _padded(padding: Padding) -> Profile:
 def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:
     if kind == "rag" or (kind == "length-bias" and Bias.of(argument).model is not None):
         return Profile(capabilities=capabilities_of_class(Rag if kind == "rag" else Shown))
+    if isinstance(source.given, Padding) and not is_free(spec_within(source)):
+        return _padded(source.given)
     having = capabilities(source.make())
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
