@@ -216,7 +216,8 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
     notices = dict.fromkeys(
         [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
     )
-    result = replace(merged.result, notices=tuple(notices))
+    prechecks = tuple(one for run in runs for one in run.result.prechecks)
+    result = replace(merged.result, notices=tuple(notices), prechecks=prechecks)
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
     said: dict[str, Any] = dict(runs[0].summary) | {

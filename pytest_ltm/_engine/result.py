@@ -310,6 +310,23 @@ class ConversationResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Precheck:
+    """What an agent or the judge was asked before the first conversation, what that came to, and what it cost."""
+
+    kind: Literal["probe", "canaries"]
+    of: str
+    """The agent's label; the judge, with the versions of its prompts."""
+    verdict: Literal["clean", "leaks", "skipped", "right", "wrong", "unfinished"]
+    """Of the probe: clean, leaks or skipped; of the canaries: right or wrong. Unfinished: it was cut off."""
+    why: str = ""
+    """A sentence on what was found, or on why nobody was asked."""
+    calls: int = 0
+    """Messages to the agent, questions to the judge: those that were really sent."""
+    tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """All conversations of one pytest session."""
 
@@ -319,6 +336,7 @@ class RunResult:
     """The run folder, as a person would type it; "" where nothing is written."""
     notices: tuple[str, ...] = ()
     """About the run as a whole."""
+    prechecks: tuple[Precheck, ...] = ()
 
     @property
     def scenarios(self) -> tuple[ScenarioResult, ...]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.cost import Spent, Tariff
+from pytest_ltm._engine.cost import Tariff
+from pytest_ltm._engine.result import Precheck
 from pytest_ltm._record.codec import from_json, from_line, readable, to_json, to_line
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -45,12 +46,6 @@ class Decided:
     tokens: int = 0
     cost_usd: float | None = None
 
-    def __str__(self) -> str:
-        dollars = "" if self.cost_usd is None else f", ${self.cost_usd:.4f}"
-        cost = f" ({self.messages} messages, {self.tokens:,} tokens{dollars})" if self.messages else ""
-        said = {"clean": "nothing leaks between conversations", "skipped": f"skipped: {self.why}"}
-        return f"isolation probe of {self.agent!r}: {said.get(self.verdict, self.why)}{cost}"
-
 
 Row: TypeAlias = Asked | Decided
 _KINDS: dict[str, type[Row]] = {"asked": Asked, "decided": Decided}
@@ -78,10 +73,29 @@ def decided(run: Path) -> dict[str, Decided]:
     return {row.agent: row for row in read(run) if isinstance(row, Decided)}
 
 
-def spent_on(rows: Iterable[Row], tariff: Tariff) -> Spent:
-    """Return what messages and replies cost."""
-    each = (tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in rows if isinstance(row, Asked))
-    return sum((Spent(usd or 0.0, tokens, 1) for usd, tokens in each), Spent())
+def prechecks(run: Path) -> list[Precheck]:
+    """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
+    rows = read(run)
+    done = {
+        row.agent: Precheck(
+            kind="probe", of=row.agent, verdict=row.verdict, why=row.why, calls=row.messages, tokens=row.tokens,
+            cost_usd=row.cost_usd,
+        )
+        for row in rows if isinstance(row, Decided)
+    }  # fmt: skip
+    for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
+        calls, tokens, usd = used(rows, label, Tariff())
+        begun = Precheck(kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd)
+        done[label] = begun
+    return list(done.values())
+
+
+def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None]:
+    """Return the messages that an agent was asked, their tokens and dollars (None: unknown)."""
+    own = [row for row in rows if isinstance(row, Asked) and row.agent == agent]
+    each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
+    costs = [usd for usd, _ in each if usd is not None]
+    return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None
 
 
 def _decode(line: bytes, where: str) -> Row:

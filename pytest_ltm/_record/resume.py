@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
-CANARY_JOURNAL, CANARY_TIMINGS = "canaries.jsonl", "canaries.timings.jsonl"
-"""Beside the conversations: what the judge said to the answers with known grades."""
 _OUTSIDE = (events.Header, events.Reply, events.Filler, events.Judge, events.Fault)
 
 

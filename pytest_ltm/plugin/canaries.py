@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.cost import JUDGE
+from pytest_ltm._engine.result import Precheck
+from pytest_ltm._record import canaries as _canaries
+from pytest_ltm._record.canaries import FILE, JOURNAL, TIMINGS
 from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.resume import CANARY_JOURNAL, CANARY_TIMINGS
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import BudgetSpent
 from pytest_ltm.plugin import options as _options
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._named import NamedJudge
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -28,7 +32,15 @@ class Canaries:
     """Asks once in a run, in whichever process comes first; what the judge said is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run = run
+        self._run, self._folder = run, run.folder.path
+
+    def pytest_sessionstart(self) -> None:
+        """Forget a judge's failure when the run is resumed: by now it may be better."""
+        if self._run.plays and self._run.resumed is not None:
+            found = _canaries.read(self._folder)
+            if found is not None and found.verdict == "wrong":
+                for name in (FILE, JOURNAL):
+                    (self._folder / name).unlink(missing_ok=True)
 
     def fault(self, _session: pytest.Session) -> str:
         """Return why the judge's grades cannot be relied on, or ""."""
@@ -37,27 +49,43 @@ class Canaries:
             return ""
         from filelock import FileLock
 
-        folder = self._run.folder.path
-        with FileLock(folder / LOCK):  # the others wait for what is found out here
-            path = folder / CANARY_JOURNAL
-            whole = path.read_bytes() if path.exists() else b""
-            path.write_bytes(whole[: whole.rfind(b"\n") + 1])
-            journal, timings = Journal.resuming(path), Timings.resuming(folder / CANARY_TIMINGS)
-            connection = connection_of(
-                judge, self._run.settings, journal, timings, of=JUDGE, votes=1, tariff=self._run.costs.judge.tariff,
-                account=self._run.costs.account(CANARY_JOURNAL, agent=JUDGE),
-            )  # fmt: skip
-            try:
-                why = _first(connection)
-            except BudgetSpent:
-                return ""
-            finally:
-                connection.close()
-                journal.close()
-                timings.close()
-            if why:  # by the time that the run is resumed the judge may be better
-                path.unlink()
-        return f"{why}. {CURE}" if why else ""
+        with FileLock(self._folder / LOCK):  # the others wait for what is found out here
+            found = _canaries.read(self._folder)
+            if found is None:
+                found = self._graded_before(judge) or self._graded(judge)
+                if found.verdict != "unfinished":
+                    _canaries.write(self._folder, found)
+        return f"{found.why}. {CURE}" if found.verdict == "wrong" else ""
+
+    def _graded_before(self, judge: NamedJudge) -> Precheck | None:
+        """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
+        source = self._run.settings.rescored
+        found = None if source is None else _canaries.read(source)
+        if found is None or (found.of, found.verdict) != (judge.described, "right"):
+            return None
+        return replace(found, calls=0, tokens=0, cost_usd=None)
+
+    def _graded(self, judge: NamedJudge) -> Precheck:
+        path, tariff = self._folder / JOURNAL, self._run.costs.judge.tariff
+        whole = path.read_bytes() if path.exists() else b""
+        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+        journal, timings = Journal.resuming(path), Timings.resuming(self._folder / TIMINGS)
+        connection = connection_of(
+            judge, self._run.settings, journal, timings, of=JUDGE, votes=1, tariff=tariff,
+            account=self._run.costs.account(JOURNAL, agent=JUDGE),
+        )  # fmt: skip
+        found = Precheck(kind="canaries", of=judge.described, verdict="unfinished")
+        try:
+            why = _first(connection)
+            found = replace(found, verdict="wrong" if why else "right", why=why)
+        except BudgetSpent:
+            pass
+        finally:
+            connection.close()
+            journal.close()
+            timings.close()
+        calls, tokens, usd = _canaries.used(self._folder, tariff)
+        return replace(found, calls=calls, tokens=tokens, cost_usd=usd)
 
 
 def _first(connection: JudgeConnection) -> str:

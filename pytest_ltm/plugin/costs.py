@@ -14,12 +14,13 @@ from pytest_ltm._engine.cost import (
     LISTED,
     Budget,
     Prices,
+    Spent,
     Tariff,
     list_price,
     spent_in,
 )
-from pytest_ltm._record import probe
-from pytest_ltm._record.resume import CANARY_JOURNAL, CANARY_TIMINGS, JOURNAL, TIMINGS
+from pytest_ltm._record import canaries, probe
+from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import conversations_in
 from pytest_ltm._storage.shared import Shared
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.cost import Account, Price, Side, Spent
+    from pytest_ltm._engine.cost import Account, Price, Side
     from pytest_ltm._providers import Model
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.settings import Settings
@@ -125,14 +126,13 @@ class RunCosts:
             found = spent_in(path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff)
             for side, spent in found.items():
                 sides[side][name.folder] = spent
-        canaries = self._folder / CANARY_JOURNAL, self._folder / CANARY_TIMINGS
-        if canaries[0].exists():
-            sides["judge"][CANARY_JOURNAL] = spent_in(*canaries, agent=Tariff(), judge=self.judge.tariff)["judge"]
-        asked: dict[str, list[probe.Row]] = {}
-        for row in probe.read(self._folder):
-            asked.setdefault(row.agent, []).append(row)
-        for label, rows in asked.items():
-            sides["agent"][f"{probe.FILE} {label}"] = probe.spent_on(rows, self.tariff_of(label))
+        calls, tokens, usd = canaries.used(self._folder, self.judge.tariff)
+        if calls:
+            sides["judge"][canaries.JOURNAL] = Spent(usd or 0.0, tokens, calls)
+        rows = probe.read(self._folder)
+        for label in {row.agent for row in rows}:
+            calls, tokens, usd = probe.used(rows, label, self.tariff_of(label))
+            sides["agent"][f"{probe.FILE} {label}"] = Spent(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
     def tariff_of(self, agent: str) -> Tariff:

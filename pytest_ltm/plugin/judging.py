@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._record.resume import CANARY_TIMINGS
 from pytest_ltm._record.timings import JudgeTime, read
 from pytest_ltm.plugin import options as _options
 
@@ -42,14 +41,12 @@ def planned(config: pytest.Config, settings: Settings) -> tuple[str, int]:
 
 def said(result: RunResult, folder: Path) -> list[str]:
     """Return the lines of the summary about the judge, none if it was not asked."""
-    canaries = list(read(folder / CANARY_TIMINGS, JudgeTime))
-    if not canaries and not any(row.judge_calls for row in result.scenarios):
+    if not any(row.judge_calls for row in result.scenarios):
         return []
-    from pytest_ltm.reporting.terminal import canary_line, judge_lines
+    from pytest_ltm.reporting.terminal import judge_lines
 
     asked = [one for path in folder.glob("*/timings.jsonl") for one in read(path, JudgeTime)]
-    lines = judge_lines(result, [one.cost_usd for one in asked if one.remembered])
-    return lines + [canary_line([(one.usage, one.cost_usd) for one in canaries])] * bool(canaries)
+    return judge_lines(result, [one.cost_usd for one in asked if one.remembered])
 
 
 def run_judge(config: pytest.Config) -> NamedJudge | None:

@@ -146,6 +146,8 @@ class Mode:
         try:
             self.given.folder.mkdir(exist_ok=True)
             lock.acquire()
+            if self.given.refused:
+                raise ConversationOver(self.given.refused)
             return self.begin(plan, site, lock)
         except DiskFault:
             lock.release()
@@ -261,8 +263,6 @@ class WithAgent(Mode):
 
     def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
         """Begin the conversation if nothing is recorded, else resume it."""
-        if self.given.refused:
-            raise ConversationOver(self.given.refused)
         script = self._agenda(plan, site)
         recording = read_recording(self.given.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):

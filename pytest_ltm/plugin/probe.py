@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._engine.port import Connection, Live
@@ -138,7 +139,7 @@ class _Talk:
         self._run, self._label, self._source, self._place = run, label, source, known.place
         self._tariff, self._counter = run.costs.tariff_of(label), counter(run.settings.tokenizer)
         self._clock = SimulatedClock(begins(told_in(run.settings, known.place)))
-        self._asked: list[Asked] = []
+        self._numbers = count()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
         """Return the replies of an agent that was told nothing else; None, and nothing is said, of a stateless one."""
@@ -166,9 +167,9 @@ class _Talk:
 
     def _one(self, live: Live, conversation: str, text: str) -> str:
         live.ready("")
-        tokens, number = self._counter.count(text), len(self._asked)
+        tokens = self._counter.count(text)
         message = events.Message(
-            exchange=number, by="", kind="ask", text=text, tokens=tokens, position=0, now=self._clock.now
+            exchange=next(self._numbers), by="", kind="ask", text=text, tokens=tokens, position=0, now=self._clock.now
         )
         reply = live.reply(message)
         live.written(reply)
@@ -177,17 +178,13 @@ class _Talk:
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
         )  # fmt: skip
         _probe.write(self._run.folder.path / FILE, row)
-        self._asked.append(row)
         return reply.text
 
     def decided(self, verdict: Verdict, why: str = "") -> Decided:
         """Return what the probe came to, and what it cost."""
-        spent = _probe.spent_on(self._asked, self._tariff)
-        known = not self._asked or any(self._tariff.cost(row) is not None for row in self._asked)
-        return Decided(
-            agent=self._label, verdict=verdict, why=why, messages=spent.calls, tokens=spent.tokens,
-            cost_usd=spent.usd if known else None,
-        )  # fmt: skip
+        rows = _probe.read(self._run.folder.path)  # also those of a probe that was cut off
+        messages, tokens, usd = _probe.used(rows, self._label, self._tariff)
+        return Decided(agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd)
 
 
 def _is_ours(source: AgentSource) -> bool:

@@ -24,7 +24,7 @@ from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM
 from pytest_ltm.plugin.state import is_unreached
-from pytest_ltm.reporting.runs import results_in
+from pytest_ltm.reporting.runs import prechecks_in, results_in
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
@@ -228,6 +228,7 @@ class Report:
             conversations=tuple(held),
             folder=self._run.folder.shown(),
             notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._sent_again()),
+            prechecks=prechecks_in(self._run.folder.path),
         )
         return _amendments.apply(result, amendments)
 

@@ -64,10 +64,11 @@ def _register(config: pytest.Config) -> None:
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     run.costs.check()
-    probe = Probe(run)
-    if run.plays and settings.rescored is None:
-        run.checks += [Canaries(run).fault, probe.leak]
+    canaries, probe = Canaries(run), Probe(run)
+    if run.plays:
+        run.checks += [canaries.fault, *[probe.leak] * (settings.rescored is None)]
     if not run.is_worker:
+        manager.register(canaries, "ltm-canaries")
         manager.register(probe, "ltm-probe")
     if not run.is_worker:
         manager.register(Costs(run), "ltm-costs")

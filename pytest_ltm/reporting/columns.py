@@ -19,6 +19,8 @@ from pytest_ltm.reporting.text import (
     NOTHING,
     amount,
     columns_of,
+    counted,
+    exact,
     left,
     one_line,
     percent,
@@ -31,7 +33,7 @@ from pytest_ltm.reporting.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm._statistics import EffectiveSpan, PassRate, SpanPoint, Spread
 
@@ -428,6 +430,26 @@ def leading(run: RunResult) -> list[tuple[str, dict[str, str]]]:
 def leading_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each such metric."""
     return [f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading(run)]
+
+
+_FINDINGS = {
+    "clean": "nothing leaks between conversations", "right": "all were graded right",
+    "unfinished": "it was cut off",
+}  # fmt: skip
+
+
+def precheck_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
+    return [_precheck_sentence(one) for one in run.prechecks]
+
+
+def _precheck_sentence(one: Precheck) -> str:
+    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
+    found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
+    parts += [counted(one.tokens, "token")] * bool(one.tokens)
+    parts += [] if one.cost_usd is None else [f"${exact(one.cost_usd)}"]
+    return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
 
 
 def _place(one: Measured) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
-from pytest_ltm.reporting.columns import columns, leading_sentences, measured, span_sentences
+from pytest_ltm.reporting.columns import columns, leading_sentences, measured, precheck_sentences, span_sentences
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
 from pytest_ltm.reporting.text import NOTHING, amount, counted, dollars, one_line, percent, score_text
 
@@ -55,7 +55,7 @@ def run_markdown(
         table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
         parts.append(_folded(f"Metrics beside the score: {text(one.agent)} at {text(one.span_label)}", table))
     parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
-    parts += _bullets(run.notices)
+    parts += _bullets([*run.notices, *precheck_sentences(run)])
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"

@@ -8,15 +8,16 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.result import ConversationResult, RunResult, read_results, unmeasured
+from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, read_results, unmeasured
 from pytest_ltm._gate.baseline import check_name, dump, load
 from pytest_ltm._gate.changes import Side, one_agent
 from pytest_ltm._gate.plan_facts import facts_of
 from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record import canaries, probe
 from pytest_ltm._record.fold import Record
-from pytest_ltm._record.probe import decided
 from pytest_ltm._record.run_file import LATEST, find_run, newest_first
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._storage.schema import from_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,6 +83,7 @@ def read_run(path: Path) -> Run:
         conversations=tuple(each.result for each in found),
         folder=str(path),
         notices=tuple(notices + [text for text in _texts(summary.get("notices")) if text not in notices]),
+        prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
     amended = _amendments.apply(result, _amendments.read(path))
     conversations = tuple(
@@ -99,7 +101,12 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
             found.append(ConversationFolder(result=read_results(file), path=file.parent))
         except LtmError as error:
             notices.append(str(error))
-    return found, notices + [str(one) for one in decided(path).values() if found]
+    return found, notices
+
+
+def prechecks_in(path: Path) -> tuple[Precheck, ...]:
+    """Return what agents and judge of a run folder were asked before the first conversation."""
+    return (*probe.prechecks(path), *canaries.prechecks(path))
 
 
 def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -> list[ConversationFolder]:

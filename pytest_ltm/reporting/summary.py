@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.schema import fields_of, json_text, packaged
+from pytest_ltm._storage.schema import fields_of, json_text, packaged, to_record
 from pytest_ltm.reporting.columns import Column, columns, metrics_json, spans_json
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def summary_json(
         "gate": gate and dict(gate),
         "comparison": comparison and dict(comparison),
         **({} if rescored is None else {"rescored": dict(rescored)}),
+        "prechecks": to_record(run.prechecks),
         "conversations": [_conversation(each) for each in run.conversations],
         "notices": list(run.notices),
         "metrics": METRICS,

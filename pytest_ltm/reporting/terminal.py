@@ -15,6 +15,7 @@ from pytest_ltm.reporting.columns import (
     leading_sentences,
     measured,
     metric_lines,
+    precheck_sentences,
     quiet_line,
     span_sentences,
 )
@@ -36,7 +37,6 @@ from pytest_ltm.reporting.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._engine.agent import Usage
     from pytest_ltm._engine.result import RunResult, ScenarioResult
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm._record.rescored import Move, Rescored, Said
@@ -272,7 +272,7 @@ def _notices(run: RunResult, width: int) -> list[str]:
     told = {ended_early(reason) for reason in reasons_told(run)}
     places = grouped(run.conversations, lambda held: (held.agent, held.span_label))
     notes = [(held, note) for held in run.conversations for note in held.notes if note not in told]
-    notices = list(run.notices)
+    notices = [*run.notices, *precheck_sentences(run)]
     for (agent, span, text), of in grouped(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
         every = len(places[agent, span])
         which = f", trial {of[0][0].trial}" if len(of) == 1 else f", {len(of)} of {every} conversations"
@@ -301,14 +301,6 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
     saying = f"; {len(remembered):,} of them cached" if remembered else ""
     saying += "" if spared is None else f", saving ${exact(spared)}"
     return [f"judge: {', '.join(parts)}{saying}"]
-
-
-def canary_line(asked: Sequence[tuple[Usage | None, float | None]]) -> str:
-    """Return the line about the answers with known grades; `asked`: usage and cost of each call."""
-    tokens = sum(usage.input_tokens + usage.output_tokens for usage, _ in asked if usage is not None)
-    cost = known_sum(usd for _, usd in asked)
-    parts = [counted(len(asked), "call"), *[counted(tokens, "token")] * bool(tokens)]
-    return f"judge's canaries: {', '.join([*parts, *([] if cost is None else [f'${exact(cost)}'])])}"
 
 
 # --- The outcome of scoring a run again, as lines.

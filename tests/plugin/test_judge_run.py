@@ -45,6 +45,11 @@ class Good:
         answer = inquiry.text.partition("<<<<< ANSWER")[2]
         return Reply(f"GRADE: {'yes' if 'cello' in answer or 'spoons' in answer else 'no'}", cost_usd=0.25)
 
+class Moody(Good):
+    def assess(self, inquiry):
+        given = super().assess(inquiry)
+        return given if Path("better").exists() else Reply("GRADE: no", cost_usd=0.25)
+
 class Mumbling:
     def assess(self, inquiry):
         return "Well, who knows."
@@ -69,6 +74,11 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.RunResult:
     return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
+
+
+def precheck(project: pytest.Pytester) -> dict[str, Any]:
+    [found] = json.loads((latest_run(project.path) / "summary.json").read_bytes())["prechecks"]
+    return dict(found)
 
 
 def rows(project: pytest.Pytester) -> list[dict[str, Any]]:
@@ -188,10 +198,45 @@ def test_a_judge_that_fails_a_canary_costs_no_agent_anything(project: pytest.Pyt
 def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "--ltm-max-cost=1", "test_hobby.py")
     assert asked(project)[:3] == ["answer"] * 3
-    result.stdout.fnmatch_lines(["judge's canaries: 3 calls, $0.7500"])
+    result.stdout.fnmatch_lines(["note: judge's canaries: all were graded right (3 calls, $0.7500)"])
     before = len(asked(project))
     run(project, "--ltm-resume=latest", agent="full")
     assert "answer" not in asked(project)[before:]
+
+
+def test_workers_ask_a_judge_that_fails_a_canary_once_and_a_resumed_run_asks_it_again(
+    project: pytest.Pytester,
+) -> None:
+    options = ("--ltm-judge-canaries=on", "--ltm-judge=judges:Moody", "--ltm-trials=4", "test_hobby.py")
+    result = run(project, "-n2", *options)
+    assert result.ret == 75
+    assert asked(project) == ["answer"]
+    assert precheck(project)["verdict"] == "wrong"
+
+    (project.path / "better").touch()
+    assert run(project, "--ltm-resume=latest").ret == 1
+    assert {**precheck(project), "of": ""} == {
+        "kind": "canaries", "of": "", "verdict": "right", "why": "", "calls": 4, "tokens": 0, "cost_usd": 1.0,
+    }  # fmt: skip
+
+
+def test_a_run_that_is_scored_again_asks_the_canaries_of_a_judge_that_was_not_asked_them(
+    project: pytest.Pytester,
+) -> None:
+    run(project, "--ltm-judge=judges:Good", "test_hobby.py")
+    first, before = latest_run(project.path).name, asked(project)
+    assert run(project, f"--ltm-rescore={first}", "--ltm-judge-canaries=on").ret == 1
+    assert asked(project)[len(before) :] == ["answer"] * 3
+
+    again, before = latest_run(project.path).name, asked(project)
+    assert run(project, f"--ltm-rescore={again}", "--ltm-judge-canaries=on").ret == 1
+    assert asked(project) == before
+    assert (precheck(project)["verdict"], precheck(project)["calls"]) == ("right", 0)
+
+    result = run(project, f"--ltm-rescore={again}", "--ltm-judge-canaries=on", "--ltm-judge=always-yes")
+    assert result.ret == 75
+    result.stdout.fnmatch_lines(["unmeasurable (exit status 75): the judge fails the canary 'wrong'*"])
+    assert [row["cause"] for row in rows(project)] == ["not reached"]
 
 
 def test_a_scenario_that_needs_a_judge_is_skipped_without_one(project: pytest.Pytester) -> None:

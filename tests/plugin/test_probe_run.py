@@ -115,6 +115,11 @@ def rows(project: Project, kind: str) -> list[dict[str, Any]]:
     return [row for row in found if row["event"] == kind]
 
 
+def summary(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((latest_run(project.path) / "summary.json").read_bytes())
+    return found
+
+
 def verdicts(project: Project) -> dict[str, str]:
     return {row["agent"]: row["verdict"] for row in rows(project, "decided")}
 
@@ -179,6 +184,23 @@ def test_the_probe_keeps_to_the_budget_and_a_resumed_run_asks_what_is_left(proje
     before = len(rows(project, "asked"))
     project.pytest("--ltm-resume=latest")
     assert len(rows(project, "asked")) == before
+
+
+def test_what_a_probe_that_was_cut_off_has_spent_counts(project: Project) -> None:
+    assert project.ltm("--ltm-max-tokens=20", agent="a=bots:Clean").ret == 75
+    [cut] = summary(project)["prechecks"]
+    asked = rows(project, "asked")
+    spent = sum(row["message_tokens"] + row["reply_tokens"] for row in asked)
+    assert (cut["verdict"], cut["calls"], cut["tokens"]) == ("unfinished", len(asked), spent)
+
+    result = project.pytest("--ltm-resume=latest", "--ltm-max-tokens=100k", "--ltm-price=a=0/10")
+    [probe], again = summary(project)["prechecks"], rows(project, "asked")
+    assert (probe["verdict"], probe["calls"]) == ("clean", len(asked) + 4)
+    assert probe["tokens"] == sum(row["message_tokens"] + row["reply_tokens"] for row in again)
+    assert probe["cost_usd"] == pytest.approx(sum(row["reply_tokens"] for row in again) / 100_000)
+    ledger = json.loads((latest_run(project.path) / "budget.json").read_text())["agent"]
+    assert ledger["probe.jsonl a"] == [pytest.approx(probe["cost_usd"]), probe["tokens"], probe["calls"]]
+    assert f"({probe['calls']} messages, {probe['tokens']} tokens" in told(result)
 
 
 def test_who_is_not_asked_is_told_of_and_embedded_agents_cost_nothing(project: Project) -> None:

@@ -15,9 +15,14 @@ import sample_runs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._engine.result import Metric
+from pytest_ltm._engine.result import Metric, Precheck
 from pytest_ltm._record.amendments import Amendment, apply
+from pytest_ltm.reporting.columns import precheck_sentences
+from pytest_ltm.reporting.html.material import origin
+from pytest_ltm.reporting.markdown import run_markdown
+from pytest_ltm.reporting.runs import Run
 from pytest_ltm.reporting.summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
+from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +128,38 @@ def measured() -> RunResult:
     return replace(run, conversations=(replace(first, scenarios=rows), *others))
 
 
-@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended, measured])
+PRECHECKS = (
+    Precheck(kind="probe", of="full", verdict="clean", calls=5, tokens=1_066),
+    Precheck(kind="probe", of="other", verdict="unfinished", calls=1, tokens=9, cost_usd=0.5),
+    Precheck(kind="probe", of="me", verdict="skipped", why="it is a person"),
+    Precheck(kind="canaries", of="rules (answer/1)", verdict="right", calls=3, tokens=812, cost_usd=0.0123),
+)
+
+
+def prechecked() -> RunResult:
+    """Return a run whose agents and judge were asked before it."""
+    return replace(sample_runs.grid(), prechecks=PRECHECKS)
+
+
+def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhere() -> None:
+    run = prechecked()
+    assert summary(run)["prechecks"][3] == {
+        "kind": "canaries", "of": "rules (answer/1)", "verdict": "right", "why": "", "calls": 3, "tokens": 812,
+        "cost_usd": 0.0123,
+    }  # fmt: skip
+    sentences = [
+        "isolation probe of 'full': nothing leaks between conversations (5 messages, 1,066 tokens)",
+        "isolation probe of 'other': it was cut off (1 message, 9 tokens, $0.5000)",
+        "isolation probe of 'me': skipped: it is a person",
+        "judge's canaries: all were graded right (3 calls, 812 tokens, $0.0123)",
+    ]
+    assert precheck_sentences(run) == sentences
+    printed = "\n".join(summary_lines(run, width=200, verbosity=0, color=False))
+    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(origin(Run.of(run)).notices)
+    assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
+
+
+@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended, measured, prechecked])
 def test_the_published_schema_is_true_of_summaries(make: Any) -> None:
     jsonschema.Draft202012Validator(schema()).validate(json.loads(json.dumps(summary(make()))))
 

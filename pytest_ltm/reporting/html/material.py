@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._statistics import grouped
-from pytest_ltm.reporting.columns import columns
+from pytest_ltm.reporting.columns import columns, precheck_sentences
 from pytest_ltm.reporting.text import text_of
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ def origin(run: Run) -> Origin:
         for text in held.notes
     ]
     shown = [(name, text) for name, text in facts.items() if text]
-    return Origin(run.result.run_id, said, shown, [*run.result.notices, *notices])
+    notices = [*run.result.notices, *precheck_sentences(run.result), *notices]
+    return Origin(run.result.run_id, said, shown, notices)
 
 
 def command(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object) -> str:
