@@ -22,7 +22,6 @@ from pytest_ltm._text.lists import shortened
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.items import LTM_ITEM
 from pytest_ltm.plugin.state import is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm.plugin.gate import Gate
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import Settings
 
@@ -54,7 +52,6 @@ class Report:
         """What became of the report file; "" where none was asked for."""
         self._unreached = 0
         """Items that were not reached, of whatever verdict there was before."""
-        self._deselected: list[LtmItem] = []
         self._began = stopwatch()
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
@@ -72,10 +69,7 @@ class Report:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
         if self._run.plays:
             lines.append(f"ltm: run folder: {self._run.folder.shown()}")
-        last = next((run for run in newest_first(settings.ltm_dir) if run.name != self._run.folder.name), None)
-        if last is not None and cut_short(last):
-            way = f"See ltm doctor {last.name}"
-            lines.append(f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}")
+        lines += self._warnings()
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
@@ -86,17 +80,29 @@ class Report:
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
         return [redacted(line) for line in [*lines, *self._gate.header()]]
 
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember scenarios that -k, -m or another plugin took away."""
-        self._deselected += [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash]
+    def _warnings(self) -> list[str]:
+        """Return what should be known before this run."""
+        found = newest_first(self._run.settings.ltm_dir)
+        last = next((run for run in found if run.name != self._run.folder.name), None)
+        if last is None or not cut_short(last):
+            return []
+        way = f"See ltm doctor {last.name}"
+        return [f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Find out before anything runs whether the report file can be written; UsageError if not."""
+        """Find out before anything runs whether the report file can be written; UsageError if not.
+
+        Warn under -q, where there is no header.
+        """
         files = {"--ltm-report": self._run.settings.report, "--ltm-summary": self._gate.options.summary}
         for flag, path in files.items():
             if self._run.plays and path:
                 _check_writable(flag, path)
+        terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._run.config.get_verbosity() < 0:
+            for line in self._warnings():
+                terminal.write_line(redacted(line), yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -169,8 +175,10 @@ class Report:
         if config.get_verbosity() >= 0:
             terminalreporter.section("long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
+        alone = self._alone(self.result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
         for line in (
             *summary_lines(self.result, width=width, verbosity=config.get_verbosity(), color=colored),
+            *(line for text in alone for line in wrap(f"note: {text}", width, "      ")),
             *_judging.said(self.result, self._run.folder.path),
             *[self._page] * bool(self._page),
         ):
@@ -234,12 +242,13 @@ class Report:
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
-        together = {each.name for each in held if each.span is not None}  # isolated examples have no others
-        missing = [one for one in self._deselected if one.conversation in together]
+        together = {each.name.folder for each in held if each.span is not None}  # isolated examples have no others
+        missing = {place: count for place, count in self._run.deselected.items() if place[0] in together}
         if not missing:
             return []
-        few = ", ".join(shortened(list(dict.fromkeys(one.scenario for one in missing)), _NAMED, "{:,} more"))
-        many = f"{counted(len(missing), 'example')} of these conversations {'was' if len(missing) == 1 else 'were'}"
+        few = ", ".join(shortened(list(dict.fromkeys(scenario for _, scenario in missing)), _NAMED, "{:,} more"))
+        total = sum(missing.values())
+        many = f"{counted(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
         why = "deselected (-k, -m or a plugin) and not played"
         return [f"{many} {why}: {few}. Without them it is another plan"]
 

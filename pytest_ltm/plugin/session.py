@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections import Counter
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -189,6 +190,8 @@ class LtmRun:
         """The disk could not be written, here or under a worker, so the session was ended."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
+        self.deselected: dict[tuple[str, str], int] = {}
+        """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress = Progress(config)
         self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
         """Make what observes a conversation that begins."""
@@ -237,6 +240,12 @@ class LtmRun:
         if dropped:
             config.hook.pytest_deselected(items=[item for item in items if item in dropped])
         items[:] = kept
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember scenarios that were taken away."""
+        known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash]
+        found = Counter((one.conversation.folder, one.scenario) for one in known)
+        self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in found.items()}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

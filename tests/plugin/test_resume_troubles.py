@@ -29,15 +29,16 @@ class Quits:
 """
 
 
+@pytest.mark.parametrize("words", [(), ("-q",)], ids=["header", "quiet"])
 def test_a_run_that_left_in_the_middle_is_told_by_the_next_and_by_the_doctor(
-    project: Project, capsys: pytest.CaptureFixture[str]
+    project: Project, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.file("def test_a(ltm):\n    ltm.say('hello')\n")
     project.file(QUITS, "quits.py")
     left = project.ltm(agent="quits:Quits", subprocess=True)
     assert left.ret == 0  # which no gate can help: see docs/gate.md
     [run] = [path.name for path in (project.path / ".ltm" / "runs").iterdir()]
-    project.ltm().stdout.fnmatch_lines(
+    project.ltm(*words).stdout.fnmatch_lines(
         [f"ltm: the run before, {run}, has no summary.json: its process ended in the middle*"]
     )
     project.ltm().stdout.no_fnmatch_line("ltm: the run before*")

@@ -418,12 +418,15 @@ class Controller:
         """A worker cannot collect what was asked for."""
         raise pytest.UsageError(*sentences)
 
-    def heard_collected(self, node: Any, here: bool, tokens: dict[str, int], scenarios: list[str]) -> None:
+    def heard_collected(
+        self, node: Any, here: bool, tokens: dict[str, int], scenarios: list[str], deselected: list[list[Any]]
+    ) -> None:
         """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
         if not here:
             self._away.add(node)
         self._expected.update(tokens)
         self._run.scenario_names.update(scenarios)
+        self._run.deselected |= {(folder, scenario): count for folder, scenario, count in deselected}
 
     def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
         """A worker is about to play a conversation."""

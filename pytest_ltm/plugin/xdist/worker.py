@@ -119,7 +119,10 @@ class Worker:
         found = conversations(item.stash[LTM_ITEM] for item in session.items)
         spans = self._run.settings.spans
         tokens = {name: expected_tokens(known, spans) for name, known in found.items()}
-        self._tell("collected", here=self._here, tokens=tokens, scenarios=sorted(self._run.scenario_names))
+        self._tell(
+            "collected", here=self._here, tokens=tokens, scenarios=sorted(self._run.scenario_names),
+            deselected=[[*place, count] for place, count in self._run.deselected.items()],
+        )  # fmt: skip
 
     # --- playing what the controller says
 
