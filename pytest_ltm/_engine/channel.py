@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import Prompt
 from pytest_ltm._engine.filler import FillerExchange

@@ -6,8 +6,10 @@ A port may take its time: a conversation that asks one may be suspended meanwhil
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._record import events

@@ -1,55 +1,97 @@
-"""Codec: frozen data classes as the lines of a file, and back; what a field may hold is read from its annotation."""
+"""Codec: the lines of a file as frozen structs, and back; what a field may hold is said by its annotation.
+
+A line is a JSON object: "event", which names its kind, then the fields of the struct in their order. A field that has a
+default is left out where it has it; times are ISO 8601.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields
-from datetime import datetime
-from functools import cache
-from operator import attrgetter
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, Union
+
+import msgspec
 
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import shown
-from pytest_ltm._storage.secrets import written
+from pytest_ltm._storage.secrets import may_have_secrets, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
+
+
+# Nothing in a line refers back to it, so the garbage collector need not look at the many that a conversation makes.
+class Line(
+    msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False, tag_field="event",
+    tag=str.lower,
+):  # fmt: skip
+    """A kind of line; "event" is its name in lower case unless it has another `tag`."""
+
+
 T = TypeVar("T")
+L = TypeVar("L", bound=Line)
 
 
-class UnknownFieldError(ValueError):
-    """A line has a field that its class does not have."""
-
-
-def to_line(name: str, fields: Mapping[str, object], *, clean: bool = False) -> str:
-    """Return the line of an event with its name first, without secrets; `clean`: it cannot contain any.
-
-    What every line carries beside the fields of its class is added here, and taken away in `from_line`.
-    """
-    body = {"event": name, **fields}
-    text = _compact(body) if clean else written(body, _compact)
-    if not text.isascii():  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
-        text = _LONE_SURROGATE.sub(_escaped, text)
+def encode(line: Line, *, clean: bool = False) -> str:
+    """Return the JSON text of a line, without secrets; `clean`: it cannot contain any."""
+    try:
+        text = _encode(line).decode()
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
+        text = _compact(msgspec.to_builtins(line))
+    if not clean and may_have_secrets(text):
+        text = written(msgspec.to_builtins(line), _compact)
     return text + "\n"
 
 
-def from_line(line: bytes | str, where: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of a line's event and its fields; LtmError that begins with `where` if there is none."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise LtmError(f"{where}: not a JSON event: {error}") from error
-    name = found.pop("event", None) if isinstance(found, dict) else None
-    if not isinstance(name, str):
-        raise LtmError(f"{where}: not a JSON event: it does not say which")
-    return name, found
+class Lines(Generic[L]):
+    """The kinds of lines that one sort of file has.
+
+    Args:
+        kinds: What a line may be.
+        what: What a line is called in errors: `event of journal format 2`.
+    """
+
+    def __init__(self, kinds: tuple[type[L], ...], what: str) -> None:
+        self.kinds = {str(kind.__struct_config__.tag): kind for kind in kinds}
+        self._what = what
+        self._decode: Callable[[bytes | str], L] = msgspec.json.Decoder(Union[kinds]).decode  # noqa: UP007 - made of what is given
+
+    def decode(self, line: bytes | str, where: str) -> L:
+        """Return what a line says; LtmError that begins with `where` if it is none of these."""
+        try:
+            return self._decode(line)
+        except (ValueError, RecursionError):
+            return self._examined(line, where)
+
+    def _examined(self, line: bytes | str, where: str) -> L:
+        """Do the same slowly: for a line with half a surrogate pair, and to say what is wrong with any other."""
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise LtmError(f"{where}: not a JSON event: {error}") from error
+        name = found.get("event") if isinstance(found, dict) else None
+        if not isinstance(name, str):
+            raise LtmError(f"{where}: not a JSON event: it does not say which")
+        kind = self.kinds.get(name)
+        if kind is None:
+            raise self._later(where, f"an event {shown(name)}")
+        unknown = found.keys() - {"event", *kind.__struct_fields__}
+        if unknown:
+            raise self._later(where, f"a field {shown(min(unknown))} in {name!r}")
+        try:
+            return msgspec.convert(found, kind)
+        except (ValueError, RecursionError) as error:
+            raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
+
+    def _later(self, where: str, what: str) -> LtmError:
+        return LtmError(
+            f"{where}: {what} is not part of {self._what}: a later version of pytest-ltm wrote it, or the file was "
+            "edited"
+        )
 
 
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -71,138 +113,10 @@ def readable(path: Path, decode: Callable[[bytes, str], T]) -> Iterator[T]:
                 yield decode(line, "")
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = msgspec.json.Encoder().encode
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
-
-
-# --- fields
-
-
-class _Shape(NamedTuple):
-    """How a class is written and read."""
-
-    values: Callable[[Any], tuple[Any, ...]]
-    """Return the values of its fields, in their order."""
-    parts: tuple[tuple[str, object, Callable[[Any], Any] | None], ...]
-    """Each field, the value that is left out (MISSING: none is), and what makes a JSON value of one that is not."""
-    readers: tuple[tuple[str, Callable[[Any], Any]], ...]
-    """What makes a JSON value the field's; ValueError if it cannot be."""
-    required: frozenset[str]
-
-
-def to_json(value: Any, *, whole: bool = False) -> dict[str, Any]:
-    """Return the fields of a data class in their order; those with their defaults only if the `whole` is wanted."""
-    kind: Any = type(value)
-    shape = _shape(kind, whole)
-    found = {}
-    for (name, default, plain), held in zip(shape.parts, shape.values(value)):  # noqa: B905 - called for each event
-        if held is not default and held != default:
-            found[name] = held if plain is None or held is None else plain(held)
-    return found
-
-
-def from_json(kind: Any, found: Mapping[str, Any], *, whole: bool = False) -> Any:
-    """Return the value of a data class that `to_json` wrote.
-
-    Raises ValueError, with the field and what was expected; an UnknownFieldError, which is one, names the field only.
-    """
-    shape = _shape(kind, whole)
-    values = {}
-    for name, read in shape.readers:
-        if name in found:
-            try:
-                values[name] = read(found[name])
-            except UnknownFieldError:
-                raise
-            except ValueError as error:
-                raise ValueError(f"{name!r} is {shown(found[name])}: {error}") from error
-    if not shape.required <= values.keys():
-        raise ValueError(f"it has no {min(shape.required - values.keys())!r}")
-    if len(values) != len(found):
-        raise UnknownFieldError(shown(min(found.keys() - values.keys())))
-    return kind(**values)
-
-
-@cache
-def _shape(kind: Any, whole: bool) -> _Shape:
-    names, types = tuple(each.name for each in fields(kind)), get_type_hints(kind)
-    values = attrgetter(*names)
-    defaults = {} if whole else {each.name: each.default for each in fields(kind) if each.default is not MISSING}
-    return _Shape(
-        values=values if len(names) > 1 else lambda value: (values(value),),
-        parts=tuple((name, defaults.get(name, MISSING), _plain(types[name])) for name in names),
-        readers=tuple((name, _reader(types[name])) for name in names),
-        required=frozenset(names) - defaults.keys(),
-    )
-
-
-def _plain(kind: Any) -> Callable[[Any], Any] | None:
-    """Return what makes a JSON value of a value of that type; None: it is one."""
-    inner = next(part for part in get_args(kind) if part is not type(None)) if isinstance(kind, UnionType) else kind
-    if inner is datetime:
-        return datetime.isoformat
-    return _whole_json if hasattr(inner, "__dataclass_fields__") else None
-
-
-def _whole_json(value: object) -> dict[str, Any]:
-    return to_json(value, whole=True)
-
-
-def _scalar(what: str, fits: Callable[[Any], bool]) -> Callable[[Any], Any]:
-    def checked(value: object) -> object:
-        if not fits(value):
-            raise ValueError(f"expected {what}")
-        return value
-
-    return checked
-
-
-def _time(value: object) -> datetime:
-    try:
-        return datetime.fromisoformat(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ValueError("expected a time") from None
-
-
-_SCALARS: dict[Any, Callable[[Any], Any]] = {
-    object: lambda value: value,
-    str: _scalar("a text", lambda value: type(value) is str),
-    int: _scalar("a whole number, 0 or more", lambda value: type(value) is int and value >= 0),
-    float: _scalar("a number", lambda value: type(value) in {int, float}),
-    bool: _scalar("true or false", lambda value: type(value) is bool),
-    datetime: _time,
-    Mapping[str, Any]: _scalar("an object", lambda value: type(value) is dict),
-}
-
-
-def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return what checks a JSON value and makes it one of that type."""
-    if kind in _SCALARS:
-        return _SCALARS[kind]
-    if get_origin(kind) is Literal:
-        return _scalar("one of " + ", ".join(map(repr, get_args(kind))), get_args(kind).__contains__)
-    if isinstance(kind, UnionType):
-        (inner,) = (_reader(part) for part in get_args(kind) if part is not type(None))
-        return lambda value: None if value is None else inner(value)
-    if get_origin(kind) is tuple:
-        return _list_reader(*map(_reader, (part for part in get_args(kind) if part is not Ellipsis)))
-    is_object = _SCALARS[Mapping[str, Any]]
-    return lambda value: from_json(kind, is_object(value), whole=True)
-
-
-def _list_reader(*parts: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the reader of a list: of any length if its parts are all alike, else of one value for each part."""
-    is_list = _scalar("a list", lambda value: type(value) is list)
-    if len(parts) == 1:
-        return lambda value: tuple(map(parts[0], is_list(value)))
-
-    def read_each(value: Any) -> tuple[Any, ...]:
-        if len(is_list(value)) != len(parts):
-            raise ValueError(f"expected a list of {len(parts)}")
-        return tuple(read_part(part) for read_part, part in zip(parts, value, strict=True))
-
-    return read_each
+def _compact(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

@@ -1,31 +1,31 @@
-"""Events: what a journal says, one frozen class for each kind of line, with the only code that encodes or decodes them.
+"""Events: what a journal says, one frozen struct for each kind of line.
 
-A line is a JSON object: "event", which names its kind, then the fields of the class in their order. A field
-that has a default is left out where it has it; times are ISO 8601. A header says "format" first.
-What differs between equal runs (latencies, the time on the wall) is not an event: see `timings.jsonl`.
+A header says "format" first. What differs between equal runs (latencies, the time on the wall) is not an event: see
+`timings.jsonl`.
 """
 
 # Annotations are evaluated here, because they say how each field is read.
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.transcript import Kind
-from pytest_ltm._record.codec import UnknownFieldError, from_json, from_line, to_json, to_line, whole_lines
+from pytest_ltm._record import codec
+from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, whole_lines
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import shown
 
 FORMAT = 2
 
 # --- what is said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFacts:
+class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a header says of the agent: what decides what may be sent to it, and what it may remember."""
 
     spec: str
@@ -33,14 +33,14 @@ class AgentFacts:
     """JSON values, without secrets; None where it reports none."""
     capabilities: tuple[str, ...]
     """Sorted."""
-    max_message_tokens: int
+    max_message_tokens: NonNegativeInt
     """0 if the agent could not be made."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(Line, frozen=True, kw_only=True):
     """The first event: what the conversation was begun with."""
 
+    format: NonNegativeInt = field(default_factory=lambda: FORMAT)  # unlike a default it is always written
     plan: Mapping[str, Any]
     plan_fingerprint: str
     agent_fingerprint: str
@@ -50,42 +50,39 @@ class Header:
     """None in an imported conversation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begin:
+class Begin(Line, frozen=True, kw_only=True):
     """An example begins."""
 
     example: str
-    position: int
+    position: NonNegativeInt
     """Tokens of the conversation before it."""
     now: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Line, frozen=True, kw_only=True):
     """A message, written down before it is sent."""
 
-    exchange: int
+    exchange: NonNegativeInt
     by: str
     """The example that speaks, or "" for opening, filler and history."""
     kind: Kind
     text: str
-    tokens: int
-    position: int
+    tokens: NonNegativeInt
+    position: NonNegativeInt
     """Tokens of the conversation before it."""
     now: datetime
-    about: tuple[int, ...] = ()
+    about: tuple[NonNegativeInt, ...] = ()
     """The numbers of the exchanges that a question depends on."""
     images: tuple[str, ...] = ()
     """Names of the files that an AcceptsImages agent sees beside it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Line, frozen=True, kw_only=True):
     """The agent's reply to the message of that number."""
 
-    exchange: int
+    exchange: NonNegativeInt
     text: str
-    tokens: int
+    tokens: NonNegativeInt
     usage: Usage | None = None
     cost_usd: float | None = None
     hypothetical: bool = False
@@ -96,61 +93,56 @@ class Reply:
     """When it came, where the clock is the one on the wall."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filler:
+class Filler(Line, frozen=True, kw_only=True):
     """An exchange that the agent was told and generated nothing for."""
 
-    exchange: int
+    exchange: NonNegativeInt
     message: str
-    message_tokens: int
+    message_tokens: NonNegativeInt
     reply: str
-    reply_tokens: int
+    reply_tokens: NonNegativeInt
     history: str = ""
     """Its id in the conversation's history, if it is part of that."""
     now: datetime | None = None
     """When it had been told, where the clock is the one on the wall."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Line, frozen=True, kw_only=True):
     """An example waits until all three are over."""
 
     example: str
-    tokens: int
+    tokens: NonNegativeInt
     """What must have been said, of what counts towards spans."""
     time: datetime
-    history: int = 0
+    history: NonNegativeInt = 0
     """How many exchanges of the history must have been told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jump:
+class Jump(Line, frozen=True, kw_only=True):
     """Time jumps, because no example could speak."""
 
     to: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watcher:
+class Watcher(Line, frozen=True, kw_only=True):
     """An example begins to watch."""
 
     example: str
-    replies: int | None
+    replies: NonNegativeInt | None
     """How many replies it counts; None: it lasts to the end of the conversation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
+class Judge(Line, frozen=True, kw_only=True):
     """An example asked the judge: it replied or it failed."""
 
     example: str
     name: str
     """Of the prompt."""
-    version: int
+    version: NonNegativeInt
     """Of the prompt."""
     prompt: str
     """The hash of the whole question."""
-    vote: int
+    vote: NonNegativeInt
     reply: str | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
@@ -162,8 +154,7 @@ class Judge:
             raise ValueError("a judge either replies or has a fault")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Line, frozen=True, kw_only=True):
     """The outcome of an example."""
 
     example: str
@@ -176,18 +167,16 @@ class Verdict:
     """Label and whether it passed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Line, frozen=True, kw_only=True):
     """The agent did not take a message or what it was told, or did not reply."""
 
-    exchange: int
+    exchange: NonNegativeInt
     text: str
     fatal: bool = False
     """The conversation cannot go on after it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(Line, frozen=True, kw_only=True):
     """An example has ended, or the conversation has."""
 
     example: str | None = None
@@ -202,7 +191,8 @@ class End:
 Event: TypeAlias = (
     Header | Begin | Message | Reply | Filler | Wait | Jump | Watcher | Judge | Verdict | Fault | End
 )  # fmt: skip
-KINDS: Mapping[str, type[Event]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
+_LINES: Lines[Event] = Lines(get_args(Event), f"journal format {FORMAT}")
+KINDS: Mapping[str, type[Event]] = _LINES.kinds
 """By what "event" says."""
 _CLEAN = frozenset({Begin, Wait, Jump, Watcher, Reply})
 """Events of names and numbers, and what an agent said, which is redacted on arrival and not again."""
@@ -212,25 +202,17 @@ _CLEAN = frozenset({Begin, Wait, Jump, Watcher, Reply})
 
 def encode(event: Event) -> str:
     """Return an event as its line, without secrets."""
-    own = to_json(event)
-    fields = {"format": FORMAT, **own} if isinstance(event, Header) else own
-    return to_line(_NAMES[type(event)], fields, clean=type(event) in _CLEAN)
+    return codec.encode(event, clean=type(event) in _CLEAN)
 
 
 def decode(line: bytes | str, where: str) -> Event:
     """Return the event of a line; LtmError that begins with `where` if it is not one of this format."""
-    name, found = from_line(line, where)
-    if name == "header":
-        _check_format(found.pop("format", None), where)
-    kind = KINDS.get(name)
-    if kind is None:
-        raise _later(where, f"an event {shown(name)}")
-    try:
-        event: Event = from_json(kind, found)
-    except UnknownFieldError as error:
-        raise _later(where, f"a field {error} in {name!r}") from error
-    except ValueError as error:
-        raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
+    event = _LINES.decode(line, where)
+    if isinstance(event, Header) and event.format != FORMAT:
+        raise LtmError(
+            f"{where}: a journal of format {event.format}; this version of pytest-ltm reads format {FORMAT}. Read it "
+            "with the version that wrote it"
+        )
     return event
 
 
@@ -269,23 +251,3 @@ def lines(path: Path) -> Iterator[tuple[int, Event]]:
             raise LtmError(f"{path}, line {number}: {'not the' if number == 1 else 'a second'} header of a journal")
         end += len(line)
         yield end, event
-
-
-_NAMES: Mapping[type[Event], str] = {kind: name for name, kind in KINDS.items()}
-
-
-def _check_format(number: object, where: str) -> None:
-    if type(number) is int and number > FORMAT:
-        raise LtmError(
-            f"{where}: a later version of pytest-ltm wrote this journal (format {number}; this version reads format "
-            f"{FORMAT}). Read it with that version"
-        )
-    if number != FORMAT:
-        raise LtmError(f"{where}: not the header of a journal: its format is {shown(number)}, not {FORMAT}")
-
-
-def _later(where: str, what: str) -> LtmError:
-    return LtmError(
-        f"{where}: {what} is not part of journal format {FORMAT}: a later version of pytest-ltm wrote it, or the file "
-        "was edited"
-    )

@@ -7,7 +7,6 @@ marks of interruptions: those stand in `timings.jsonl` ("resumed").
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from pytest_ltm._record import events
@@ -124,7 +123,7 @@ def _contrast(recorded: events.Event, new: events.Event) -> str:
     """Return the recorded and the new value of the first field that differs."""
     if type(recorded) is not type(new):
         return f"Recorded: {_shown(recorded)}; now: {_shown(new)}"
-    name = next(each.name for each in fields(new) if getattr(recorded, each.name) != getattr(new, each.name))
+    name = next(each for each in new.__struct_fields__ if getattr(recorded, each) != getattr(new, each))
     by = getattr(recorded, "by", "") or getattr(recorded, "example", "") or "the conversation"
     then, now = _shown(getattr(recorded, name)), _shown(getattr(new, name))
     return f"{type(new).__name__.lower()} of {by}, {name}: recorded {then}, now {now}"

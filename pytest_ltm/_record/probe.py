@@ -3,52 +3,48 @@
 # Annotations are evaluated here, because they say how each field is read.
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._engine.result import Precheck
-from pytest_ltm._record.codec import from_json, from_line, readable, to_json, to_line
+from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, readable
 from pytest_ltm._storage.disk import Appender, write_whole
-from pytest_ltm._storage.errors import LtmError
 
 FILE = "probe.jsonl"
 Verdict: TypeAlias = Literal["clean", "leaks", "skipped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Line, frozen=True, kw_only=True):
     """A message of the probe and its reply."""
 
     agent: str
     conversation: str
     """Its `conversation_id`."""
     message: str
-    message_tokens: int
+    message_tokens: NonNegativeInt
     reply: str
-    reply_tokens: int
+    reply_tokens: NonNegativeInt
     usage: Usage | None = None
     cost_usd: float | None = None
     """As the agent's provider reports it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class Decided(Line, frozen=True, kw_only=True):
     """What the probe of an agent came to; it is never probed again in this run."""
 
     agent: str
     verdict: Verdict
     why: str = ""
     """A sentence on a leak, or why it was not probed to the end."""
-    messages: int = 0
-    tokens: int = 0
+    messages: NonNegativeInt = 0
+    tokens: NonNegativeInt = 0
     cost_usd: float | None = None
 
 
 Row: TypeAlias = Asked | Decided
-_KINDS: dict[str, type[Row]] = {"asked": Asked, "decided": Decided}
+_LINES: Lines[Row] = Lines(get_args(Row), "a probe")
 
 
 def write(path: Path, row: Row) -> None:
@@ -58,14 +54,14 @@ def write(path: Path, row: Row) -> None:
         write_whole(path, there[: there.rfind(b"\n") + 1])
     file = Appender(path, new=False)
     try:
-        file.append(to_line(type(row).__name__.lower(), to_json(row)).encode())
+        file.append(encode(row).encode())
     finally:
         file.close()
 
 
 def read(run: Path) -> list[Row]:
     """Return the rows of a run; lines that cannot be read are left out."""
-    return list(readable(run / FILE, _decode))
+    return list(readable(run / FILE, _LINES.decode))
 
 
 def decided(run: Path) -> dict[str, Decided]:
@@ -96,12 +92,3 @@ def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, flo
     each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
     costs = [usd for usd, _ in each if usd is not None]
     return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None
-
-
-def _decode(line: bytes, where: str) -> Row:
-    name, found = from_line(line, where)
-    try:
-        row: Row = from_json(_KINDS[name], found)
-    except (KeyError, ValueError) as error:
-        raise LtmError(f"{where}: not a row of a probe: {error}") from error
-    return row

@@ -2,75 +2,74 @@
 
 # Annotations are evaluated here, because they say how each field is read.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import IO, TypeAlias, TypeVar
+from typing import IO, TypeAlias, TypeVar, get_args
+
+from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import Usage
-from pytest_ltm._record.codec import from_json, from_line, to_json, to_line, whole_lines
+from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, whole_lines
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, append_line
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import shown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyTime:
+class _Timing(Line, frozen=True, kw_only=True):
+    """What was timed."""
+
+    at: datetime | None = None
+    """The time on the wall, which only people read; `Timings` sets it."""
+
+
+class ReplyTime(_Timing, frozen=True, kw_only=True, tag="reply"):
     """How long the agent took."""
 
-    exchange: int
+    exchange: NonNegativeInt
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
     """An attempt to send a message that is followed by another."""
 
-    exchange: int
-    attempt: int
+    exchange: NonNegativeInt
+    attempt: NonNegativeInt
     waited: float
     """Seconds."""
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeTime:
+class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
     """How long the judge took, and what it used; `remembered`: it was not asked, the cache was."""
 
     example: str
-    vote: int
+    vote: NonNegativeInt
     remembered: bool
     seconds: float
     usage: Usage | None = None
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRetry:
+class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
     """An attempt to ask the judge that is followed by another."""
 
-    attempt: int
+    attempt: NonNegativeInt
     wait: float
     """Seconds."""
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resumed:
+class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
     """The conversation is resumed."""
 
-    kept: int
+    kept: NonNegativeInt
     """Bytes of its journal."""
     cut: str
     """What was cut off it."""
 
 
 Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | Resumed
-KINDS: Mapping[str, type[Timing]] = {
-    "reply": ReplyTime, "retry": Retry, "judge": JudgeTime, "judge_retry": JudgeRetry, "resumed": Resumed,
-}  # fmt: skip
-_NAMES: Mapping[type[Timing], str] = {kind: name for name, kind in KINDS.items()}
+_LINES: Lines[Timing] = Lines(get_args(Timing), "these timings")
 T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, Resumed)
 
 
@@ -99,8 +98,7 @@ class Timings:
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            fields = {**to_json(timing), "at": wall_time().isoformat()}
-            append_line(self._file, to_line(_NAMES[type(timing)], fields, clean=isinstance(timing, ReplyTime)))
+            append_line(self._file, encode(replace(timing, at=wall_time()), clean=isinstance(timing, ReplyTime)))
 
     def sync(self) -> None:
         """Ask the disk to keep what is there."""
@@ -115,15 +113,7 @@ class Timings:
 
 def decode(line: bytes, where: str) -> Timing:
     """Return what a line times; LtmError that begins with `where` if it is none."""
-    name, found = from_line(line, where)
-    if name not in KINDS:
-        raise LtmError(f"{where}: {shown(name)} is not a timing that this version of pytest-ltm knows")
-    try:
-        found.pop("at", None)  # the time on the wall, which only people read
-        timing: Timing = from_json(KINDS[name], found)
-    except ValueError as error:
-        raise LtmError(f"{where}: a damaged {name!r}: {error}") from error
-    return timing
+    return _LINES.decode(line, where)
 
 
 def read(path: Path, kind: type[T]) -> Iterator[T]:

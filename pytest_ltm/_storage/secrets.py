@@ -131,6 +131,11 @@ def written(value: T, dumps: Callable[[T], str]) -> str:
     return dumps(redacted_data(value)) if redacted(text) != text or _hides_one(text, value) else text
 
 
+def may_have_secrets(written: str) -> bool:
+    """Return False only for a text in JSON without any secret."""
+    return redacted(written) != written or ("\\" in written and may_have_credentials(written))
+
+
 def redacted_configuration(value: Any) -> Any:
     """Return the same, and also with no text under any key that is named like a secret."""
     known = _KNOWN.values()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply
 from pytest_ltm._engine.cost import Use

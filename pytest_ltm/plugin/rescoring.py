@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from pytest_ltm._engine.port import Connection, Known, Live, Recorded
 from pytest_ltm._engine.result import KeptVerdict, write_results
@@ -193,7 +194,7 @@ class RescoredConversation(Mode):
             return self.refuse(plan, site, lock, NOT_RECORDED)
         self._playback, self._plan = playback, plan_of(playback.header)
         write_plan(folder, plan)
-        header = replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
+        header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
         if site.clock.real and header.now is not None:
             site.clock.follow(header.now)
         for name in (JOURNAL, TIMINGS):  # of a worker that died

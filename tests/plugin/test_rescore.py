@@ -434,7 +434,7 @@ def test_a_journal_that_was_tampered_with_loses_its_own_conversation_only(projec
     journal.write_text("".join([*lines[:9], '{"event": "jump", "to": 7}\n', *lines[9:]]))
     result, second, _ = again(project)
     assert result.ret == 75
-    assert "line 10: a damaged 'jump' event: 'to' is 7: expected a time" in result.stdout.str()
+    assert "line 10: a damaged 'jump' event: Expected `datetime`, got" in result.stdout.str()
     assert (second / "bot_Bot~600~1" / "results.json").read_bytes() == (
         first / "bot_Bot~600~1" / "results.json"
     ).read_bytes()

@@ -111,7 +111,7 @@ def test_the_message_is_in_the_journal_before_the_agent_hears_it() -> None:
     assert seen == [
         {
             "event": "message", "exchange": 0, "by": "a/0", "kind": "ask", "text": "which?", "tokens": 6, "position": 0,
-            "now": START.isoformat(), "about": [3, 4],
+            "now": "2024-03-04T09:00:00Z", "about": [3, 4],
         }
     ]  # fmt: skip
     assert line.events[1:] == [{"event": "reply", "exchange": 0, "text": "ok", "tokens": 2}]

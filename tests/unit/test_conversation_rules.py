@@ -169,7 +169,7 @@ def test_the_journal_tells_the_story() -> None:
 
 def test_the_journal_holds_what_is_needed_to_tell_it_again() -> None:
     told = events({"a": patient}, Agent(), span=100)
-    now = START.isoformat()
+    now = START.isoformat().replace("+00:00", "Z")
     assert told[:4] == [
         {"event": "begin", "example": "a/0", "position": 0, "now": now},
         {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from journals import fault, header, message, reply
+from msgspec.structs import replace
 
 from pytest_ltm._record import events, timings
 from pytest_ltm._record.journal import Journal
@@ -97,7 +97,7 @@ def test_timings_know_the_time_on_the_wall_and_the_journal_does_not() -> None:
     Timings(timed).write(ReplyTime(exchange=0, seconds=0.25))
     assert json.loads(journal.getvalue()) == {"event": "fault", "exchange": 0, "text": "boom"}
     told = json.loads(timed.getvalue())
-    assert datetime.fromisoformat(told.pop("at")).tzinfo is not None
+    assert told.pop("at").endswith("Z")
     assert told == {"event": "reply", "exchange": 0, "seconds": 0.25}
 
 
@@ -108,8 +108,8 @@ def test_timings_are_begun_and_kept_as_a_journal_is(tmp_path: Path) -> None:
     found.write(ReplyTime(exchange=0, seconds=0.25))
     found.write(retry)
     found.close()
-    assert list(timings.read(path, ReplyTime)) == [ReplyTime(exchange=0, seconds=0.25)]
-    assert list(timings.read(path, timings.Retry)) == [retry]
+    assert [replace(one, at=None) for one in timings.read(path, ReplyTime)] == [ReplyTime(exchange=0, seconds=0.25)]
+    assert [replace(one, at=None) for one in timings.read(path, timings.Retry)] == [retry]
 
 
 def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
@@ -124,15 +124,18 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
         found.write(one)
     found.close()
     lines = path.read_bytes().splitlines()
-    assert [timings.decode(line, "t") for line in lines] == said
+    assert [replace(timings.decode(line, "t"), at=None) for line in lines] == said
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         ("{", "not a JSON event"),
-        ('{"event":"mood","at":"x"}', "'mood' is not a timing that this version of pytest-ltm knows"),
-        ('{"event":"reply","at":"x"}', "a damaged 'reply': it has no 'exchange'"),
+        (
+            '{"event":"mood","at":"x"}',
+            "an event 'mood' is not part of these timings: a later version of pytest-ltm wrote it",
+        ),
+        ('{"event":"reply"}', "a damaged 'reply' event: Object missing required field `exchange`"),
     ],
 )
 def test_what_times_nothing_is_told_with_its_place(tmp_path: Path, line: str, says: str) -> None:

@@ -106,14 +106,14 @@ def _replied(number: str) -> bytes:
         (b"[1]\n", "line 1: not a JSON event"),
         (b"[" * 100_000 + b"\n", "line 1: not a JSON event"),
         (events.encode(MESSAGE).encode(), "line 1: not the header of a journal"),
-        (events.encode(HEADER).replace('"format":2', '"format":99').encode(), "a later version of pytest-ltm wrote"),
+        (events.encode(HEADER).replace('"format":2', '"format":99').encode(), "a journal of format 99; this version"),
         (b'{"event":"header","format":2}\n', "line 1: a damaged 'header' event"),
         (
             events.encode(HEADER).encode() + b'{"event":"mood"}\n',
             "line 2: an event 'mood' is not part of journal format 2",
         ),
-        (_replied('"../x"'), "line 2: a damaged 'reply' event: 'exchange' is '../x': expected a whole number"),
-        (_replied("-1"), "line 2: a damaged 'reply' event: 'exchange' is -1"),
+        (_replied('"../x"'), "line 2: a damaged 'reply' event: Expected `int`, got `str` - at `.\\.exchange`"),
+        (_replied("-1"), "line 2: a damaged 'reply' event: Expected `int` >= 0 - at `.\\.exchange`"),
         (_replied("7"), "line 2: a reply to no message: no message 7 waits for one"),
     ],
 )
