@@ -381,6 +381,9 @@ def _from_row(row: Any) -> Spent:
 
 # --- Forecast: what one conversation would take, of a dry run.
 
+OPINION = 60
+"""Tokens of a judge's reply."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:

@@ -244,9 +244,14 @@ class Canary:
     answer: str
     passes: bool
 
+    @property
+    def inquiry(self) -> Inquiry:
+        """What the judge is asked."""
+        return PROMPTS["answer"].inquiry(question=_ASKED, reference=_REFERENCE, answer=self.answer)
+
     def fault(self, judge: LtmJudge) -> str:
         """Return what is wrong with the judge's grade; "" if nothing is."""
-        inquiry = PROMPTS["answer"].inquiry(question=_ASKED, reference=_REFERENCE, answer=self.answer)
+        inquiry = self.inquiry
         decision = judge.decide(inquiry)
         if isinstance(decision, Unscored):
             return f"the judge fails the canary {self.name!r}: {decision.reason}"

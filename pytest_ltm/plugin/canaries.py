@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.cost import JUDGE
+from pytest_ltm._engine.cost import JUDGE, OPINION, Use
 from pytest_ltm._engine.result import Precheck
 from pytest_ltm._record import canaries as _canaries
 from pytest_ltm._record.canaries import FILE, JOURNAL, TIMINGS
@@ -13,8 +13,9 @@ from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import BudgetSpent
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.judging import run_judge
+from pytest_ltm.plugin.judging import NONE, run_judge
 from pytest_ltm.plugin.opening import connection_of
+from pytest_ltm.reader.memory import count
 
 if TYPE_CHECKING:
     import pytest
@@ -56,6 +57,16 @@ class Canaries:
                 if found.verdict != "unfinished":
                     _canaries.write(self._folder, found)
         return f"{found.why}. {CURE}" if found.verdict == "wrong" else ""
+
+    def forecast(self) -> Use:
+        """Return what asking them would take."""
+        settings = self._run.settings
+        if settings.judge == NONE or _options.value(self._run.config, "ltm_judge_canaries") == "off":
+            return Use()
+        from pytest_ltm.judges._check import CANARIES
+
+        sizes = [count(canary.inquiry.text) for canary in CANARIES]
+        return Use(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)
 
     def _graded_before(self, judge: NamedJudge) -> Precheck | None:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""

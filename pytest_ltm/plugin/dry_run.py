@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.cost import Bar, Forecast, Use
+from pytest_ltm._engine.cost import OPINION, Bar, Forecast, Use
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.locks import FolderLock
@@ -21,7 +21,7 @@ from pytest_ltm.reader.memory import count
 from pytest_ltm.reporting.forecast import Priced, forecast_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Ending, Lane
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 
 REASON = "dry run: no agent was called"
-OPINION = 60
-"""Tokens of a judge's reply."""
 
 
 class Rehearsed(Mode):
@@ -123,10 +121,20 @@ _NOT_WITH = {"ltm_resume": "the rest of a run cannot be estimated", "ltm_rescore
 
 
 class DryRun:
-    """Holds every conversation with a simulated agent, and shows what came of it."""
+    """Holds every conversation with a simulated agent, and shows what came of it.
 
-    def __init__(self, run: LtmRun, found: Sequence[Forecast]) -> None:
-        self._run, self._found = run, found
+    `probed` and `graded`: what will be asked before the first conversation, of each agent and of the judge.
+    """
+
+    def __init__(
+        self,
+        run: LtmRun,
+        found: Sequence[Forecast],
+        probed: Callable[[pytest.Session], Mapping[str, Use]],
+        graded: Callable[[], Use],
+    ) -> None:
+        self._run, self._found, self._probed, self._graded = run, found, probed, graded
+        self._probes: Mapping[str, Use] = {}
         option = run.config.option
         for name, why in _NOT_WITH.items():
             if getattr(option, name, None):
@@ -136,6 +144,11 @@ class DryRun:
     def pytest_report_header(self) -> str:
         """Say that nothing happens."""
         return "ltm: dry run: no agent or judge is called, nothing is written"
+
+    def check(self, session: pytest.Session) -> str:
+        """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
+        self._probes = self._probed(session)
+        return ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -159,6 +172,8 @@ class DryRun:
             self._found,
             priced,
             judge,
+            probes=self._probes,
+            canaries=self._graded(),
             width=terminalreporter._tw.fullwidth,
             latency=settings.latency,
             waits_really=_options.text(self._run.config, "ltm_time") == "sleep",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from pytest_ltm._engine.cost import Use
 from pytest_ltm._engine.port import Connection, Live
 from pytest_ltm._engine.probe import Question, Secret, is_known, questions
 from pytest_ltm._engine.tokens import counter
@@ -19,7 +20,7 @@ from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
 from pytest_ltm.agents._adapt import capabilities
-from pytest_ltm.agents._profile import is_free, spec_within
+from pytest_ltm.agents._profile import Simulated, is_free, profile_of, spec_within
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.stretch import unclaimed
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.plugin.settings import Settings
 
 T = TypeVar("T")
 
@@ -56,22 +59,13 @@ class Probe:
 
     def pytest_report_header(self) -> list[str]:
         """Say why nothing is probed, if so."""
-        option = self._run.config.option
-        probed = [one for one in self._settings.agents if not is_free(one.spec)]
-        why = (
-            "none where a run is scored again" if self._settings.rescored is not None
-            else "none in a dry run; a run asks each agent up to 6 messages more"
-            if option.ltm_dry_run and not option.ltm_no_probe else ""
-        )  # fmt: skip
-        return [f"ltm: isolation probe: {why}"] if why and probed else []
+        probed = self._settings.rescored is not None and any(not is_free(one.spec) for one in self._settings.agents)
+        return ["ltm: isolation probe: none where a run is scored again"] * probed
 
     def leak(self, session: pytest.Session) -> str:
         """Probe each agent that was not probed yet; return why the run cannot be measured, or ""."""
-        items: dict[str, list[list[LtmItem]]] = {}
-        for name, known in grouped(item.stash[LTM_ITEM] for item in session.items).items():
-            if not _is_ours(self._run.sources[name.agent]):
-                items.setdefault(name.agent, []).append(known)
-        if not items or self._run.config.option.ltm_no_probe:
+        items = self._items(session)
+        if not items:
             return ""
         from filelock import FileLock
 
@@ -85,6 +79,27 @@ class Probe:
         leaks = (f"agent {one.agent!r}: {one.why}. {CURE}" for one in found.values() if one.verdict == "leaks")
         return next(leaks, "")
 
+    def forecast(self, session: pytest.Session) -> dict[str, Use]:
+        """Return what the probe of each agent would take, by label."""
+        found: dict[str, Use] = {}
+        for label, own in self._items(session).items():
+            source = self._run.sources[label]
+            definitions = {} if self._unfit(label, source) else self._definitions(own)
+            if definitions:
+                talk = _Rehearsal(self._settings, source, own[0][0])
+                _verdict(talk.say, Secret.of(self._settings.seed, label), questions(definitions))
+                found[label] = talk.use
+        return {label: use for label, use in found.items() if use.messages}
+
+    def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
+        """Return the items of the conversations of each agent that may have to be asked."""
+        items: dict[str, list[list[LtmItem]]] = {}
+        if not self._run.config.option.ltm_no_probe:
+            for name, known in grouped(item.stash[LTM_ITEM] for item in session.items).items():
+                if not _is_ours(self._run.sources[name.agent]):
+                    items.setdefault(name.agent, []).append(known)
+        return items
+
     def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> Decided | None:
         """Return what the probe of an agent came to; None where the budget did not last."""
         why = self._unfit(label, source)
@@ -93,21 +108,12 @@ class Probe:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
         talk = _Talk(self._run, label, source, own[0][0])
         try:
-            return self._asked(talk, Secret.of(self._settings.seed, label), questions(definitions))
+            found = _verdict(talk.say, Secret.of(self._settings.seed, label), questions(definitions))
+            return talk.decided(*found)
         except BudgetSpent:
             return None
         except (AgentError, ConversationOver) as error:
             return talk.decided("skipped", str(error))
-
-    def _asked(self, talk: _Talk, secret: Secret, chosen: Sequence[Question]) -> Decided:
-        if talk.say("1", [secret.telling]) is None:
-            return talk.decided("skipped", "it is stateless")
-        told, *replies = talk.say("2", [secret.question, *(one.text for one in chosen)]) or [""]
-        if secret.is_in(told):
-            return talk.decided("leaks", f"it knows in one conversation what it was told in another ({secret.word!r})")
-        if is_known(list(zip(chosen, replies, strict=True))):
-            return talk.decided("leaks", "it answers questions of this plan before it was told anything")
-        return talk.decided("clean")
 
     def _unfit(self, label: str, source: AgentSource) -> str:
         """Return why an agent is not asked, or ""."""
@@ -130,6 +136,22 @@ class Probe:
             if any(one.scenario not in found for one in known):
                 found |= {one.scenario: one.definition for one in plan_for(known, self._settings).plan.examples}
         return {scenario: one for scenario, one in found.items() if one is not None}
+
+
+Say: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
+"""Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent."""
+
+
+def _verdict(say: Say, secret: Secret, chosen: Sequence[Question]) -> tuple[Verdict, str]:
+    """Hold the two conversations of a probe; return what they came to, and why."""
+    if say("1", [secret.telling]) is None:
+        return "skipped", "it is stateless"
+    told, *replies = say("2", [secret.question, *(one.text for one in chosen)]) or [""]
+    if secret.is_in(told):
+        return "leaks", f"it knows in one conversation what it was told in another ({secret.word!r})"
+    if is_known(list(zip(chosen, replies, strict=True))):
+        return "leaks", "it answers questions of this plan before it was told anything"
+    return "clean", ""
 
 
 class _Talk:
@@ -167,14 +189,11 @@ class _Talk:
 
     def _one(self, live: Live, conversation: str, text: str) -> str:
         live.ready("")
-        tokens = self._counter.count(text)
-        message = events.Message(
-            exchange=next(self._numbers), by="", kind="ask", text=text, tokens=tokens, position=0, now=self._clock.now
-        )
+        message = _message(next(self._numbers), text, self._counter, self._clock)
         reply = live.reply(message)
         live.written(reply)
         row = Asked(
-            agent=self._label, conversation=conversation, message=text, message_tokens=tokens, reply=reply.text,
+            agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
         )  # fmt: skip
         _probe.write(self._run.folder.path / FILE, row)
@@ -185,6 +204,31 @@ class _Talk:
         rows = _probe.read(self._run.folder.path)  # also those of a probe that was cut off
         messages, tokens, usd = _probe.used(rows, self._label, self._tariff)
         return Decided(agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd)
+
+
+class _Rehearsal:
+    """Holds the same conversations with imitations of an agent, and counts what they would take."""
+
+    def __init__(self, settings: Settings, source: AgentSource, known: LtmItem) -> None:
+        self._settings, self._profile, self._counter = settings, profile_of(source), counter(settings.tokenizer)
+        self._clock = SimulatedClock(begins(told_in(settings, known.place)))
+        self.use = Use()
+
+    def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
+        """Return the replies of another imitation; None of a stateless agent."""
+        if "Stateless" in self._profile.capabilities:
+            return None
+        agent = Simulated(self._profile, self._counter, self._clock, assumed=self._settings.assumed_reply)
+        asked = (_message(exchange, text, self._counter, self._clock) for exchange, text in enumerate(texts))
+        replies = [agent.reply(message).text for message in asked]
+        self.use = sum(agent.uses.values(), self.use)
+        return replies
+
+
+def _message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedClock) -> events.Message:
+    return events.Message(
+        exchange=exchange, by="", kind="ask", text=text, tokens=counter.count(text), position=0, now=clock.now
+    )
 
 
 def _is_ours(source: AgentSource) -> bool:

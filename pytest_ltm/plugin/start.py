@@ -75,7 +75,9 @@ def _register(config: pytest.Config) -> None:
     if run.rehearses:
         from pytest_ltm.plugin.dry_run import DryRun
 
-        manager.register(DryRun(run, forecasts), "ltm-dry-run")
+        dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
+        run.checks.append(dry_run.check)
+        manager.register(dry_run, "ltm-dry-run")
     gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
     manager.register(gate, "ltm-gate")
     report = None if run.is_worker else Report(run, gate)

@@ -13,7 +13,7 @@ from pytest_ltm.reporting.table import Row, Table, render
 from pytest_ltm.reporting.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._engine.cost import Bar, Forecast, Price
 
@@ -120,11 +120,29 @@ class _Column:
         return waited + self.latency * (self.of(lambda f: f.agent_use) + self.of(lambda f: f.judge)).messages
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What is asked once in a run, before its first conversation."""
+
+    name: str
+    use: Use
+    priced: Priced
+    of_judge: bool = False
+
+    def __str__(self) -> str:
+        use, usd = self.use, self.priced.dollars(self.use)
+        cost = "cost unknown" if usd is None else f"${_money(usd)}"
+        sent = counted(use.messages, "call" if self.of_judge else "message")
+        return f"{self.name}, once in a run: {sent}, {_tokens(use)}, {cost}"
+
+
 def forecast_lines(
     found: Sequence[Forecast],
     priced: dict[str, Priced],
     judge: Priced,
     *,
+    probes: Mapping[str, Use],
+    canaries: Use,
     width: int,
     latency: float,
     waits_really: bool,
@@ -132,7 +150,8 @@ def forecast_lines(
 ) -> list[str]:
     """Return what the terminal says of a dry run, no line wider than `width`.
 
-    `priced`: by agent. `latency`: seconds for a reply. `waits_really`: the conversations' time passes on the wall.
+    `priced`, `probes`: by agent. `canaries`: what the judge is asked first. `latency`: seconds for a reply.
+    `waits_really`: the conversations' time passes on the wall.
     """
     columns = [
         _Column(list(held), priced[agent], judge, latency, waits_really)
@@ -140,7 +159,9 @@ def forecast_lines(
     ]
     heads = tuple((column.held[0].agent, one_line(column.held[0].span_label)) for column in columns)
     table = Table(heads=heads, rows=tuple(_rows(columns)), label="memory span")
-    notes = [line for note in _notes(columns, judge, latency) for line in wrap(one_line(note), width, "  ")]
+    before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
+    before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
+    notes = [line for note in _notes(columns, before, judge, latency) for line in wrap(one_line(note), width, "  ")]
     return [*_schedules(columns, width), *render(table, width, color=color), "", *notes]
 
 
@@ -201,8 +222,8 @@ def _money(dollars: float | None) -> str:
     return UNKNOWN if dollars is None else exact(dollars)
 
 
-def _notes(columns: Sequence[_Column], judge: Priced, latency: float) -> list[str]:
-    notes = [_total(columns)]
+def _notes(columns: Sequence[_Column], before: Sequence[_Before], judge: Priced, latency: float) -> list[str]:
+    notes = [*map(str, before), _total(columns, before, latency)]
     agents = {column.held[0].agent: column.priced for column in columns}
     notes += [f"{name}: tokens in: {each.policy}; {_price(name, each)}" for name, each in agents.items()]
     if any(column.of(lambda f: f.judge).messages for column in columns):
@@ -232,14 +253,20 @@ def _price(name: str, priced: Priced) -> str:
     return f"price unknown: give --ltm-price={name}=IN/OUT"
 
 
-def _total(columns: Sequence[_Column]) -> str:
-    agents = [column.priced.dollars(column.of(lambda f: f.agent_use)) for column in columns]
-    judges = [column.judge.dollars(column.of(lambda f: f.judge)) for column in columns]
-    known = sum(dollars for dollars in [*agents, *judges] if dollars is not None)
-    seconds = span_of_time(sum(column.seconds for column in columns))
-    use = sum((column.of(lambda f: f.agent_use) for column in columns), Use())
-    tokens = f"{amount(use.tokens_in)} tokens in and {amount(use.tokens_out)} out"
-    parts = f"expected in total: {counted(use.messages, 'message')}, {tokens}, {seconds}"
-    if None in agents or None in judges:
+def _tokens(use: Use) -> str:
+    return f"{amount(use.tokens_in)} tokens in and {amount(use.tokens_out)} out"
+
+
+def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
+    """Return the whole bill; messages and tokens are the agents' alone."""
+    costs = [column.priced.dollars(column.of(lambda f: f.agent_use)) for column in columns]
+    costs += [column.judge.dollars(column.of(lambda f: f.judge)) for column in columns]
+    costs += [one.priced.dollars(one.use) for one in before]
+    known = sum(dollars for dollars in costs if dollars is not None)
+    seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
+    probes = sum((one.use for one in before if not one.of_judge), Use())
+    use = sum((column.of(lambda f: f.agent_use) for column in columns), probes)
+    parts = f"expected in total: {counted(use.messages, 'message')}, {_tokens(use)}, {span_of_time(seconds)}"
+    if None in costs:
         return f"{parts}; cost unknown" + (f" beyond ${_money(known)}" if known else "")
     return f"{parts}, ${_money(known)}"

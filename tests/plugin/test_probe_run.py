@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,6 +67,9 @@ class Survivor(Clean):
         with open("old.txt", "a") as file:
             file.write(message + "\\n")
         return OLD if message.endswith("?") else super().reply(message)
+
+class Blank(Clean):
+    stateless = True
 
 class Tidy(Clean):
     def reset(self):
@@ -203,12 +207,45 @@ def test_what_a_probe_that_was_cut_off_has_spent_counts(project: Project) -> Non
     assert f"({probe['calls']} messages, {probe['tokens']} tokens" in told(result)
 
 
+def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(project: Project) -> None:
+    options = "--ltm-dry-run", "--ltm-span=2k,4k", "--ltm-price=1/1", "--ltm-price=judge=2/2", "--ltm-judge=openai:m"
+    result = project.ltm(*options, agent="a=bots:Clean,b=echo,c=bots:Blank")
+    said = re.search(
+        r"isolation probe of a, once in a run: 4 messages, (\d+) tokens in and (\d+) out, \$(\S+)", told(result)
+    )
+    graded = re.search(
+        r"judge's canaries, once in a run: 3 calls, ([\d,]+) tokens in and 180 out, \$(\S+)", told(result)
+    )
+    assert said
+    assert graded
+    assert float(said[3]) == pytest.approx((int(said[1]) + int(said[2])) / 1e6, abs=1e-4)
+    assert float(graded[2]) == pytest.approx(2 * (int(graded[1].replace(",", "")) + 180) / 1e6, abs=1e-4)
+    assert told(result).count("once in a run") == 2
+    assert not list(project.path.glob(".ltm"))
+
+    def total(*more: str) -> tuple[int, float]:
+        found = re.search(
+            r"expected in total: ([\d,]+) messages.*?, \$(\d+\.\d+)",
+            told(project.ltm(*options, *more, agent="bots:Clean")),
+        )
+        assert found
+        return int(found[1].replace(",", "")), float(found[2])
+
+    bare = total("--ltm-no-probe", "--ltm-judge-canaries=off")
+    assert "once in a run" not in told(project.ltm(*options, "--ltm-no-probe", "--ltm-judge=none", agent="bots:Clean"))
+    assert total()[0] == bare[0] + 4
+    assert total()[1] == pytest.approx(bare[1] + float(said[3]) + float(graded[2]), abs=2e-4)
+
+    project.ltm("--ltm-span=2k,4k", agent="a=bots:Clean")
+    asked = rows(project, "asked")
+    assert (len(asked), sum(row["message_tokens"] for row in asked)) == (4, int(said[1]))
+
+
 def test_who_is_not_asked_is_told_of_and_embedded_agents_cost_nothing(project: Project) -> None:
     project.file("def test_bare(ltm):\n    ltm.say('Hi.')\n", "test_bare.py")
 
     assert "it can serve one conversation only" in told(project.ltm(agent="a=bots:alone"))
     assert "nothing here has a definition" in told(project.ltm("test_bare.py", agent="bots:Clean"))
-    assert "isolation probe: none in a dry run" in told(project.ltm("--ltm-dry-run", agent="bots:Clean"))
     assert "probe" not in told(project.ltm("--ltm-no-probe", agent="bots:Shared"))
     assert "isolation probe: none where a run is scored again" in told(project.pytest("--ltm-rescore=latest"))
     assert "probe" not in told(project.ltm(agent="echo,full"))
