@@ -92,6 +92,7 @@ def standing(text: str, start: int, end: int, *, known: str) -> str:
         ("says that it may come", _INTENDED, before[-_NEAR:]),
     ):
         found = pattern.search(where)
-        if found and not pattern.search(allowed) and not (pattern is _DENIED and _COMPARED.search(where)):
+        said = found is not None and (pattern.search(allowed) or (pattern is _AT_LAST and found[0] in words(allowed)))
+        if found and not said and not (pattern is _DENIED and _COMPARED.search(where)):
             return doubt
     return ""

@@ -56,7 +56,7 @@ _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late"
 """Part of a stretch -> which third of it."""
 _TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
 _TH = r"(?:st|nd|rd|th)?"
-_DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"\d{4}"
+_DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"(?:\d{4}|(?<=['\u2019])\d\d)"
 _NAMED = re.compile(
     rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
     rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
@@ -67,7 +67,7 @@ _NAMED = re.compile(
     rf"|(?P<day4>{_DAY}){_TH}\W{{0,2}}(?:of )?(?P<month4>{_MONTH})\W{{1,3}}(?P<year4>{_YEAR})"
     rf"|(?P<month5>{_MONTH})\W{{1,2}}(?:the )?(?P<day5>{_DAY}){_TH}\W{{1,3}}(?:of )?(?P<year5>{_YEAR})"
     rf"|(?P<year6>{_YEAR})[-/](?P<month6>{_DAY})[-/](?P<day6>{_DAY})"
-    rf"|(?P<day7>{_DAY})(?P<mark7>[-./])(?P<month7>{_DAY})(?P=mark7)(?P<year7>{_YEAR})"
+    rf"|(?P<day7>{_DAY})(?P<mark7>[-./])(?P<month7>{_DAY})(?P=mark7)(?P<year7>\d{{4}}|\d\d)"
     rf"|(?P<month8>{_MONTH})\W{{1,3}}(?:of )?(?P<year8>{_YEAR})"
     rf"|(?<![\\d/])(?P<month11>{_DAY})/(?P<year11>{_YEAR})"
     rf"|(?P<season>{'|'.join(_SEASONS)})\W{{1,3}}(?:of )?(?P<year9>{_YEAR})"
@@ -79,15 +79,16 @@ _MOVED = re.compile(
     r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
 )
 _UNSURE = re.compile(
-    rf"(?:\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
+    r"(?:\brelative to\s+(?:the )?|"
+    r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
     rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
 )
 """What makes a date after it the end of a stretch, or its distance: neither can be told exactly."""
 _MANY = re.compile(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
 _PART = re.compile(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
-_WEEK_OF = re.compile(r"\b(?P<which>first|second|third|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
+_WEEK_OF = re.compile(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
 _SEASON_DAYS = range(89, 93)
-_ORDER = {"first": 0, "second": 7, "third": 14}
+_ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
 _MIDDLE = 12
 """Of a day and a month in figures, one above this is the day."""
 
@@ -118,7 +119,7 @@ def dated(text: str) -> Iterator[tuple[tuple[Stretch, ...], int]]:
 
 def _stretches(named: re.Match[str]) -> Iterator[Stretch]:
     part = {name.rstrip("0123456789"): text for name, text in named.groupdict().items() if text}
-    year, month = int(part["year"]), part.get("month", "")
+    year, month = int(part["year"]) + 2000 * (len(part["year"]) == 2), part.get("month", "")
     readings = [(month, part.get("day", ""))]
     if "mark" in part and int(month) > _MIDDLE:
         readings = [(part["day"], month)]

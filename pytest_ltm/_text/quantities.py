@@ -69,7 +69,7 @@ _WORDED = re.compile(
     rf"\b(?:({'|'.join(TENS)})[- ]({'|'.join(ONES[1:10])})|({_SMALL}))\b(?:(?=(?: of)?[\s-]{{0,3}}([a-z]+)))?"
 )
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\b")
+_CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
 _CLOCK_24 = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
 _LAP = re.compile(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
 _DAY_OF = re.compile(
@@ -79,7 +79,7 @@ _DAY_OF = re.compile(
 _ISO_DAY = re.compile(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
 _YEAR_AFTER = re.compile(r",?\s+(?:of )?(?:19|20)\d\d\b")
 _AMOUNT = re.compile(
-    rf"(?P<money>(?:us\$|[$£€¥₹]|\b(?:chf|sfr|usd|eur|gbp))\s?)?(?<![\w.])(?P<number>{_NUMBER})(?P<thousand>k\b|\s?thousand\b|\s?million\b)?(?P<percent>\s?%)?"
+    rf"(?P<money>(?:us\$|[$£€¥₹]|\b(?:chf|sfr|usd|eur|gbp))\s?)?(?<![\w.])(?P<number>{_NUMBER})(?P<thousand>k\b|\s?thousand\b|\s?million\b)?(?P<percent>\s?%)?(?P<sign>\s?[$£€¥₹](?!\d))?"
     r"(?:st\b|nd\b|rd\b|th\b)?(?:(?: u\.?s\.?| swiss)?[\s-]{0,3}(?P<unit>[a-z]+))?"
 )
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
@@ -125,7 +125,7 @@ def _amounts(plain: str) -> Iterator[Quantity]:
     for found in _AMOUNT.finditer(plain):
         value = float(found["number"].replace(",", ""))
         value *= _THOUSANDS.get((found["thousand"] or "").strip(), 1)
-        sign = _SIGNS.get((found["money"] or "").strip())
+        sign = _SIGNS.get((found["money"] or found["sign"] or "").strip())
         unit = sign or ("%" if found["percent"] else unit_of(found["unit"]))
         end = found.end() if unit else found.end("number")
         yield Quantity(value, unit, found.start("number"), end)

@@ -82,7 +82,7 @@ ASKED = "When did Olga first row there?"
         (2, "4 years", "5 years", "no"),
         (4, "a wooden boat", "She has a wooden boat.", "yes"),
         (4, "a wooden boat", "Something to row in", "unscored"),
-        (4, "Lake Bled", "Lake Como", "unscored"),
+        (4, "Lake Bled", "Lake Como", "no"),
         (4, "Ana Novak", "Piet Jansen", "no"),
         (4, "a wooden boat", "", "no"),
         (4, "a wooden boat", "I don't know.", "no"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._text.numbers import digits
+from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.gold import read_gold
-from pytest_ltm.datasets.rulings.rules import amount_ruling
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from pytest_ltm._text.quantities import holds, quantities, same_amounts
 from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
 from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, read_gold
-from pytest_ltm.datasets.rulings.rules import amount_ruling, polarity
+from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
 from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling
+from pytest_ltm.datasets.rulings.wording import in_other_words
 
 _STILL = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"
@@ -126,9 +128,27 @@ _FEW = 3
 """Words of an answer that must stand side by side."""
 _YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
 _DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
-_POLAR = frozenset(map(stem, ("yes", "no", "not", "likely", "unlikely", "probably", "think", "seems", "id", "say")))
+_POLAR = frozenset(
+    map(
+        stem,
+        (
+            "yes",
+            "no",
+            "not",
+            "likely",
+            "unlikely",
+            "probably",
+            "think",
+            "seems",
+            "id",
+            "say",
+            "doubt",
+            "rather",
+            "wouldnt",
+        ),
+    )
+)
 _BOTH = re.compile(r"\b(?:both|either|all)\b", re.IGNORECASE)
-_EITHER = re.compile(r"\b(?:either|might or might not|may or may not)\b", re.IGNORECASE)
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _SOFT = re.compile(
     r"^when\b|\b(?:feel|felt|describe\w*|attitude|think|says?|said|mean|advice|emotion|why|how|opinion|reaction|motivat\w*|inspir\w*|"
@@ -165,7 +185,7 @@ def verdict(  # noqa: PLR0911 - one rule, one line
         return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         return _yes_or_no(leading, gold, question, said)
-    if expected := time_of(gold):
+    if expected := next(filter(None, map(time_of, read_gold(gold, question).texts)), ()):
         return time_ruling(expected, gold, said)
     return _amount_or_phrase(gold, question, said)
 
@@ -185,7 +205,7 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, said: str) -> R
     """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
     word = polarity(said)
     if not word:
-        return Ruling("no", SEVERAL) if _EITHER.search(said) else Ruling("unscored", "says neither yes nor no")
+        return Ruling("no", SEVERAL) if commits_to_neither(said) else Ruling("unscored", "says neither yes nor no")
     if word != leading[1].lower():
         return Ruling("no", f"says {word}")
     asked = content_stems(question) | _POLAR
@@ -215,7 +235,7 @@ def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
         if not doubt and _DOUBT.search(said) and not _DOUBT.search(gold):
             doubt = "doubts"
         return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
-    return _no_hit(gold, question, said)
+    return in_other_words(gold, question, said, full=False) or _no_hit(gold, question, said)
 
 
 def _no_hit(gold: str, question: str, said: str) -> Ruling:

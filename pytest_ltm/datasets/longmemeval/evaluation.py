@@ -14,15 +14,15 @@ from pytest_ltm._text.words import words
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
+from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
 from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, read_gold
+from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
 from pytest_ltm.datasets.rulings.rules import (
     abstention_ruling,
-    amount_ruling,
     options_of,
     order_ruling,
     phrase_ruling,
-    yes_or_no_ruling,
 )
 from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling

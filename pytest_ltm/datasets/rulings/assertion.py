@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._text.meanings import FRAME, telling
 from pytest_ltm._text.numbers import ORDINALS
 from pytest_ltm._text.quantities import quantities
 from pytest_ltm._text.words import STOP_WORDS, content_stems, phrases, plain, words
@@ -174,7 +175,7 @@ _ITEM = 4
 """An item of a list has at most so many words."""
 _LONG = 12
 """A text of more words is not a list."""
-_ASIDES = re.compile(r"\([^()]*\)")
+_ASIDES = re.compile(r"\([^()]*\)|\s(?:\u2192|[-=]>)\s[^\n]*")
 _NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
 _AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
 _PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
@@ -182,6 +183,7 @@ _CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|w
 _SENTENCES = re.compile(r"[;\n]|(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\d)[.!?](?=\s|$)")
 _ONLY = re.compile(r"\bonly\b")
 _NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
+_PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 _MORE_WORDS = 2
 _MONTHS = frozenset(map(str.lower, MONTHS))
 _NUMBERED = re.compile(r"\s*\**(\d{1,3})[.):]\**\s+(.*)")
@@ -206,7 +208,7 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         return "has it at another place of its list"
     if spots and _is_of_another(wordings, question, end):
         return "says it of something else"
-    return MANY if lists_more(wordings[0], question, end) else ""
+    return MANY if lists_more(wordings[0], question, end) or _is_one_of_two(wordings[0], question, end) else ""
 
 
 def lists_more(expected: str, question: str, end: str) -> bool:
@@ -227,7 +229,16 @@ def _is_other(part: str, known: frozenset[str]) -> bool:
     said = words(part)
     if not 0 < len(said) <= _ITEM or not part.strip()[0].isalpha() or refuses(part) or quantities(part):
         return False
-    return known.isdisjoint(content_stems(part))
+    return known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling(part))
+
+
+def _is_one_of_two(wording: str, question: str, end: str) -> bool:
+    """Return whether an answer names another one beside the one that is expected: "at Gym One and at Gym Two"."""
+    if not re.fullmatch(_PROPER, wording):
+        return False
+    one, link = re.escape(wording), r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
+    row = re.search(rf"(?:({_PROPER}){link}{one}|{one}{link}({_PROPER}))(?=\W*(?:$|[.,;:!)\n]))", end)
+    return row is not None and content_stems(row[1] or row[2]).isdisjoint(content_stems(f"{question} {wording}"))
 
 
 def _is_now_elsewhere(wordings: Sequence[str], question: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._text.clauses import CHANGED
 from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.numbers import ONES, TENS
+from pytest_ltm._text.numbers import ONES, TENS, digits
 from pytest_ltm._text.quantities import UNITS, Quantity, comparable, distinct, quantities, unit_of
 from pytest_ltm._text.words import content_of, content_stems, stem, words
 
@@ -60,7 +60,7 @@ def read_gold(answer: str, question: str) -> Gold:
     if found := _ALSO.search(main):
         main, also = main[: found.start()], found[0]
     texts: tuple[str, ...] = (main,)
-    if found := _ASIDE.search(main):
+    if (found := _ASIDE.search(main)) and "(" not in main[: found.start()]:
         texts = (main[: found.start()], found[1])
     texts = tuple(text for text in texts if text.strip()) or (answer,)
     first = words(texts[0])[:1]
@@ -89,7 +89,7 @@ def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
 
 def _other_words(text: str, question: str) -> frozenset[str]:
     """Return the stems of a gold answer that are neither amounts nor taken from the question."""
-    named = [word for word in words(text) if not _DIGITS.fullmatch(word)]
+    named = [word for word in words(digits(text)) if not _DIGITS.fullmatch(word)]
     return frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
 
 
@@ -109,7 +109,7 @@ CANNOT_TELL = Ruling("no", "says that it cannot tell")
 HEDGED = re.compile(
     r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"
     r"fewer than|less than|at most|no more than|(?:over|under|above|below|almost|nearly|close to)(?= ?[$£€\d])|"
-    r"or more|or less|or so|guess\w*|speculat\w*|if i had to|couple|either)\b",
+    r"or more|or less|guess\w*|speculat\w*|if i had to|couple|either)\b",
     re.IGNORECASE,
 )
 """Words by which an answer does not commit itself."""

@@ -1,4 +1,4 @@
-"""What the rules say of an answer, by what is expected: nothing, an amount, one of two, an order, words, yes or no."""
+"""What the rules say of an answer, by what is expected: nothing, one of two, an order, or words."""
 
 # --- Questions that cannot be answered: whether an answer says so.
 
@@ -8,8 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.clauses import level, places, sentence, sentence_start
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
+from pytest_ltm._text.quantities import holds, quantities
 from pytest_ltm._text.words import content_stems, plain, words
 from pytest_ltm.datasets.rulings.assertion import (
     LISTED,
@@ -25,8 +24,9 @@ from pytest_ltm.datasets.rulings.assertion import (
     spoken,
     turns,
 )
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling, answering, in_range, ranges, settled
-from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm.datasets.rulings.stance import FINAL, SEVERAL
+from pytest_ltm.datasets.rulings.wording import TITLES, in_other_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,118 +70,6 @@ def _missing(question: str, explained: str) -> frozenset[str]:
         return asked
     missing = asked & content_stems(known[found.end() :])
     return missing - content_stems(known[: found.start()]) or missing or asked
-
-
-# --- Answers that should name an amount: a number, a length of time, a date, a sum of money.
-
-_NAMED = Ruling("yes", "names the amount")
-_AMONG = Ruling("unscored", "names the amount among others")
-_OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
-_OTHER_KIND = Ruling("unscored", "names no amount of this kind")
-_OR = re.compile(r"\bor\b|^\s*[-\u2013]\s*$")
-_AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
-_CONTRARIES = [
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
-        ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
-        ("cheaper", "expensive dearer pricier"), ("saved save saving", "spent spend lost"),
-        ("increase increased gain gained", "decrease decreased lose lost"),
-    )
-]  # fmt: skip
-
-
-def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
-    """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
-    text = digits(end)
-    every, said = quantities(text), answering(gold, question, end, text)
-    hit = holds(gold.amounts, every)
-    if not said or refuses(text[sentence_start(text, max(one.start for one in said)) :]):
-        if len(end) <= BRIEF and len(distinct(said)) > 1:
-            return Ruling("no", SEVERAL)
-        return Ruling("unscored", "names the amount and refuses") if said and hit else _no_amount(gold, end, every)
-    known = level(f"{question} {gold.whole}")
-    stances = {one: stance(text, one.start, one.end, known=known) for one in said}
-    held = [one for one in said if not stances[one]]
-    answer = settled(text, held, known=known) if len(gold.amounts[0]) == 1 else held
-    if holds(gold.amounts, answer):
-        doubts = len(end) <= BRIEF and refuses(text[: min(one.start for one in answer)])
-        named = _named(gold, question, text, answer)
-        return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
-    if not held:
-        return _rejected(set(stances.values()))
-    aside = holds(gold.amounts, said) and not holds(gold.amounts, [one for one in every if one not in said])
-    left_open = any(why == OPEN and holds(gold.amounts, [one]) for one, why in stances.items())
-    settles = len(distinct(answer)) == 1 and aside and len(end) <= SHORT and not left_open
-    spans = any(_spans(pair, one) for pair in ranges(text, said) for (one, *_) in gold.amounts)
-    if spans and not hit:
-        return Ruling("no", "names a range")
-    return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
-
-
-def _rejected(stances: set[str]) -> Ruling:
-    """Return the ruling on an answer that says of no amount that it is the one."""
-    worst = sorted(stances & FINAL) or sorted(stances)
-    return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
-
-
-def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
-    """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
-    if refuses(end) or (every and refuses(digits(end))):
-        return CANNOT_TELL
-    vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
-    return Ruling("no", "names no amount") if vague else _OTHER_KIND
-
-
-def _spans(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
-    """Return whether an amount lies in a range of its unit."""
-    first, last = pair
-    return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
-
-
-def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
-    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
-    hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
-    around = [sentence(text, one.start, one.end) for one in hits]
-    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
-    wanted = digits(gold.texts[0])
-    if in_range(wanted, quantities(wanted)):
-        repeated = places(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
-        return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
-    pairs = [pair for pair in ranges(text, hits) if not all(holds(gold.amounts, [one]) for one in pair)]
-    pairs = [pair for pair in pairs if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)]
-    if len(text) <= SHORT and any(_OR.search(text[one.end : other.start]) for one, other in pairs):
-        return Ruling("no", SEVERAL)
-    if not sure or in_range(text, hits):
-        return Ruling("unscored", "names the amount within a range, or hedged")
-    if any(_is_turned(question, one) for one in around):
-        return Ruling("unscored", "names the amount, and compares the other way round")
-    others = [one for one in answer if one not in hits]
-    return _AMONG if others and not is_sum(gold.amounts, others) else _NAMED
-
-
-def _is_turned(question: str, text: str) -> bool:
-    """Return whether a sentence compares the other way round than the question: younger for older."""
-    asked, said = set(words(question)), set(words(text))
-    return any(
-        asked & one and not asked & other and said & other and not said & one
-        for pair in _CONTRARIES
-        for one, other in (pair, pair[::-1])
-    )
-
-
-def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool) -> Ruling:
-    off = [
-        any((one.unit == said.unit or not said.unit) and abs(one.value - said.value) <= 1 for said in pool)
-        for (one, *_) in gold.amounts
-    ]
-    if forgiving and any(off):
-        return Ruling("yes", "is one day off, which is forgiven") if off[0] else _OFF_THE_MOST
-    if ambiguous or is_sum(gold.amounts, pool):
-        return _AMONG
-    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
-        return Ruling("unscored", "names about as much in another unit")
-    return Ruling("no", "names another amount")
 
 
 # --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
@@ -336,7 +224,6 @@ _LONG = 12
 """A gold answer of more words is a sentence of its own."""
 _NEARLY_ALL, _HARDLY = 0.8, 0.3
 """Shares of a gold answer's telling words."""
-_TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)
 _NAME = re.compile(r"^\W*[A-Z]\w*(?: (?:[A-Z]\w*|of|the|de))*\W*$")
 
@@ -346,7 +233,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
 ) -> Ruling:
     """Return the ruling on an answer that should name something in words."""
     asked = content_stems(question)
-    new = (gold.stems - asked) - _TITLES or gold.stems - asked
+    new = (gold.stems - asked) - TITLES or gold.stems - asked
     if options_of(question) and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
@@ -357,13 +244,18 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
     share = len(new & content_stems(end)) / len(new)
     is_sentence = len(words(gold.texts[0])) > _LONG
-    if share == 0 and not is_sentence:
-        return _absent_ruling(gold, new, hypothesis, end, refused=refused)
     if share >= (_NEARLY_ALL if is_sentence else 1):
         return _worded_ruling(gold, question, end, refused=refused)
-    if refused:
-        return CANNOT_TELL if is_sentence and share < _HARDLY else _PARTLY
-    return Ruling("no", "names some of several names") if _lists_less(gold.texts[0], hypothesis) else _PARTLY
+    ruling = in_other_words(gold.texts[0], question, end, full=True)
+    if ruling and (ruling.verdict == "yes" or len(spoken(hypothesis)) <= SHORT):
+        return ruling
+    if share == 0 and not is_sentence:
+        return _absent_ruling(gold, new, hypothesis, end, refused=refused)
+    if refused and is_sentence and share < _HARDLY:
+        return CANNOT_TELL
+    if not refused and _lists_less(gold.texts[0], hypothesis):
+        return Ruling("no", "names some of several names")
+    return _PARTLY
 
 
 def other_figures(expected: str, question: str, said: str) -> bool:
@@ -433,40 +325,3 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
     if new & content_stems(spoken(hypothesis)):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")
-
-
-# --- Answers to questions of yes or no.
-
-_START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"
-_LIKELY = r"(?:most |very )?(?:probably|likely)"
-_NO_NAME = r"(?! (?:one|mention|information|doubt))"
-_YES = re.compile(
-    rf"{_START}(?:yes|yeah|yep|yup|definitely|certainly|absolutely|{_LIKELY}(?! (?:not?|would not|\w+nt)\b)|"
-    r"(?:it )?(?:seems|looks|appears) (?:so|likely|that way|like it)|"
-    r"(?:i (?:think|believe|guess|suppose|would say|d say) )?"
-    r"(?:so|(?:you|he|she|they|it) (?:do|does|did|have|has|are|is|was|were|can|will|would))"
-    rf"(?=\s*(?:[;:,.!]|$)))\b{_NO_NAME}|,\s*yes\W*$"
-)
-_NO = re.compile(
-    rf"{_START}(?:no|not yet|nope|not really|unlikely|{_LIKELY} (?:not?|would not|\w+nt)|doubtful|hardly)\b{_NO_NAME}|"
-    r",\s*no\W*$|\b(?:i (?:doubt|dont think|do not think)|(?:would|will|does|is|likely|probably) "
-    r"(?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
-)
-_EITHER_WAY = re.compile(
-    r"\b(?:(?:could|might|may) (?:be|go) either|either way|might or might not|may or may not|pros and cons)\b"
-)
-
-
-def polarity(text: str) -> str:
-    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
-    plain_text = level(text)
-    said = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
-    return said[0] if len(said) == 1 and not _EITHER_WAY.search(plain_text) else ""
-
-
-def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on an answer that should say yes or no."""
-    said = polarity(end)
-    if refused or not said:
-        return CANNOT_TELL if refused and not said else Ruling("unscored", "says neither yes nor no, or doubts")
-    return Ruling("yes" if said == polarity(gold.texts[0]) else "no", f"says {said}")

@@ -35,7 +35,7 @@ _ONE_OF = re.compile(
     r"(?:any|some) of (?:these|those|them)|which of (?:these|those|them|the two)|such as (?:[^.;]*)\bor\b)"
 )
 _WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
-_PEOPLE = (
+PEOPLE = (
     r"neighbou?r|sister|brother|friend|colleague|coworker|boss|manager|cousin|mother|mum|mom|father|dad|partner|wife|"
     r"husband|aunt|uncle|roommate|flatmate|son|daughter|grandmother|grandfather|niece|nephew"
 )
@@ -51,7 +51,7 @@ _LISTED = re.compile(rf"(?:{_PROPER}, )+(?:{_PROPER},? )?(?:and|or) {_PROPER}")
 """Three names or more in a row."""
 _SUBJECT = re.compile(
     rf"^\W*(?:(?:for|and|but|while|whereas|it is|it was|that is|that was|thats) )*(?:(?:your|my|the|his|her|their) "
-    rf"(?:\w+ )?(?P<who>{_PEOPLE})s?(?: \w+)?(?: (?:it|this|that))? (?:{_VERB})|(?P<name>[a-z]+) (?:{_VERB})|"
+    rf"(?:\w+ )?(?P<who>{PEOPLE})s?(?: \w+)?(?: (?:it|this|that))? (?:{_VERB})|(?P<name>[a-z]+) (?:{_VERB})|"
     r"(?P<owner>[a-z]+)s (?:\w+ )?(?:is|was|are|were))\b"
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b")

@@ -31,7 +31,7 @@ _SO = re.compile(
     r"(?:\bi\.? ?e\b\.?|\bso\b|\bthat is\b|\bwhich (?:is|was|would be|means|makes)\b|\bmeaning\b|\btherefore\b|[→=]|:)"
 )
 _UNREAD = re.compile(
-    rf"\b(?:week(?:end)?s?(?! (?:of|in)\b)|{'|'.join(DAYS).lower()}|"
+    rf"\b(?:week(?:end)?s?(?! (?:of|in)\b(?! (?:that|this|the same)\b))|{'|'.join(DAYS).lower()}|"
     rf"\d+(?:st|nd|rd|th)(?! (?:week|of|{'|'.join(MONTHS).lower()})))\b"
 )
 """Words of a time that was perhaps not understood."""
@@ -103,6 +103,11 @@ def _without_year(expected: Readings, gold: str, said: str) -> Ruling:
         return Ruling("no", "names another time")
     if times and not any(_fits(one, expected) for one in times) and not _UNREAD.search(plain(said)):
         return Ruling("no", "names the time less exactly")
-    if times or re.search(r"\d", said) or quantities(said) or content_stems(gold) & content_stems(said):
+    if (
+        times
+        or re.search(r"\d", said)
+        or any(one.unit != "time" for one in quantities(said))
+        or content_stems(gold) & content_stems(said)
+    ):
         return Ruling("unscored", "names no time with its year")
     return Ruling("no", "names no date")

@@ -1,0 +1,144 @@
+"""What the rules say of an answer that should name an amount: a number, a length of time, a date, a sum of money."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import level, places, sentence, sentence_start
+from pytest_ltm._text.numbers import digits
+from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
+from pytest_ltm._text.words import content_stems, words
+from pytest_ltm.datasets.rulings.assertion import SHORT, refuses
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling, answering, in_range, ranges, settled
+from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm.datasets.rulings.gold import Gold
+
+
+_NAMED = Ruling("yes", "names the amount")
+_AMONG = Ruling("unscored", "names the amount among others")
+_OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
+_OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_OR = re.compile(r"\bor\b|^\s*[-\u2013]\s*$")
+_AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
+_CONTRARIES = [
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
+        ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
+        ("cheaper", "expensive dearer pricier"), ("saved save saving", "spent spend lost"),
+        ("increase increased gain gained", "decrease decreased lose lost"),
+    )
+]  # fmt: skip
+_COMPARES = re.compile(r"\b(?:\w+er|more|less)\b(.*)\bthan\b(.*)")
+
+
+def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
+    """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
+    text = digits(end)
+    every, said = quantities(text), answering(gold, question, end, text)
+    hit = holds(gold.amounts, every)
+    if not said or refuses(text[sentence_start(text, max(one.start for one in said)) :]):
+        if len(end) <= BRIEF and len(distinct(said)) > 1:
+            return Ruling("no", SEVERAL)
+        return Ruling("unscored", "names the amount and refuses") if said and hit else _no_amount(gold, end, every)
+    known = level(f"{question} {gold.whole}")
+    stances = {one: stance(text, one.start, one.end, known=known) for one in said}
+    held = [one for one in said if not stances[one]]
+    answer = settled(text, held, known=known) if len(gold.amounts[0]) == 1 else held
+    if holds(gold.amounts, answer):
+        doubts = len(end) <= BRIEF and refuses(text[: min(one.start for one in answer)])
+        named = _named(gold, question, text, answer)
+        return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
+    if not held:
+        return _rejected(set(stances.values()))
+    aside = holds(gold.amounts, said) and not holds(gold.amounts, [one for one in every if one not in said])
+    left_open = any(why == OPEN and holds(gold.amounts, [one]) for one, why in stances.items())
+    settles = len(distinct(answer)) == 1 and aside and len(end) <= SHORT and not left_open
+    spans = any(_spans(pair, one) for pair in ranges(text, said) for (one, *_) in gold.amounts)
+    if spans and not hit:
+        return Ruling("no", "names a range")
+    return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
+
+
+def _rejected(stances: set[str]) -> Ruling:
+    """Return the ruling on an answer that says of no amount that it is the one."""
+    worst = sorted(stances & FINAL) or sorted(stances)
+    return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
+
+
+def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
+    if refuses(end) or (every and refuses(digits(end))):
+        return CANNOT_TELL
+    vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
+    return Ruling("no", "names no amount") if vague else _OTHER_KIND
+
+
+def _spans(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
+    """Return whether an amount lies in a range of its unit."""
+    first, last = pair
+    return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
+
+
+def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
+    hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
+    around = [sentence(text, one.start, one.end) for one in hits]
+    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
+    wanted = digits(gold.texts[0])
+    if in_range(wanted, quantities(wanted)):
+        repeated = places(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
+        return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
+    pairs = [pair for pair in ranges(text, hits) if not all(holds(gold.amounts, [one]) for one in pair)]
+    pairs = [pair for pair in pairs if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)]
+    if len(text) <= SHORT and any(_OR.search(text[one.end : other.start]) for one, other in pairs):
+        return Ruling("no", SEVERAL)
+    if not sure or in_range(text, hits):
+        return Ruling("unscored", "names the amount within a range, or hedged")
+    turned = any(is_turned(question, one) for one in around)
+    if turned != any(_is_exchanged(question, one) for one in around):
+        return Ruling("unscored" if turned else "no", "names the amount, and compares the other way round")
+    others = [one for one in answer if one not in hits and not any(is_rough(one, hit) for hit in hits)]
+    return _AMONG if others and not is_sum(gold.amounts, others) else _NAMED
+
+
+def is_turned(question: str, text: str) -> bool:
+    """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
+    asked, said = set(words(question)), set(words(text))
+    return any(
+        asked & one and not asked & other and said & other and not said & one
+        for pair in _CONTRARIES
+        for one, other in (pair, pair[::-1])
+    )
+
+
+def _is_exchanged(question: str, text: str) -> bool:
+    """Return whether a sentence has the two things that the question compares in each other's place."""
+    asked = _COMPARES.search(level(question))
+    if asked is None:
+        return False
+    first, second = content_stems(asked[1]), content_stems(asked[2])
+    for than in re.finditer(r"\bthan\b", text):
+        before, after = content_stems(text[: than.start()]), content_stems(text[than.end() :])
+        if (second - first) & before and (first - second) & after and not (first - second) & before:
+            return True
+    return False
+
+
+def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool) -> Ruling:
+    off = [
+        any((one.unit == said.unit or not said.unit) and abs(one.value - said.value) <= 1 for said in pool)
+        for (one, *_) in gold.amounts
+    ]
+    if forgiving and any(off):
+        return Ruling("yes", "is one day off, which is forgiven") if off[0] else _OFF_THE_MOST
+    if ambiguous or is_sum(gold.amounts, pool):
+        return _AMONG
+    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
+        return Ruling("unscored", "names about as much in another unit")
+    return Ruling("no", "names another amount")

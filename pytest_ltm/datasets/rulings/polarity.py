@@ -1,0 +1,67 @@
+"""What the rules say of an answer that should say yes or no."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import level
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm.datasets.rulings.stance import SEVERAL
+
+if TYPE_CHECKING:
+    from pytest_ltm.datasets.rulings.gold import Gold
+
+
+_START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"
+_LIKELY = r"(?:most |very )?(?:probably|likely)"
+_VERY = r"(?:(?:rather|quite|very|highly|pretty|fairly|most) )?"
+_NOT = r"(?:not?|would not|\w+nt)\b"
+_NO_NAME = r"(?! (?:one|mention|information|doubt))"
+_YES = re.compile(
+    rf"{_START}(?:yes|yeah|yep|yup|definitely|certainly|absolutely|(?:{_VERY}likely|{_LIKELY})(?! {_NOT})|"
+    r"(?:it )?(?:seems|looks|appears) (?:so|likely|that way|like it)|"
+    r"(?:i (?:think|believe|guess|suppose|would say|d say) )?"
+    r"(?:so|(?:you|he|she|they|it) (?:do|does|did|have|has|are|is|was|were|can|will|would))"
+    rf"(?=\s*(?:[;:,.!]|$)))\b{_NO_NAME}|,\s*yes\W*$"
+)
+_NO = re.compile(
+    rf"{_START}(?:no|not yet|nope|not (?:really|so far)|{_VERY}(?:unlikely|doubtful)|{_LIKELY} {_NOT}|hardly)"
+    rf"\b{_NO_NAME}|,\s*no\W*$|\b(?:i (?:doubt|(?:do not|dont|would not|wouldnt) (?:think|say|expect|believe|imagine))|"
+    r"(?:would|will|does|is|likely|probably) (?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
+)
+_DENIES = re.compile(
+    r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?"
+    r"(?:(?:did|do|does|have|has|had|is|are|was|were|would|will|can)(?: not|nt)|never)\b"
+)
+"""Says of somebody that it is not so, with nothing before it."""
+_EITHER_WAY = re.compile(
+    r"\b(?:(?:could|might|may) (?:be|go) either|either|might or might not|may or may not|pros and cons|it depends)\b"
+)
+_MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
+
+
+def polarity(text: str) -> str:
+    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
+    plain_text = level(text)
+    if _EITHER_WAY.search(plain_text):
+        return ""
+    said = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
+    if not said:
+        return "no" if _DENIES.match(plain_text) else ""
+    return said[0] if len(said) == 1 else ""
+
+
+def commits_to_neither(text: str) -> bool:
+    """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
+    return bool(_EITHER_WAY.search(level(text)) or _MAYBE.search(level(text)))
+
+
+def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should say yes or no."""
+    said = polarity(end)
+    if refused:
+        return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
+    if not said:
+        return Ruling("no", SEVERAL) if commits_to_neither(end) else Ruling("unscored", "says neither yes nor no")
+    return Ruling("yes" if said == polarity(gold.texts[0]) else "no", f"says {said}")

@@ -1,0 +1,226 @@
+"""What an answer says of each thing that a gold answer names, in its own words and order: all, some, or others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.meanings import (
+    FRAME,
+    LIGHT,
+    STOPS,
+    compounds,
+    found_in,
+    is_like,
+    key,
+    keys,
+    misspelled_in,
+    telling,
+)
+from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm.datasets.rulings.amounts import is_turned
+from pytest_ltm.datasets.rulings.assertion import MANY, doubt_of, is_english, lists_more, refuses
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm.datasets.rulings.stance import FINAL, PEOPLE, SEVERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+
+# --- The things that a gold answer names.
+
+TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
+_REASON = re.compile(
+    r"[\s,;(]+(?:because|since|as (?:he|she|they|it|his|her|their)|due to|given that)\b.*|;.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_WHY = re.compile(r"\b(?:why|reasons?)\b|\bhow (?:did|does|do|is|was|are|were)\b", re.IGNORECASE)
+_REMARK = re.compile(r"\s*\(([^()]*)\)")
+_BETWEEN = re.compile(r",\s+(?:and|then)\s+|[;,\n]|\s+(?:and|then|plus)\s+|\s*[&+]\s*")
+_OR = re.compile(r"\s+or\s+|\s*/\s*")
+_MARKS = " .,\"'*\u201c\u201d"
+_OWNER = r"(?:[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir)"
+_WHOSE = re.compile(rf"^(?:[Ww]ith )?{_OWNER} (?:[a-z]+ ){{1,2}}(?P<name>(?:(?:Mrs?|Ms|Dr)\.? )?[A-Z][\w'-]*)$")
+"""A name behind what it is the name of: my cousin Ada."""
+_ALSO = re.compile(rf"^({_OWNER} [a-z ]+), ([A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*)$")
+"""Somebody with two names: her coach, Ms Ode."""
+_TITLE = re.compile(
+    r"^(?P<name>(?:[\"'\u201c\u2018][^\"\u201d\u2019]+[\"'\u201d\u2019]|(?:The )?[A-Z][\w'&-]*(?: [A-Z][\w'&-]*)+))"
+    r" (?:by|at|in|from|on)\b.*"
+)
+"""A name that needs not its author or place: "Ice" by Anna Kavan."""
+_FEW, _SMALL, _PAIR = 3, 4, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """One thing that a gold answer names, or one of its names."""
+
+    text: str
+    wanted: tuple[str, ...]
+    """The words that an answer needs: their keys, of a name their stems."""
+    is_name: bool
+
+    def found(self, said: str) -> frozenset[str]:
+        """Return which of its words an answer has; those of a name must be spelled alike."""
+        if self.is_name:
+            return misspelled_in(self.wanted, list(map(stem, words(said))))
+        return found_in(self.wanted, (*keys(said), *compounds(said)))
+
+    def as_said(self, said: str) -> str:
+        """Return its words as an answer has them."""
+        return " ".join(word for word in words(said) if found_in(self.wanted, (key(word),)))
+
+    def missing(self, said: str) -> frozenset[str]:
+        """Return which of its words an answer has not."""
+        return frozenset(self.wanted) - self.found(said)
+
+
+def _things(gold: str, question: str) -> list[list[_Thing]]:
+    """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
+    main = gold if _WHY.search(question) else _REASON.sub("", gold) or gold
+    asked, bare = frozenset(keys(question)), _REMARK.sub("", main).strip(_MARKS)
+    if both := _ALSO.match(bare):
+        return [[_thing(way, asked, named=True) for way in both.groups()]]
+    parts = [_OR.split(part.strip(_MARKS)) for part in _BETWEEN.split(bare)]
+    if len(parts) == 1:
+        parts[0] += [remark for remark in _REMARK.findall(main) if len(telling(remark)) <= _FEW]
+    ways = [
+        [_thing(way, asked, named=n > 0 or _is_name(bare)) for way in part if telling(way)]
+        for n, part in enumerate(parts)
+    ]
+    return [several for several in ways if several]
+
+
+def _thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
+    """Return one thing; `named`: whether a single word with a capital is a name, not only a beginning."""
+    found = _WHOSE.match(part) or _TITLE.match(part)
+    text = found["name"].strip(_MARKS) if found else part
+    is_name = _is_name(text) and (named or found is not None or " " in text)
+    every = [one for one in map(stem, words(text)) if one not in STOPS | TITLES] if is_name else telling(text)
+    heavy = [one for one in every if one not in LIGHT] or every
+    return _Thing(text, tuple([one for one in heavy if one not in asked] or heavy), is_name)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether each word that carries meaning has a capital."""
+    named = [word for word in re.findall(r"[^\W\d_][\w'-]*", text) if word.lower() not in STOP_WORDS and len(word) > 2]
+    return bool(named) and all(word[0].isupper() for word in named)
+
+
+# --- What an answer says of them.
+
+_EITHER = re.compile(r"\beither\b[^.;]*\bor\b|\b(?:any|one) of (?:these|those|them|the following)\b", re.IGNORECASE)
+_FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
+_REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
+_MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")
+_SUBJECTIVE = re.compile(
+    r"^when\b|\b(?:why|how|feel\w*|felt|describe\w*|attitude|think|says?|said|mean|meant|advice|emotion|opinion|reaction|"
+    r"motivat\w*|inspir\w*|plan\w*|passion|hobb\w*|interest\w*|learn\w*|reali[sz]e\w*|agree\w*|impact|sentiment|"
+    r"remind\w*|important|reward\w*|satisf\w*|change[sd]?|discuss\w*|atmosphere|express\w*|appreciat\w*|"
+    r"experience\w*|challenge\w*|benefit\w*|take away|provides?)\b",
+    re.IGNORECASE,
+)
+"""What is asked for with these words has no name of its own: it can be said in many words."""
+_TALKED = re.compile(r"\b(?:i|you|we) (?:ever )?(?:said|say|mention(?:ed)?|told|tell)\b", re.IGNORECASE)
+_BRIEFLY = 4
+"""A brief answer has at most twice the telling words of the expected one, and so many more."""
+
+
+def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling | None:
+    """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
+
+    Args:
+        gold: The expected answer's main wording.
+        question: The question.
+        said: What the answer concludes.
+        full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
+    """
+    if _EITHER.search(said) and not _OR.search(gold):
+        return Ruling("no", SEVERAL)
+    things = [min(ways, key=lambda one: len(one.missing(said)) / len(one.wanted)) for ways in _things(gold, question)]
+    if not things or (not is_english(said) and len(things) == 1):
+        return None
+    if refuses(said):
+        return None if any(one.found(said) for one in things) else CANNOT_TELL
+    if any(one.missing(said) for one in things):
+        return _partial_ruling(gold, things, question, said, full=full)
+    return _whole_ruling(gold, things, question, said)
+
+
+def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, said: str) -> Ruling | None:
+    """Return the ruling on an answer that has all words of all things."""
+    if any(one.is_name for one in things) and _people(said) - _people(f"{gold} {question}"):
+        return None
+    if doubts := list(filter(None, (doubt_of([one.as_said(said), one.text, gold], question, said) for one in things))):
+        return Ruling("no", doubts[0]) if doubts[0] in FINAL and not _OR.search(gold) else None
+    if lists_more(gold, question, said) or (len(things) > 1 and _goes_on(gold, question, said)):
+        names = all(one.is_name for one in things) and not _REMARKS.search(said)
+        return Ruling("no", MANY) if names else None
+    return Ruling("yes", "names all of it in other words")
+
+
+def _people(text: str) -> frozenset[str]:
+    return frozenset(re.findall(rf"\b(?:{PEOPLE})\b", level(text)))
+
+
+def _goes_on(gold: str, question: str, said: str) -> bool:
+    """Return whether an answer names something behind an "and" that is not expected."""
+    parts = [telling(part) for part in _FURTHER.findall(said)]
+    return any(part and part == _strange(part, gold, question) for part in parts)
+
+
+def _strange(some: Sequence[str], gold: str, question: str) -> list[str]:
+    """Return the keys that neither the expected answer nor the question has, in whatever form."""
+    known = frozenset(keys(f"{gold} {question}"))
+    return [one for one in some if one not in known | LIGHT | FRAME and not any(is_like(one, other) for other in known)]
+
+
+def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool) -> Ruling | None:
+    """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
+    names = all(one.is_name for one in things)
+    brief = len(telling(said)) <= 2 * len(telling(gold)) + _BRIEFLY
+    small = all(len(one.wanted) <= _SMALL for one in things)
+    if not brief or not small or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
+        return None
+    left = frozenset().union(*(one.missing(said) for one in things))
+    if (
+        _is_abbreviated(gold, said)
+        or is_turned(gold, said)
+        or any(is_like(one, other) for one in left for other in keys(said))
+    ):
+        return None
+    strange = frozenset(_strange(telling(said), gold, question))
+    absent = [one for one in things if not one.found(said)]
+    if len(absent) == len(things):
+        return Ruling("no", "names something else") if strange else None
+    if absent and (full or (len(things) <= _FEW and (names or strange))):
+        return Ruling("no", "leaves one of several out")
+    if len(things) == 1 and _is_replaced(things[0], said, strange):
+        return Ruling("no", "names another of the kind")
+    shortened = names and not strange and things[0].wanted[0] not in left
+    return Ruling("no", "names only a part of it") if full and len(strange) <= len(left) + 1 and not shortened else None
+
+
+def _is_abbreviated(gold: str, said: str) -> bool:
+    """Return whether a word of one text may be made of letters of the other: UK, MSc."""
+    return any(
+        _MIXED.match(word)
+        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in words(other)))
+        for text, other in ((gold, said), (said, gold))
+        for word in re.findall(r"\w+", text)
+    )
+
+
+def _is_replaced(thing: _Thing, said: str, strange: AbstractSet[str]) -> bool:
+    """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
+    mine, theirs = telling(thing.text), keys(said)
+    for place, word in enumerate(mine):
+        if word in theirs and len(mine) == _PAIR:
+            beside = theirs.index(word) + (1 if place == 0 else -1)
+            if 0 <= beside < len(theirs) and theirs[beside] in strange:
+                return True
+    return False
