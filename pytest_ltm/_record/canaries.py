@@ -10,6 +10,7 @@ from pytest_ltm._engine.result import Precheck
 from pytest_ltm._record.timings import JudgeTime
 from pytest_ltm._record.timings import read as read_timings
 from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import from_record, json_text, to_record
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.js
 
 
 def read(run: Path) -> Precheck | None:
-    """Return what the canaries of a run came to; None where that is not decided. LtmError for a damaged file."""
-    path = run / FILE
-    return from_record(Precheck, json.loads(path.read_bytes()), FILE) if path.is_file() else None
+    """Return what the canaries of a run came to; None where that is not decided, or the file cannot be read."""
+    try:
+        return from_record(Precheck, json.loads((run / FILE).read_bytes()), FILE)
+    except (OSError, ValueError, LtmError):
+        return None
 
 
 def write(run: Path, came_to: Precheck) -> None:

@@ -36,6 +36,24 @@ class Bot:
             os._exit(1)
         return Reply("all right", usage=Usage(input_tokens=100, output_tokens=10), cost_usd=0.5)
 """
+LEAKY = """
+TOLD = []
+
+class Shared:
+    def reply(self, message):
+        TOLD.append(message)
+        return " ".join(TOLD)
+"""
+DEFINED = """
+import pytest
+from pytest_ltm import Ask, Definition, Say
+
+BOAT = Definition(steps=(Say("My boat is the Kestrel."), Ask("What is my boat?")), expected="Kestrel")
+
+@pytest.mark.ltm(generate=lambda rng, parameters: BOAT)
+def test_boat(ltm):
+    ltm.play(ltm.definition)
+"""
 SUITE = """
 def test_a(ltm):
     ltm.say("A one")
@@ -72,6 +90,20 @@ def play(project: Project, elsewhere: Path, word: str, *words: str, agent: str =
 def results(project: Project) -> dict[str, dict[str, Any]]:
     paths = (project.path / "own" / ".ltm" / "runs").glob("*/*/results.json")
     return {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def test_an_agent_that_leaks_on_another_machine_makes_the_run_unmeasurable(
+    project: Project, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
+    project.file(LEAKY, "own/leaky.py")
+    project.file(DEFINED, "own/test_boat.py")
+    result = play(project, elsewhere, "nobody", "FAR", agent="x=leaky:Shared")
+
+    assert result.ret == UNMEASURABLE
+    said = " ".join(result.stdout.str().split())
+    assert "agent 'x': it knows in one conversation what it was told in another" in said
+    assert len(list(elsewhere.rglob("probe.jsonl"))) == 1
 
 
 def heard(folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._engine.plan import Plan, PlannedExample
 from pytest_ltm._engine.result import write_results
 from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record import probe
 from pytest_ltm._record.amendments import Amendment
 from pytest_ltm._record.timings import ReplyTime, Timings
 from pytest_ltm._storage.schema import json_text
@@ -117,6 +118,18 @@ def test_a_run_that_is_named_twice_is_one_run(tmp_path: Path, merge: Merge) -> N
     one = write(tmp_path / "one", "a~2k~0")
 
     assert merge(one, one)[1].startswith("merged 1 run: 1 conversation, 1 example")
+
+
+def test_what_agents_were_asked_before_each_part_stays_in_the_summary(tmp_path: Path, merge: Merge) -> None:
+    runs = [write(tmp_path / name, f"{name}~2k~0") for name in ("one", "two")]
+    for number, run in enumerate(runs):
+        probe.write(run / probe.FILE, probe.Decided(agent=run.name, verdict="clean", messages=number, tokens=9))
+
+    assert merge(*runs)[0] == 0
+    merged = read_run(tmp_path / "all").result.prechecks
+    assert [(one.of, one.verdict, one.calls, one.tokens) for one in merged] == [
+        ("one", "clean", 0, 9), ("two", "clean", 1, 9),
+    ]  # fmt: skip
 
 
 def test_missing_shards_and_conversations_are_told_and_the_status_is_1(tmp_path: Path, merge: Merge) -> None:
