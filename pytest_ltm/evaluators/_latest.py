@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pytest_ltm._text.clauses import level, places
+from pytest_ltm._text.clauses import level, places, sentence
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import BULLET, around, words
@@ -21,6 +21,7 @@ from pytest_ltm.evaluators._commitment import (
     pertinent,
     spoken,
 )
+from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ COLOURS = frozenset(
     white yellow""".split()  # noqa: SIM905 - a list of words reads best as text
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_DESCRIBES = re.compile(r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: [^\W\d_]+,?){0,3} $")
+_DESCRIBES = re.compile(
+    r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
+)
 """What a colour is like: "ochre, a warm, earthy yellow"."""
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
@@ -69,6 +72,8 @@ class NamesColour(Ruled):
         return self.score(1, f"names {self.expected!r}", self._place(answer))
 
     def _ours(self, answer: str) -> Score:
+        if len({mention.value for mention in self._mentions(level(answer))}) > 1 and recites(answer):
+            return self.score(0, REPEATS, answer)
         settled = set() if only_offers_example(answer) else commitment(answer, self._mentions)
         if settled == {self.expected}:
             return self.score(1, f"names {self.expected!r}", self._place(answer))
@@ -110,6 +115,7 @@ class NamesColour(Ruled):
 # --- Name List: the answer lists all names that the user has gone by, and no others.
 
 _ASIDE = re.compile(r"\s*\([^()]*\)")
+_EITHER = re.compile(r"\beither\b|\bor perhaps\b")
 _MOST_WORDS = 4
 """A line of more words is not a name."""
 
@@ -148,6 +154,8 @@ class ListsNames(Ruled):
         given = _bulleted(text) if given is None else given
         wanted = {" ".join(words(name)) for name in self.expected}
         if given is None or (given and not any(" ".join(words(name)) in wanted for name in given)):
+            if recites(answer):
+                return self.score(0, REPEATS, answer)
             found = self._told(text)
             return self._share(found, len(found) + len(_foreign(text, self.expected)) if found else 0, answer)
         keys = dict.fromkeys(key for name in given if (key := " ".join(words(name))))
@@ -156,7 +164,9 @@ class ListsNames(Ruled):
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
-        claims = {mention.value for mention in asserted(level(text), self._mentions, formerly=True)}
+        plainly = level(text)
+        held = asserted(plainly, self._mentions, formerly=True)
+        claims = {one.value for one in held if not _EITHER.search(sentence(plainly, one.start, one.end))}
         return [name for name in self.expected if name in claims]
 
     def _mentions(self, text: str) -> list[Mention]:
@@ -257,7 +267,8 @@ class NamesUser(Ruled):
         """Return 1 if the last answer tells the name, else 0."""
         answer = last(answers)
         if self.current:
-            fault = self._fault(answer)
+            several = len({mention.value for mention in self._mentions(level(answer))}) > 1
+            fault = REPEATS if several and recites(answer) else self._fault(answer)
         else:
             fault = "" if self.expected.lower() in answer.lower() else f"does not name {self.expected!r}"
         return self.score(not fault, fault or f"names {self.expected!r}", answer)

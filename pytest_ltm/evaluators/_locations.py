@@ -12,6 +12,7 @@ from pytest_ltm._text.json import values
 from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._text.words import joined, plain, snippet, words
 from pytest_ltm.evaluators._commitment import Mention, doubt, last_word, pertinent, spoken
+from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -285,6 +286,8 @@ class LeadsTo(Ruled):
         def tells(text: str) -> bool:
             return sum(leg.whole for leg in read(text)) >= len(self.route)
 
+        if recites(answer):
+            return self._score2(0, REPEATS, answer)
         text = _corrected(last_word(spoken(answer), tells))
         text = pertinent(text, _may_tell)
         if _only_quotes(text):

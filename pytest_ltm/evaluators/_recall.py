@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,6 +24,7 @@ from pytest_ltm.evaluators._commitment import (
     pertinent,
     spoken,
 )
+from pytest_ltm.evaluators._recital import REPEATS, enumerates, recites, short_items
 from pytest_ltm.evaluators._rules import Part, Ruled, at, judged, judged_share, last, share
 
 if TYPE_CHECKING:
@@ -134,9 +135,20 @@ def _recall_part(
     """
     text = without.sub(" ", answer) if without else answer
     told = recalled(_claimed_of(text, one, others), one, others)
+    if told and (recites(answer) or _lists(text, one)):
+        return Part(label, answer, ok=False)
     if told or not one.question or not unsure(text, one):
         return Part(label, answer, told)
     return Part(label, answer, told, "answer", (("question", one.question), ("reference", one.expected)))
+
+
+def _lists(answer: str, one: Recollection) -> bool:
+    """Tell whether an answer is hardly more than a list, in which the one thing stands among several others."""
+    known = one.needed | frozenset(keys(one.question))
+    return len({item for item in short_items(answer) if not set(keys(item)) & known}) >= _STRANGE
+
+
+_STRANGE = 3
 
 
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
@@ -173,8 +185,9 @@ class RecallsSteps(Ruled):
 
     A step or a detail is told by the words that carry it, as in `RecallsFacts`, the labels of steps left aside; an
     answer that also tells more than half of the other steps tells none. Where a bare number is expected and the
-    question asks for a number, it must be the only number of a step in the answer. A judge, if there is one, is asked
-    about answers without those words. The published rules ask a model; this rule stands in for them.
+    question asks for a number, it must be the only number of a step in the answer; as one guess in ten is right, it
+    counts beside another right answer only. A judge, if there is one, is asked about answers without those words. The
+    published rules ask a model; this rule stands in for them.
     """
 
     family: ClassVar[str] = "instruction-recall"
@@ -188,16 +201,20 @@ class RecallsSteps(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
-        parts = [
-            self._part(at(answers, place), expected, at(self.questions, place))
-            for place, expected in enumerate(self.expected)
-        ]
+        parts = [self._part(place, at(answers, place)) for place in range(len(self.expected))]
+        others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
+        if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
+            parts = [replace(part, ok=False) for part in parts]
         verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
         return self.standing_in(verdict, self.judge)
 
-    def _part(self, answer: str, expected: str, question: str) -> Part:
+    def _asks_number(self, place: int) -> bool:
+        return self.expected[place].isdecimal() and "number" in words(at(self.questions, place))
+
+    def _part(self, place: int, answer: str) -> Part:
+        expected, question = self.expected[place], at(self.questions, place)
         label = f"recalls {expected!r}"
-        if expected.isdecimal() and "number" in words(question):
+        if self._asks_number(place):
             return Part(label, answer, _step_numbers(answer) == {expected})
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
@@ -298,6 +315,8 @@ class RecallsValue(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
         answer = last(answers)
+        if recites(answer):
+            return Score(0.0, REPEATS, rule="kv-pairs/2", evidence=snippet(answer))
         settled = commitment(answer, partial(mentions, names=(self.expected, *self.others)))
         strange = min(settled - {self.expected}, default=None)
         if self.expected not in settled:
@@ -369,6 +388,8 @@ class RecallsJoke(Ruled):
 
     def _by_rule(self, answer: str) -> tuple[Score, bool]:
         """Return the rule's verdict and whether it is sure of it."""
+        if enumerates(answer):
+            return Score(0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=snippet(answer)), True
         text = self._claimed(last_word(spoken(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
         text = pertinent(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)

@@ -13,6 +13,7 @@ from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
 from pytest_ltm.evaluators._commitment import last_word, misspelt, spoken
+from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class ListsItems(Ruled):
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
+        if recites(answer) and not any(self._expected_among(_items(value, 3)) for value in values(answer)):
+            return self.score(0, REPEATS, answer)
         text = last_word(spoken(answer), lambda said: bool(self._expected_among(_read(said))))
         given = _added_up(_read(text))
         counts = self._expected_among(given)

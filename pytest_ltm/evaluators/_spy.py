@@ -11,6 +11,7 @@ from pytest_ltm._engine.score import Check, Score, Scoring
 from pytest_ltm._text.clauses import clause, level, sentence
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
+from pytest_ltm.evaluators._recital import enumerates
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class DecodesMessages(Ruled):
         def tells(text: str) -> bool:
             return len(self._claimed(_dated(level(text)), (*self.expected, *self.others))) >= len(self.expected)
 
+        if enumerates(answer):
+            return self.score(0, "lists things instead of decoding", answer)
         known = (*self.expected, *self.others)
         text = _dated(level(last_word(spoken(answer), tells)))
         text = pertinent(text, lambda part: any(_spots(part, group) for group in known), head=0)

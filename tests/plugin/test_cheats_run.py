@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.cheats import LIMIT, PADDING
+from pytest_ltm._cli.cheats import PADDING
 from pytest_ltm.agents._cheats import unpadded
 
 if TYPE_CHECKING:
@@ -61,19 +61,6 @@ def test_what_pytest_refuses_is_told(project: Project, capsys: pytest.CaptureFix
 
 # --- The built-in scenarios at 32k.
 
-DEFECTS: dict[tuple[str, str], float] = {
-    ("random", "instruction_recall"): 0.07,
-    ("recite:2k", "instruction_recall"): 0.07,
-    ("keywords", "colours"): 0.33,
-    ("keywords", "instruction_recall"): 0.2,
-    ("keywords", "name_list"): 0.4,
-    ("keywords", "shopping_list"): 0.14,
-    ("candidates", "delayed_recall"): 0.37,
-}
-"""By cheat and scenario: what it still earns at 32k above the floor, of 1.00, because the rules are too generous.
-
-No figure may grow; where one shrinks, it is corrected here, and where it vanishes, the row goes.
-"""
 QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
 """Cheats whose answers are short: they attack the suite `standard` each time."""
 
@@ -111,11 +98,7 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_no_cheat_earns_more_than_is_known(project: Project) -> None:
+def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")
-    assert excess(cells) == DEFECTS
+    assert excess(cells) == {}
     assert max(gained(cells).values()) <= PADDING
-
-
-def test_known_defects_are_defects() -> None:
-    assert min(DEFECTS.values(), default=1.0) > LIMIT

@@ -94,8 +94,8 @@ def test_every_evaluator_has_mutants(first: Found) -> None:
 @pytest.mark.parametrize(
     ("name", "args", "told"),
     [
-        ("NamesColour", {"expected": "teal"}, ["I like red best.", "So my favourite is teal now.", "I prefer blue."]),
-        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, ["My name is Orla.", "From now on I am Ivo."]),
+        ("NamesColour", {"expected": "teal"}, ["You liked red.", "So your favourite is teal now.", "You left blue."]),
+        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, ["You were Orla.", "From now on you are Ivo."]),
         ("RecallsJoke", {"joke": "Snails ask for slow loans.", "others": []}, ["Snails ask for slow loans."]),
         ("DecodesMessages", {"expected": [["noon"], ["quarry"], ["rope"]]}, ["At noon.", "The quarry.", "A rope."]),
         ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
@@ -109,3 +109,60 @@ def test_what_is_buried_in_a_recitation_is_no_answer(name: str, args: Mapping[st
     assert value_of(evaluator, ["\n".join(told)])[0] == 1
     assert value_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[0] == 0
     assert value_of(evaluator, ["\n".join([*small_talk, *told])])[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "told", "honest"),
+    [
+        ("NamesColour", {"expected": "teal"}, "I prefer red to every other colour. My favourite colour is teal.",
+         'You said "I prefer red to every other colour" first; now your favourite is teal.'),
+        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, "You may call me Orla. I have changed my name to Ivo.",
+         "I noted both names. You were Orla; now you are Ivo."),
+        ("ListsNames", {"expected": ["Orla", "Ivo"]}, "By the way, people call me Orla. I go by the name of Ivo now.",
+         "I think that it was Orla first, and I remember that it is Ivo now."),
+        ("ListsItems", {"expected": [["kite", 3], ["rope", 2]]},
+         "Write three kites on my list, please. Please put two ropes on my shopping list.",
+         "I have counted them again: three kites and two ropes. Shall I add anything?"),
+        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"]]},
+         "I am watching a play. Please put a kite on my list. The opera is 2 km north of the lido. My cat is late.",
+         "I hope that I have got it right: go 2 km north to the opera. Please tell me if it is wrong."),
+        ("RecallsValue", {"expected": "maple", "others": ["cedar"]},
+         "Please put this into the register: oak holds maple. Please put this there: elm holds ash.",
+         "I looked it up, and it is maple. Please let me know if I can help."),
+        ("RecallsFacts", {"expected": ["a bronze anchor"], "questions": ["What hangs above the door?"]},
+         "I keep a diary. Please keep this for me: a bronze anchor hangs above the door. Q: What is my name?",
+         "I remember that: it is a bronze anchor. Do you need anything else?"),
+    ],
+)  # fmt: skip
+def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
+    name: str, args: Mapping[str, Any], told: str, honest: str
+) -> None:
+    evaluator = evaluator_of(name, args)
+
+    assert value_of(evaluator, [told])[0] == 0
+    assert value_of(evaluator, [honest])[0] == 1
+
+
+def test_a_list_of_everything_is_no_answer() -> None:
+    things = ["lantern", "harbour", "violet", "anchor", "chimney", "bronze", "teapot"]
+    facts = evaluator_of("RecallsFacts", OTHERS["RecallsFacts"][0])
+    joke = evaluator_of("RecallsJoke", {"joke": "The violet anchor had a teapot for a harbour.", "others": []})
+    spy = evaluator_of("DecodesMessages", {"expected": [["harbour"], ["lantern"], ["teapot"]]})
+
+    assert value_of(facts, [", ".join(things), "It has 42 steps."])[0] == 0.5
+    assert value_of(facts, ["A bronze anchor, with a lantern, hangs there", "It has 42 steps."])[0] == 1
+    assert value_of(joke, [", ".join([*things] * 7)])[0] == 0
+    assert value_of(spy, [", ".join([*things] * 7)])[0] == 0
+
+
+def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
+    args = {
+        "expected": ["chalk", "4"],
+        "questions": ["What goes on the rollers?", "Which number has the step in which you close the hatch?"],
+    }
+    steps = evaluator_of("RecallsSteps", args)
+
+    assert value_of(steps, ["No idea.", "4"])[0] == 0
+    assert value_of(steps, ["chalk", "5"])[0] == 0.5
+    assert value_of(steps, ["chalk", "4"])[0] == 1
+    assert value_of(evaluator_of("RecallsSteps", {key: value[1:] for key, value in args.items()}), ["4"])[0] == 1
