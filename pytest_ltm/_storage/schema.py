@@ -6,12 +6,13 @@ import dataclasses
 import json
 import math
 import re
-import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
@@ -298,7 +299,6 @@ class _Reader:
 
 T = TypeVar("T")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list"}
 
 
 def json_text(value: object) -> str:
@@ -340,57 +340,7 @@ def from_record(kind: type[T], record: object, where: str) -> T:
 
     Raises LtmError naming `where`, the field and what was expected.
     """
-    value: T = _read(kind, record, where)
-    return value
-
-
-def _read(kind: Any, record: Any, where: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _read_fields(kind, record, where)
-    origin = get_origin(kind)
-    if origin is Literal:
-        if record not in get_args(kind):
-            raise _wrong(where, "one of " + ", ".join(map(repr, get_args(kind))), record)
-        return record
-    if origin in (Union, types.UnionType):
-        (inner,) = (part for part in get_args(kind) if part is not type(None))
-        return None if record is None else _read(inner, record, where)
-    if origin is tuple:
-        if not isinstance(record, list):
-            raise _wrong(where, _WORDS[tuple], record)
-        return tuple(_read(get_args(kind)[0], part, f"{where}[{i}]") for i, part in enumerate(record))
-    return _read_scalar(kind, record, where)
-
-
-def _read_scalar(kind: type, record: object, where: str) -> object:
-    if kind is float and isinstance(record, int) and not isinstance(record, bool):
-        return float(record)
-    if not isinstance(record, kind) or (kind is not bool and isinstance(record, bool)):
-        raise _wrong(where, _WORDS[kind], record)
-    return record
-
-
-def _read_fields(kind: Any, record: object, where: str) -> object:
-    if not isinstance(record, Mapping):
-        raise _wrong(where, "an object", record)
-    hints = _hints(kind)
-    values = {}
-    for each in dataclasses.fields(kind):
-        if each.name in record:
-            values[each.name] = _read(hints[each.name], record[each.name], f"{where}.{each.name}")
-        elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
-            raise LtmError(f"{where}: no field {each.name!r} (fields: {', '.join(sorted(map(str, record)))})")
     try:
-        return kind(**values)
-    except ValueError as error:
+        return msgspec.convert(record, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
         raise LtmError(f"{where}: {error}") from error
-
-
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _wrong(where: str, expected: str, record: object) -> LtmError:
-    shown = repr(record)
-    return LtmError(f"{where}: expected {expected}, not {shown if len(shown) < 80 else shown[:76] + ' ...'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,18 +82,15 @@ def test_texts_stay_readable_and_half_a_surrogate_pair_does_not_break_the_file(t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"score": "high"}, r"scenarios\[1\].score: expected a number, not 'high'"),
-        ({"tokens": 1.5}, r"scenarios\[1\].tokens: expected a whole number, not 1.5"),
-        ({"overrun": 0}, r"scenarios\[1\].overrun: expected true or false, not 0"),
-        ({"tokens": True}, r"scenarios\[1\].tokens: expected a whole number, not True"),
-        ({"outcome": "lost"}, r"scenarios\[1\].outcome: expected one of 'passed', .*, not 'lost'"),
-        (
-            {"questions": [{"number": 1}]},
-            r"scenarios\[1\].questions\[0\]: no field 'text' \(fields: number\)",
-        ),
-        ({"questions": {}}, r"scenarios\[1\].questions: expected a list, not {}"),
-        ({"questions": [3]}, r"scenarios\[1\].questions\[0\]: expected an object, not 3"),
-        ({"outcome": "passed"}, r"scenarios\[1\]: outcome 'passed' cannot have score None"),
+        ({"score": "high"}, "Expected `float | null`, got `str` - at `$.scenarios[1].score`"),
+        ({"tokens": 1.5}, "Expected `int`, got `float` - at `$.scenarios[1].tokens`"),
+        ({"overrun": 0}, "Expected `bool`, got `int` - at `$.scenarios[1].overrun`"),
+        ({"tokens": True}, "Expected `int`, got `bool` - at `$.scenarios[1].tokens`"),
+        ({"outcome": "lost"}, "Invalid enum value 'lost' - at `$.scenarios[1].outcome`"),
+        ({"questions": [{"number": 1}]}, "Object missing required field `text` - at `$.scenarios[1].questions[0]`"),
+        ({"questions": {}}, "Expected `array`, got `object` - at `$.scenarios[1].questions`"),
+        ({"questions": [3]}, "Expected `object`, got `int` - at `$.scenarios[1].questions[0]`"),
+        ({"outcome": "passed"}, "outcome 'passed' cannot have score None - at `$.scenarios[1]`"),
     ],
 )
 def test_a_wrong_field_is_named_with_file_and_place(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -102,7 +100,7 @@ def test_a_wrong_field_is_named_with_file_and_place(tmp_path: Path, change: dict
     record["scenarios"][1].update(change)
     path.write_text(json.dumps(record))
 
-    with pytest.raises(LtmError, match=f"results.json.*{message}"):
+    with pytest.raises(LtmError, match=r"results\.json: " + re.escape(message)):
         read_results(path)
 
 
@@ -113,7 +111,7 @@ def test_a_missing_field_is_named(tmp_path: Path) -> None:
     del record["agent_spec"]
     path.write_text(json.dumps(record))
 
-    with pytest.raises(LtmError, match=r"results\.json: no field 'agent_spec'"):
+    with pytest.raises(LtmError, match=r"results\.json: Object missing required field `agent_spec`"):
         read_results(path)
 
 
