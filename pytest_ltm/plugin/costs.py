@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import Settings
 
 
-FREE_JUDGES = frozenset({"none", "rules"})
+FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
 _WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
 
 

@@ -100,7 +100,7 @@ class Report:
             if self._run.plays and path:
                 _check_writable(flag, path)
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and self._run.config.get_verbosity() < 0:
+        if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
             for line in self._warnings():
                 terminal.write_line(redacted(line), yellow=True)
 

@@ -208,18 +208,22 @@ def test_what_a_probe_that_was_cut_off_has_spent_counts(project: Project) -> Non
 
 
 def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(project: Project) -> None:
-    options = "--ltm-dry-run", "--ltm-span=2k,4k", "--ltm-price=1/1", "--ltm-price=judge=2/2", "--ltm-judge=openai:m"
+    options = (
+        "--ltm-dry-run",
+        "--ltm-span=2k,4k",
+        "--ltm-price=90/90",
+        "--ltm-price=judge=100/100",
+        "--ltm-judge=openai:m",
+    )
     result = project.ltm(*options, agent="a=bots:Clean,b=echo,c=bots:Blank")
     said = re.search(
         r"isolation probe of a, once in a run: 4 messages, (\d+) tokens in and (\d+) out, \$(\S+)", told(result)
     )
-    graded = re.search(
-        r"judge's canaries, once in a run: 3 calls, ([\d,]+) tokens in and 180 out, \$(\S+)", told(result)
-    )
+    graded = re.search(r"judge's canaries, once in a run: 3 calls, (\d+) tokens in and 180 out, \$(\S+)", told(result))
     assert said
     assert graded
-    assert float(said[3]) == pytest.approx((int(said[1]) + int(said[2])) / 1e6, abs=1e-4)
-    assert float(graded[2]) == pytest.approx(2 * (int(graded[1].replace(",", "")) + 180) / 1e6, abs=1e-4)
+    assert float(said[3]) == pytest.approx(90 * (int(said[1]) + int(said[2])) / 1e6, abs=1e-4)
+    assert float(graded[2]) == pytest.approx(100 * (int(graded[1]) + 180) / 1e6, abs=1e-4)
     assert told(result).count("once in a run") == 2
     assert not list(project.path.glob(".ltm"))
 
@@ -235,6 +239,8 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(project: Proje
     assert "once in a run" not in told(project.ltm(*options, "--ltm-no-probe", "--ltm-judge=none", agent="bots:Clean"))
     assert total()[0] == bare[0] + 4
     assert total()[1] == pytest.approx(bare[1] + float(said[3]) + float(graded[2]), abs=2e-4)
+
+    assert "unknown" not in told(project.ltm("--ltm-dry-run", "--ltm-judge=always-yes", agent="full"))
 
     project.ltm("--ltm-span=2k,4k", agent="a=bots:Clean")
     asked = rows(project, "asked")
