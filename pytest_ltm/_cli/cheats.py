@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import _statistics as stats
+from pytest_ltm._cli import tables
+from pytest_ltm._cli.played import counting, examples, play
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._cheats import SPECS, unpadded
-from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.text import NOTHING, counted, one_line, score_text
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ LUCK = 0.05
 """Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed."""
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
 """Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
-_PLAYED = {0, 1, 75}
-"""Exit statuses of pytest after which there are results."""
 
 
 def run(given: Namespace) -> int:
@@ -48,26 +46,13 @@ def run(given: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="ltm-cheats-") as folder:
         words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests]
         words += [word for text in given.pytest for word in shlex.split(text)]
-        rows = _played([*specs, *dict.fromkeys(twins)], words, Path(folder))
+        rows = examples(play([*specs, *dict.fromkeys(twins)], words, Path(folder)))
     found = Attack.of(specs, rows, given.spans.split(","))
     print("\n".join(lines(found)))
     if given.output is not None:
         whole = as_json(found) if given.output.suffix == ".json" else "\n".join(markdown(found))
         given.output.write_text(whole + "\n", encoding="utf-8")
     return ABOVE if found.finds else 0
-
-
-def _played(specs: Sequence[str], words: Sequence[str], folder: Path) -> list[tuple[str, ScenarioResult]]:
-    """Play in a pytest session of its own; return each example with the spec of its agent."""
-    agents = [f"--ltm-agent={spec}" for spec in specs]
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={folder}"]
-    session = subprocess.run([*command, *agents, *words], capture_output=True, text=True, check=False)  # noqa: S603
-    runs = sorted((folder / "runs").glob("*"))
-    if session.returncode not in _PLAYED or not runs:
-        said = (session.stdout + session.stderr).strip().splitlines()
-        told = [line for line in said if line.startswith("ERROR")] or said[-12:]
-        raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in told))
-    return [(held.agent_spec, row) for held in read_run(runs[-1]).result.conversations for row in held.scenarios]
 
 
 # --- what was earned
@@ -122,10 +107,10 @@ class Attack:
 
         `spans`: their order.
         """
-        counting = [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]
-        if not counting:
+        counted_rows = counting(rows)
+        if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
-        groups = stats.grouped(counting, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        groups = stats.grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
             (agent, scenario, span): Cell(
                 agent=agent,
@@ -194,9 +179,7 @@ def _sentence(cells: Sequence[Cell]) -> str:
 def lines(found: Attack) -> Iterator[str]:
     """Yield the tables of the terminal, and the sentences."""
     for table in filter(None, (totals(found), best(found))):
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for row in table:
-            yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        yield from tables.aligned(table)
         yield ""
     yield from verdict(found)
 
@@ -204,10 +187,7 @@ def lines(found: Attack) -> Iterator[str]:
 def markdown(found: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
     for table in filter(None, (totals(found), best(found), *(points(found, span) for span in found.spans))):
-        for number, row in enumerate(table):
-            yield f"| {' | '.join(row)} |"
-            if not number:
-                yield "|---" * len(row) + "|"
+        yield from tables.markdown(table)
         yield ""
     yield from verdict(found)
 

@@ -124,7 +124,7 @@ class Definition:
 def spread(messages: Sequence[Say | Ask]) -> tuple[Step, ...]:
     """Return n messages over 90 % of the span: after message i a wait until i x 90/(n-1) %, none after the last.
 
-    The published default (Castillo-Bolado et al., 2024, section 4).
+    The published default (Castillo-Bolado et al., 2024, section 3.3 and appendix C).
 
     Args:
         messages: The messages in order.

@@ -1,7 +1,8 @@
 """Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb of its own.
 
-The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 4): a waiting example whose
-wait is over continues first, then a new one starts; only if no example can continue, time jumps, then filler talks.
+The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and appendix C): a waiting example
+whose wait is over continues first, then a new one starts; only if no example can continue, time jumps, then filler
+talks.
 Where the conversation has a history (the dated sessions of a data set), it is told in the place of filler, and time
 jumps only as far as its dates have come. A decision costs O(1), a change O(log n).
 """

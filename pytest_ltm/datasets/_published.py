@@ -33,7 +33,7 @@ def completed(definition: Definition, path: Path, scenario: str) -> Definition:
     if scenario == "spy_meeting":
         extra = {"other_messages": _other_groups(definition.expected, path)}
     elif scenario == "restaurant":
-        extra = _menu_above(path)
+        extra = _menu(path)
     return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
 
 
@@ -56,13 +56,17 @@ def _other_groups(expected: list[list[str]], path: Path) -> list[list[str]]:
     return others
 
 
-def _menu_above(path: Path) -> dict[str, Any]:
-    for folder in path.absolute().parents[:_LEVELS]:
-        if (folder / MENU).is_file():
-            sections = read_json(folder / MENU).mapping()
-            menu = {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}
-            return {"menu": menu}
-    return {}
+def menu_above(path: Path) -> Path | None:
+    """Return the file with the menu that belongs to a definition file, if there is one."""
+    return next((folder / MENU for folder in path.absolute().parents[:_LEVELS] if (folder / MENU).is_file()), None)
+
+
+def _menu(path: Path) -> dict[str, Any]:
+    file = menu_above(path)
+    if file is None:
+        return {}
+    sections = read_json(file).mapping()
+    return {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}}
 
 
 FOLDERS: Mapping[str, str] = MappingProxyType(
@@ -229,13 +233,16 @@ class DefinitionsFolder:
         self.unknown = tuple(name for name in self.examples if name not in names)
         """The scenarios in `examples` that nobody knows."""
 
-    def definition(self, scenario: str, example: str) -> Definition:
-        """Return one example's data; DefinitionError names what is wrong with its file, or that there is none."""
+    def file(self, scenario: str, example: str) -> Path:
+        """Return where one example stands; DefinitionError if there is none."""
         try:
-            path = self._files[scenario][example]
+            return self._files[scenario][example]
         except KeyError:
             raise DefinitionError(f"{self.path}: no definition of {scenario}/{example}.") from None
-        return read_any(path, scenario)
+
+    def definition(self, scenario: str, example: str) -> Definition:
+        """Return one example's data; DefinitionError names what is wrong with its file, or that there is none."""
+        return read_any(self.file(scenario, example), scenario)
 
 
 def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:

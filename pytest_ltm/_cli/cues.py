@@ -1,0 +1,227 @@
+"""Surface cues: how much of some texts can be told from others by words, lengths and places alone.
+
+The detector is naive Bayes over what a text has: words, pairs and triples of words, the size of its length, its place.
+It learns in some conversations and is measured in others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+SHARES = (0.01, 0.05)
+"""How many of the other words are let through while evidence is looked for."""
+FOLDS = 5
+"""In so many parts conversations are learned without and looked through in turn; fewer where there are fewer."""
+
+Cue: TypeAlias = str
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_LONGEST = 3
+"""Words in a row."""
+_SILENT = 5
+"""Phrases that say nothing are added to those of each text, or a text of one word would be the surest."""
+_SHAPE = 10
+"""Length and place weigh as much as a phrase does in a text that has so many."""
+_OFTEN = 3
+"""A cue that is shown was seen in so many texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A message, a turn or a session."""
+
+    text: str
+    group: str
+    """Its conversation."""
+    place: str
+    """Where it stands and who says it."""
+    kinds: tuple[str, ...] = ()
+    """Whose evidence it is: of scenarios, or of kinds of questions; none: nobody's."""
+
+    @property
+    def words(self) -> int:
+        """Its length."""
+        return len(self.text.split())
+
+    def shape(self) -> frozenset[Cue]:
+        """Return its place and the size of its length."""
+        size = 2 ** int(math.log2(self.words + 1))
+        return frozenset({f"<{size - 1} to {2 * size - 2} words>", f"<{self.place}>"})
+
+    def phrases(self) -> frozenset[Cue]:
+        """Return its words, and up to three of them in a row."""
+        words = [word.casefold() for word in _WORD.findall(self.text)]
+        told = ["^", *words]
+        rows = (told[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(told) - size + 1))
+        return frozenset({" ".join(row) for row in rows} - {"^"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How much of one kind of evidence was found."""
+
+    kind: str
+    evidence: int
+    """How many texts."""
+    recalls: tuple[float, ...]
+    """The share that was found, at each of SHARES."""
+    order: float
+    """How often a text that is evidence comes before one that is not: 0.5 by chance."""
+    cues: tuple[str, ...] = ()
+    """What tells it best, with the number of texts that have it."""
+
+    @property
+    def lifts(self) -> tuple[float, ...]:
+        """How many times as much as chance would find."""
+        return tuple(recall / share for recall, share in zip(self.recalls, SHARES, strict=True))
+
+
+Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
+"""Score, text, and whether it is sought; the surest first."""
+
+
+def search(texts: Sequence[Text], sought: Callable[[Text], bool]) -> tuple[Ranked, ...]:
+    """Return the texts of each part, ranked by what was learned in the other parts.
+
+    None where what is sought is in one part only: there is nothing to learn from.
+    """
+    groups = list(dict.fromkeys(text.group for text in texts))
+    folds = min(FOLDS, len(groups))
+    part = {group: number % folds for number, group in enumerate(groups)}
+    if len({part[text.group] for text in texts if sought(text)}) < 2:
+        return ()
+    known = [Known(text, text.phrases(), text.shape(), sought(text)) for text in texts]
+    whole = Seen.of(known)
+    ranked = []
+    for fold in range(folds):
+        own = [each for each in known if part[each.text.group] == fold]
+        weight = cache(whole.without(Seen.of(own)).weight)
+        scored = [(_score(each, weight), each.text, each.sought) for each in own]
+        ranked.append(tuple(sorted(scored, key=lambda each: -each[0])))
+    return tuple(ranked)
+
+
+def _score(known: Known, weight: Callable[[Cue], float]) -> float:
+    """Return the mean weight of its phrases, and part of the weights of its shape, which they would drown."""
+    phrases = sum(map(weight, known.phrases)) / (len(known.phrases) + _SILENT)
+    return phrases + sum(map(weight, known.shape)) / _SHAPE
+
+
+class Known(NamedTuple):
+    """A text, what it can be known by, and whether it is sought."""
+
+    text: Text
+    phrases: frozenset[Cue]
+    shape: frozenset[Cue]
+    sought: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """In how many texts of either side each cue was seen."""
+
+    sought: Counter[Cue]
+    others: Counter[Cue]
+    texts: tuple[int, int]
+    """That are sought, and the others."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Known]) -> Seen:
+        """Return what is seen in these texts."""
+        sides: tuple[Counter[Cue], Counter[Cue]] = (Counter(), Counter())
+        for known in texts:
+            sides[not known.sought].update(known.phrases | known.shape)
+        count = sum(known.sought for known in texts)
+        return cls(*sides, (count, len(texts) - count))
+
+    def without(self, part: Seen) -> Seen:
+        """Return what is seen in the rest."""
+        return Seen(
+            self.sought - part.sought,
+            self.others - part.others,
+            (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1]),
+        )
+
+    def weight(self, cue: Cue) -> float:
+        """Return the log of how many times more likely the cue is in what is sought.
+
+        log((a + 1) / (a' + 1)) - log((b + 1) / (b' + 1)), a and b the texts on both sides that have it, a' and b' as
+        many as there would be if it told nothing: one seen once or never weighs next to nothing.
+        """
+        a, b = self.sought[cue], self.others[cue]
+        share = (a + b) / sum(self.texts)
+        expected, beside = (share * texts for texts in self.texts)
+        return math.log((a + 1) / (expected + 1)) - math.log((b + 1) / (beside + 1))
+
+    def gain(self, cue: Cue) -> float:
+        """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
+        (a, b), (m, n) = (self.sought[cue], self.others[cue]), self.texts
+        share = (a + b) / (m + n)
+        return _likely(a, m, a / m) + _likely(b, n, b / n if n else 0) - _likely(a, m, share) - _likely(b, n, share)
+
+
+def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
+    """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
+    seen = Seen.of([Known(text, text.phrases(), text.shape(), sought(text)) for text in texts])
+    often = [cue for cue, count in seen.sought.items() if count >= _OFTEN and seen.weight(cue) > 0]
+    kept: list[Cue] = []
+    for cue in sorted(often, key=lambda cue: (-seen.gain(cue), cue)):
+        if len(kept) < most and not any(cue in had or had in cue for had in kept):
+            kept.append(cue)
+    return tuple(f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else" for cue in kept)
+
+
+def _likely(count: int, of: int, share: float) -> float:
+    missing = of - count
+    return (count * math.log(share) if count else 0) + (missing * math.log(1 - share) if missing else 0)
+
+
+def found(
+    kind: str, parts: Sequence[Ranked], counts: Callable[[Text], bool] = bool, cues: tuple[str, ...] = ()
+) -> Found | None:
+    """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
+    held = [part for part in parts if any(sought and counts(text) for _, text, sought in part)]
+    total = sum(counts(text) for part in held for _, text, sought in part if sought)
+    if not total:
+        return None
+    recalls = tuple(sum(_passed(part, share, counts) for part in held) / total for share in SHARES)
+    pairs = [_pairs(part, counts) for part in held]
+    order = sum(first for first, _ in pairs) / max(sum(of for _, of in pairs), 1)
+    return Found(kind, total, recalls, order, cues)
+
+
+def _passed(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:
+    """Return how many were found before the others' words were used up; of equal scores a share."""
+    left = share * sum(text.words for _, text, sought in part if not sought)
+    number = 0.0
+    for _, equal in groupby(part, key=lambda each: each[0]):
+        tied = list(equal)
+        others = sum(text.words for _, text, sought in tied if not sought)
+        number += sum(sought and counts(text) for _, text, sought in tied) * min(1.0, left / others if others else 1.0)
+        left -= others
+        if left <= 0:
+            break
+    return number
+
+
+def _pairs(part: Ranked, counts: Callable[[Text], bool]) -> tuple[float, int]:
+    """Return in how many pairs of a sought text and another the sought one comes first, and the pairs."""
+    first = later = 0.0
+    others = sum(not sought for *_, sought in part)
+    for _, equal in groupby(part, key=lambda each: each[0]):
+        tied = list(equal)
+        beside = sum(not sought for *_, sought in tied)
+        mine = sum(sought and counts(text) for _, text, sought in tied)
+        first += mine * (others - later - beside / 2)
+        later += beside
+    return first, others * sum(sought and counts(text) for _, text, sought in part)

@@ -1,0 +1,49 @@
+"""A pytest session of one's own: what commands play that measure the scenarios rather than an agent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.reporting.runs import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm.reporting.runs import Run
+
+
+_PLAYED = {0, 1, 75}
+"""Exit statuses of pytest after which there are results."""
+
+
+def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> Run:
+    """Play in a pytest session of its own, below `folder`; return the run. LtmError, with what pytest says, if none.
+
+    `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
+    """
+    agents = [f"--ltm-agent={spec}" for spec in specs]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={folder}"]
+    session = subprocess.run(  # noqa: S603 - the interpreter that runs this
+        [*command, *agents, *words], capture_output=True, text=True, check=False, cwd=cwd
+    )
+    runs = sorted((folder / "runs").glob("*"))
+    if session.returncode not in _PLAYED or not runs:
+        said = (session.stdout + session.stderr).strip().splitlines()
+        told = [line for line in said if line.startswith("ERROR")] or said[-12:]
+        raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in told))
+    return read_run(runs[-1])
+
+
+def examples(run: Run) -> list[tuple[str, ScenarioResult]]:
+    """Return each example with the spec of its agent."""
+    return [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
+
+
+def counting(rows: Iterable[tuple[str, ScenarioResult]]) -> list[tuple[str, ScenarioResult]]:
+    """Return the examples that count, if need be as 0: all but those that were skipped."""
+    return [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]

@@ -1,0 +1,110 @@
+"""The commands `calibrate` and `leak-check` where they play: on small definitions, and on the published ones."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from published_definitions import write
+
+from pytest_ltm._cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Project
+
+SUITE = """
+name: small
+examples: 2
+scenarios:
+  - scenario: colours
+  - scenario: names
+"""
+COLOURS = ("teal", "ochre", "indigo", "beige")
+
+
+def small(project: Project) -> list[str]:
+    """Write four definitions of Colours, and a suite; return their names."""
+    for number, colour in enumerate(COLOURS):
+        place = project.path / "published" / "Colours"
+        place.mkdir(parents=True, exist_ok=True)
+        told = [f"My favourite colour is {name}." for name in (COLOURS[number - 1], colour)]
+        script = [*told, "What is my favourite colour?"]
+        waits = [{"percentage_finished": 45.0}, {"percentage_finished": 90.0}, {}]
+        definition = {
+            "script": script, "is_question": [False, False, True], "waits": waits, "expected_responses": [colour]
+        }  # fmt: skip
+        (place / f"{number}.def.json").write_text(json.dumps(definition), encoding="utf-8")
+    (project.path / "published" / "config.yml").write_text("memory_span: 2000\n", encoding="utf-8")
+    (project.path / "small.ltm-suite.yml").write_text(SUITE, encoding="utf-8")
+    project.file("import nowhere\n")  # a test of the project's own is none of its business
+    return ["published", "small.ltm-suite.yml"]
+
+
+@pytest.mark.slow
+def test_both_sides_are_played_and_compared(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    definitions, suite = small(project)
+    status = main(["calibrate", definitions, f"--ltm-suite={suite}", "--seeds=2", "--agent=window:500", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert found["span"] == "2000"
+    assert found["left_out"] == {"names": "only ours"}
+    row = found["agents"]["full"]["scenarios"]["colours"]
+    assert row["examples"] == [4, 4]
+    assert row["published"]["value"] == row["ours"]["value"] == 1
+    assert found["agents"]["window:500"]["total"]["ours"]["value"] == 0
+    assert not (project.path / ".ltm").exists()
+
+
+def test_a_span_that_nobody_names_is_asked_for(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    definitions, _ = small(project)
+    (project.path / "published" / "config.yml").unlink()
+    assert main(["calibrate", definitions]) == 2
+    assert "Give one with --span" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_scenario_messages_are_looked_through_and_compared(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    definitions, suite = small(project)
+    words = ["leak-check", suite, "--reference", definitions, "--span=2k", "--seeds=9", "--json"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert printed.err.count("seed ") == 2  # the definitions are two conversations
+    among, filler = json.loads(printed.out)["tables"]
+    assert among["name"] == "among scenario messages"
+    assert set(among["ours"]) == {"colours", "names", "all"}
+    assert set(among["reference"]) == {"colours", "all"}
+    assert among["ours"]["all"]["evidence"] == among["ours"]["colours"]["evidence"] == 2 * 2 * 3
+    assert filler["ours"]["all"]["lift"]["5%"] > 1
+
+
+# --- The built-in scenarios beside the published ones.
+
+APART: dict[str, float] = {"bm25:8k": 2.75, "bm25:top5": 1.1}
+"""By control: how far its total is above that of the published definitions at 32k, of ten scenarios, at most.
+
+No figure may grow; where one shrinks, it is corrected here, and at 0.64 the row goes.
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.published
+def test_retrieval_earns_no_more_than_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "published", "first")
+    agents = [f"--agent={','.join(APART)}"]
+    main(["calibrate", str(folder), "--span=32k", "--seeds=3", *agents, "--json"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert set(found["left_out"]) <= {"chapter_break"}
+    assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
+    totals = {agent: found["agents"][agent]["total"]["difference"]["value"] for agent in APART}
+    assert {agent: gain for agent, gain in totals.items() if gain > APART[agent]} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.published
+def test_scenario_messages_give_no_more_away_than_published_ones(tmp_path: Path) -> None:
+    assert main(["leak-check", "standard", "--reference", str(write(tmp_path / "published", "first"))]) == 0

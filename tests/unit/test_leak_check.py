@@ -1,0 +1,154 @@
+"""What the command `leak-check` finds by words, lengths and places, and what it does not find."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._cli import main
+from pytest_ltm._cli.cues import Text, best, found, search
+from pytest_ltm._cli.leak_check import ALL, AMONG, FILLER, HISTORIES, Table, look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+WORDS = [f"{a}{b}" for a in "bdfgklmnprst" for b in ("ala", "ene", "iri", "oso", "umu")]
+
+
+def history(cue: str = "", place: str = "later", extra: int = 0, kind: str = "q") -> list[Text]:
+    """Return six conversations of 60 turns of the same random words; every twelfth is evidence, marked as asked for."""
+    rng = random.Random("turns")
+    texts = []
+    for number in range(360):
+        words = rng.choices(WORDS, k=20)
+        if number % 12:
+            texts.append(Text(" ".join(words), f"c{number // 60}", "later"))
+        else:
+            told = " ".join([*cue.split(), *words, *rng.choices(WORDS, k=extra)])
+            texts.append(Text(told, f"c{number // 60}", place, (kind,)))
+    return texts
+
+
+def recalls(texts: Sequence[Text]) -> tuple[float, ...]:
+    return look(HISTORIES, texts)[ALL].recalls
+
+
+@pytest.mark.parametrize("marked", [{"cue": "By the way"}, {"place": "first"}, {"extra": 15}])
+def test_phrases_places_and_lengths_that_mark_evidence_are_found(marked: dict[str, Any]) -> None:
+    assert recalls(history(**marked)) == (1.0, 1.0)
+
+
+def test_nothing_is_found_where_evidence_is_like_everything_else() -> None:
+    one, five = recalls(history())
+    assert one <= 0.1
+    assert five <= 0.2
+    assert 0.3 < look(HISTORIES, history())[ALL].order < 0.7
+
+
+def test_what_is_learned_in_a_conversation_is_not_looked_for_there() -> None:
+    texts = [Text(f"{text.text} {text.group}", text.group, text.place, text.kinds) for text in history()]
+    marked = [
+        Text(f"{text.text} own{text.group}" if text.kinds else text.text, text.group, "x", text.kinds) for text in texts
+    ]
+    assert recalls(marked)[0] <= 0.1
+
+
+def test_the_share_is_of_the_words_that_are_no_evidence() -> None:
+    ranked = tuple(
+        (score, Text("a " * 10, "c", "", ("q",) if sought else ()), sought)
+        for score, sought in [(9.0, True), (8.0, False), (7.0, True), *[(1.0, False)] * 98, (0.0, True)]
+    )
+    one = found("q", [ranked])
+    assert one is not None
+    assert one.recalls == pytest.approx((1 / 3, 2 / 3))  # 1 % of 990 words are fewer than the first that is no evidence
+    assert one.order == pytest.approx((99 + 98 + 0) / 297)
+
+
+def test_equal_scores_are_chance() -> None:
+    ranked = tuple((0.0, Text("a", "c", "", ("q",) if at % 2 else ()), bool(at % 2)) for at in range(200))
+    one = found("q", [ranked])
+    assert one is not None
+    assert one.recalls == pytest.approx((0.01, 0.05))
+    assert one.lifts == pytest.approx((1, 1))
+    assert one.order == 0.5
+
+
+def test_one_conversation_teaches_nothing() -> None:
+    alone = [Text(text.text, "c", text.place, text.kinds) for text in history("By the way")]
+    assert search(alone, lambda text: bool(text.kinds)) == ()
+    assert Table.of(HISTORIES, alone, ()).rows() == [
+        ["in histories, 1 conversation: nothing to look for, or nothing to learn from"]
+    ]
+
+
+def test_the_best_cue_is_named_with_its_counts() -> None:
+    (cue,) = best(history("By the way"), lambda text: bool(text.kinds), 1)
+    assert cue == "'^ by' 30 of 30, 0 else"
+
+
+def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_sides_have() -> None:
+    ours = [*history("By the way", kind="cat"), *history("Take note", kind="dog")]
+    theirs = history(kind="cat")
+    table = Table.of(AMONG, ours, theirs)
+    assert list(table.ours) == ["cat", "dog", ALL]
+    assert table.ours[ALL].evidence == 30
+    assert len(table.breaches) == 2
+    assert table.breaches[0].startswith("among scenario messages, 1% of the words find 100.0% of the evidence")
+    assert Table.of(FILLER, ours, theirs).breaches == []
+    assert Table.of(AMONG, theirs, ours).breaches == []
+
+
+# --- The command on files of histories.
+
+
+def longmemeval(path: Path, cue: str) -> str:
+    rng = random.Random("files")
+    records = []
+    for number in range(6):
+        sessions = []
+        for _ in range(5):
+            roles = ("user", "assistant") * 4
+            sessions.append([{"role": role, "content": " ".join(rng.choices(WORDS, k=15))} for role in roles])
+        turn: dict[str, Any] = sessions[number % 5][2]
+        turn.update(content=f"{cue} {turn['content']}", has_answer=True)
+        records.append(
+            {
+                "question_id": f"q{number}", "question_type": "multi-session", "question": "Which?", "answer": "Both.",
+                "question_date": "2023/05/30 (Tue) 23:40", "haystack_sessions": sessions,
+                "haystack_dates": [f"2023/05/0{day} (Mon) 10:00" for day in range(1, 6)],
+                "haystack_session_ids": [f"s{number}_{place}" for place in range(5)],
+                "answer_session_ids": [f"s{number}_{number % 5}"],
+            }
+        )  # fmt: skip
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return str(path)
+
+
+def test_histories_are_compared_with_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = longmemeval(tmp_path / "marked.json", "By the way ,")
+    plain = longmemeval(tmp_path / "plain.json", "")
+    assert main(["leak-check", marked]) == 0
+    assert "multi-session                  6         100.0%" in capsys.readouterr().out
+    assert main(["leak-check", plain, "--reference", marked]) == 0
+    capsys.readouterr()
+    assert main(["leak-check", marked, "--reference", plain, "--json"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["tables"][0]["ours"][ALL]["lift"] == {"1%": 100.0, "5%": 20.0}
+    assert printed["breaches"]
+
+
+def test_whole_sessions_can_be_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = longmemeval(tmp_path / "marked.json", "By the way ,")
+    assert main(["leak-check", marked, "--sessions", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"][0]["ours"][ALL]["evidence"] == 6
+
+
+def test_what_cannot_be_looked_through_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leak-check", "standrad"]) == 2
+    assert "Did you mean 'standard'?" in capsys.readouterr().err
+    assert main(["leak-check", "gone.json"]) == 2
+    assert "there is no file 'gone.json'" in capsys.readouterr().err
