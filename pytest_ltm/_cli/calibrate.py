@@ -85,17 +85,19 @@ def pooled(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
     """Write the distinct definitions, at most TOGETHER of a scenario to a folder; return these, one a conversation.
 
     What differs in its waits alone is not distinct. What says nothing (it is made up at run time) is kept each time.
-    A scenario with fewer definitions than others is in every conversation, or in as many as it has definitions.
+    A scenario with fewer definitions than others is in every conversation, or in as many as it has definitions. Raises
+    DefinitionError for a file that cannot be played.
     """
     names = {scenario: name for name, scenario in FOLDERS.items()}
     kept: dict[str, dict[str, Path]] = {}
     for folder in folders:
-        for scenario, known in folder.examples.items():
-            for example in known:
+        for scenario in folder.examples.keys() - set(folder.unknown):
+            for example in folder.examples[scenario]:
+                folder.definition(scenario, example)
                 path = folder.file(scenario, example)
                 kept.setdefault(scenario, {}).setdefault(_texts(path), path)
     conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
-    for scenario, files in kept.items():
+    for scenario, files in sorted(kept.items()):
         for number, path in enumerate(files.values()):
             place = into / str(number % conversations)
             beside = place / names.get(scenario, scenario)

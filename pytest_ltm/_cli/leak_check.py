@@ -91,7 +91,8 @@ class Source:
         paths = [Path(text) for text in what]
         if all(path.suffix == ".json" for path in paths):
             return {HISTORIES: list(dict.fromkeys(text for path in paths for text in self._histories(path)))}
-        said = self._definitions(paths) if all(path.is_dir() for path in paths) else self._suite(what)
+        folders = all(path.is_dir() and text not in built_in_names() for text, path in zip(what, paths, strict=True))
+        said = self._definitions(paths) if folders else self._suite(what)
         messages: list[Text] = []
         filler: list[Text] = []
         for text, is_filler in said:
