@@ -114,8 +114,8 @@ def test_scenario_messages_give_no_more_away_than_published_ones(tmp_path: Path)
 # --- Generated histories beside the real ones.
 
 GIVEN_AWAY: dict[str, tuple[float, float]] = {"locomo": (0.06, 0.23), "longmemeval": (0.95, 0.95)}
-"""By data set: the share of the evidence that is found in 1 % and 5 % of the words, at most, where that is more than 1.25
-times that of the real histories. No figure may grow; where the real ones give away as much, the row goes.
+"""By data set: the share of the evidence that is found in 1 % and 5 % of the words, at most, where that is more than
+1.25 times that of the real histories. No figure may grow; where the real ones give away as much, the row goes.
 """
 REAL = {
     "locomo": (LOCOMO / "locomo10.json",),
