@@ -1,0 +1,49 @@
+"""What is recorded of the answers with known grades that a judge is asked about first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.cost import Price, Tariff
+from pytest_ltm._engine.result import Precheck
+from pytest_ltm._record import canaries
+from pytest_ltm._record.canaries import FILE, TIMINGS
+from pytest_ltm._record.timings import JudgeTime, Timings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def asked(run: Path, *remembered: bool) -> None:
+    timings = Timings.at(run / TIMINGS)
+    for each in remembered:
+        usage = Usage(input_tokens=200, output_tokens=50)
+        timings.write(JudgeTime(example="right", vote=0, remembered=each, seconds=0.1, usage=usage))
+    timings.close()
+
+
+def test_what_the_judge_remembers_costs_nothing(tmp_path: Path) -> None:
+    asked(tmp_path, False, True, False)
+
+    assert canaries.used(tmp_path, Tariff()) == (2, 500, None)
+    assert canaries.used(tmp_path, Tariff(price=Price(1000, 0))) == (2, 500, 0.4)
+
+
+def test_a_judge_that_was_cut_off_was_asked_all_the_same(tmp_path: Path) -> None:
+    assert canaries.prechecks(tmp_path) == []
+    asked(tmp_path, False)
+
+    [found] = canaries.prechecks(tmp_path)
+    assert (found.verdict, found.calls, found.tokens) == ("unfinished", 1, 250)
+
+
+def test_what_they_came_to_is_kept_and_a_damaged_file_tells_nothing(tmp_path: Path) -> None:
+    came_to = Precheck(kind="canaries", of="rules", verdict="wrong", why="it passes anything", calls=2, cost_usd=0.5)
+    canaries.write(tmp_path, came_to)
+    assert canaries.read(tmp_path) == came_to
+    assert canaries.prechecks(tmp_path) == [came_to]
+
+    for damaged in ("", "{", "[]", '{"kind": "canaries"}'):
+        (tmp_path / FILE).write_text(damaged)
+        assert canaries.read(tmp_path) is None
