@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.numbers import NUMBERS, ONES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -78,6 +80,10 @@ _MOVED = re.compile(
     rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
     r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
 )
+_COUNTED = re.compile(
+    rf"\b(?P<count>\d+|an?|{'|'.join(ONES)})\s+(?P<unit>year|month)s?\s+(?P<way>before|prior to|after)\s+(?:the\s+)?$"
+)
+"""A date so many months or years from another one."""
 _UNSURE = re.compile(
     r"(?:\brelative to\s+(?:the )?|"
     r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
@@ -87,6 +93,7 @@ _UNSURE = re.compile(
 _MANY = re.compile(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
 _PART = re.compile(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
 _WEEK_OF = re.compile(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
+_MOST_OF_A_YEAR = 360
 _SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
 _MIDDLE = 12
@@ -110,7 +117,7 @@ def dated(text: str) -> Iterator[tuple[tuple[Stretch, ...], int]]:
     for named in _NAMED.finditer(text):
         before = text[end : named.start()]
         moved = _MOVED.search(before)
-        sure = moved is not None and not _MANY.search(before[: moved.start()])
+        sure = _COUNTED.search(before) or (moved is not None and not _MANY.search(before[: moved.start()]))
         readings = tuple(placed for one in _stretches(named) for placed in _placed(one, before))
         if readings and (sure or not _UNSURE.search(before)):
             yield readings, named.start()
@@ -162,6 +169,9 @@ def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
             first = stretch.first + timedelta(_ORDER[found["which"]])
         week = Stretch(first, first + timedelta(6))
         return (_weekend(week) if found["end"] else week,)
+    if found := _COUNTED.search(before):
+        count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
+        return (_counted(stretch, count if found["way"] == "after" else -count, found["unit"]),)
     if found := _MOVED.search(before):
         return _moved(stretch, found["unit"], found["way"])
     found = _PART.search(before)
@@ -170,6 +180,14 @@ def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
         last = max(days * (third + 1) // 3 - 1, 0)
         return (Stretch(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
     return (stretch,)
+
+
+def _counted(stretch: Stretch, count: int, unit: str) -> Stretch:
+    """Return the month, or the year of a whole year, that is so many of them away."""
+    if unit == "year" and stretch.days > _MOST_OF_A_YEAR:
+        return _stretch(stretch.first.year + count, "", "", {})
+    month = stretch.first.year * 12 + stretch.first.month - 1 + count * (12 if unit == "year" else 1)
+    return _stretch(month // 12, str(month % 12 + 1), "", {})
 
 
 def _weekend(week: Stretch) -> Stretch:

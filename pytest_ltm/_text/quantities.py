@@ -126,8 +126,9 @@ def _amounts(plain: str) -> Iterator[Quantity]:
         value = float(found["number"].replace(",", ""))
         value *= _THOUSANDS.get((found["thousand"] or "").strip(), 1)
         sign = _SIGNS.get((found["money"] or found["sign"] or "").strip())
-        unit = sign or ("%" if found["percent"] else unit_of(found["unit"]))
-        end = found.end() if unit else found.end("number")
+        named = unit_of(found["unit"])
+        unit = sign or ("%" if found["percent"] else named)
+        end = found.end() if named else max(map(found.end, ("number", "thousand", "percent", "sign")))
         yield Quantity(value, unit, found.start("number"), end)
 
 

@@ -134,7 +134,7 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
     [
         ("Basenji", "It is not a Basenji.", "no"),
         ("Basenji", "Not a Whippet but a Basenji.", "yes"),
-        ("Rotterdam", "He moved from Rotterdam to Utrecht.", "unscored"),
+        ("Rotterdam", "He moved from Rotterdam to Utrecht.", "no"),
         ("Rotterdam", "He moved from Utrecht to Rotterdam.", "yes"),
         ("Rotterdam", "He is thinking of moving to Rotterdam.", "unscored"),
         ("Ghent and Lille", "Ghent, Lille and Metz.", "no"),

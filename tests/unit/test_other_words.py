@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ltm._text.meanings import found_in, is_like, keys, misspelled_in
 from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule
 from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
 from pytest_ltm.datasets.rulings.wording import in_other_words
 
@@ -79,6 +80,39 @@ def test_a_part_is_wrong_only_where_the_full_answer_is_needed() -> None:
     assert said_of("Odo and Mirabel", "Odo and Quentin.", full=False) == "no"
 
 
+def judged(gold: str, said: str, question: str) -> str:
+    asked = {"question_id": "q", "question_type": "knowledge-update", "question": question}
+    return rule(**asked, answer=gold, hypothesis=said).verdict
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "expected"),
+    [
+        ("£30 a month", "30 £ a month.", "yes"),
+        ("£30 a month", "£30 per month, which is £360 a year.", "yes"),
+        ("£30 a month", "**Water:** £55\n**Garage:** £30", "yes"),
+        ("£55 a month", "**Water:** £55\n**Garage:** £30", "unscored"),
+        ("£30 a month", "Roughly £30 a month or so.", "yes"),
+    ],
+)
+def test_the_amount_counts_that_is_of_what_is_asked_for(gold: str, said: str, expected: str) -> None:
+    assert judged(gold, said, "What do I pay for the garage?") == expected
+
+
+def test_something_in_the_place_of_what_is_over_is_wrong() -> None:
+    asked = "Which language do I learn?"
+
+    assert judged("Latvian", "You dropped Latvian for Estonian.", asked) == "no"
+    assert judged("Latvian", "You dropped Estonian and now learn Latvian.", asked) != "no"
+
+
+def test_who_is_compared_with_whom_matters() -> None:
+    asked = "How much taller is Odo than Mirabel?"
+
+    assert judged("9 cm", "Odo is 9 cm taller than Mirabel.", asked) == "yes"
+    assert judged("9 cm", "Mirabel is 9 cm taller than Odo.", asked) == "no"
+
+
 def test_words_of_a_name_have_no_synonyms() -> None:
     assert said_of("Biscuit", "Cookie", "What is the cat called?") == "unscored"
     assert said_of("a biscuit", "A cookie.") == "yes"
@@ -109,6 +143,10 @@ def test_a_bare_perhaps_commits_to_neither() -> None:
         ("The Sunday before 14 June 2023", "The preceding Sunday (relative to 14 June 2023).", "unscored"),
         ("Three years before 2021 (2018)", "2018", "yes"),
         ("Three years before 2021 (2018)", "2021", "no"),
+        ("2018", "Three years before 2021.", "yes"),
+        ("April 2022", "A year before 9 April 2023.", "yes"),
+        ("May 2022", "A month after 9 April 2022.", "yes"),
+        ("2018", "2018: in 2021 they spoke of three years.", "yes"),
     ],
 )
 def test_times_are_read_in_other_forms(gold: str, said: str, expected: str) -> None:

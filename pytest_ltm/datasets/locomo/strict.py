@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._text.dates import stretches
+from pytest_ltm._text.meanings import found_in, key, keys, telling
 from pytest_ltm._text.quantities import holds, quantities, same_amounts
 from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
@@ -129,35 +130,9 @@ _FEW = 3
 _YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
 _DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
 _POLAR = frozenset(
-    map(
-        stem,
-        (
-            "yes",
-            "no",
-            "not",
-            "likely",
-            "unlikely",
-            "probably",
-            "think",
-            "seems",
-            "id",
-            "say",
-            "doubt",
-            "rather",
-            "wouldnt",
-        ),
-    )
+    map(key, ("yes", "not", "likely", "unlikely", "probably", "think", "seems", "id", "doubt", "rather", "wouldnt"))
 )
-_BOTH = re.compile(r"\b(?:both|either|all)\b", re.IGNORECASE)
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
-_SOFT = re.compile(
-    r"^when\b|\b(?:feel|felt|describe\w*|attitude|think|says?|said|mean|advice|emotion|why|how|opinion|reaction|motivat\w*|inspir\w*|"
-    r"plan\w*|passion|hobb\w*|interest\w*)\b",
-    re.IGNORECASE,
-)
-"""What is asked for with these words has no name of its own: it can be said in many words."""
-_ROOT = 5
-"""Words that begin with so many equal letters may be of one root."""
 _LOOSE = re.compile(
     r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b", re.IGNORECASE
 )
@@ -181,13 +156,13 @@ def verdict(  # noqa: PLR0911 - one rule, one line
     if reason in FINAL | DOUBTFUL:
         return Ruling("no" if reason in FINAL else "unscored", reason)
     if refuses(said):
-        more = len(words(said)) > len(words(gold)) + _AROUND
+        more = len(words(said)) > len(words(gold)) + _AROUND and found_in(telling(gold), keys(said))
         return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         return _yes_or_no(leading, gold, question, said)
     if expected := next(filter(None, map(time_of, read_gold(gold, question).texts)), ()):
         return time_ruling(expected, gold, said)
-    return _amount_or_phrase(gold, question, said)
+    return _amount_or_phrase(gold, question, said, listed=Category(category) is Category.MULTI_HOP)
 
 
 def _adversarial(question: str, prediction: str) -> Ruling:
@@ -208,15 +183,15 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, said: str) -> R
         return Ruling("no", SEVERAL) if commits_to_neither(said) else Ruling("unscored", "says neither yes nor no")
     if word != leading[1].lower():
         return Ruling("no", f"says {word}")
-    asked = content_stems(question) | _POLAR
-    reason, given = content_stems(gold[leading.end() :]) - asked, content_stems(said) - asked
+    asked = {*keys(question), *_POLAR}
+    reason, given = ([one for one in telling(text) if one not in asked] for text in (gold[leading.end() :], said))
     bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(said)
-    if bare or not given or (reason and len(reason & given) >= _SOME * len(reason)):
+    if bare or not given or (reason and len(found_in(reason, given)) >= _SOME * len(reason)):
         return Ruling("yes", f"says {word}")
     return Ruling("unscored", f"says {word}, in other words or for another reason")
 
 
-def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
+def _amount_or_phrase(gold: str, question: str, said: str, *, listed: bool) -> Ruling:
     read = read_gold(gold, question)
     years = set(_YEAR.findall(said))
     if years and years.isdisjoint(_YEAR.findall(gold)) and _YEAR.search(gold):
@@ -235,30 +210,8 @@ def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
         if not doubt and _DOUBT.search(said) and not _DOUBT.search(gold):
             doubt = "doubts"
         return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
-    return in_other_words(gold, question, said, full=False) or _no_hit(gold, question, said)
-
-
-def _no_hit(gold: str, question: str, said: str) -> Ruling:
-    """Return the ruling on an answer that has not all words of the expected one: wrong, or right in other words."""
-    if _shared(gold, said):
-        return Ruling("unscored", "has some of its words")
-    short = all(len(content_stems(part)) < _FEW for part in _PARTS.split(gold))
-    few = _is_name(gold) or (short and not _SOFT.search(question))
-    if few and len(words(said)) <= 2 * _AROUND and not _related(gold, said):
-        return Ruling("no", "names something else")
-    return Ruling("unscored", "has none of its words")
-
-
-def _related(gold: str, said: str) -> bool:
-    """Return whether words of two texts begin alike, or one is made of the other's first letters: physio, UK."""
-    mine, other = content_stems(gold), content_stems(said)
-    roots = {one[:_ROOT] for one in mine if len(one) >= _ROOT}
-    if any(one[:_ROOT] in roots for one in other) or _BOTH.search(said):
-        return True
-    return any(
-        word.isupper() and word.lower() in "".join(one[0] for one in words(text))
-        for word, text in [*((word, said) for word in gold.split()), *((word, gold) for word in said.split())]
-        if 1 < len(word) < _ROOT
+    return in_other_words(gold, question, said, full=False, listed=listed) or Ruling(
+        "unscored", "has some of its words" if _shared(gold, said) else "has none of its words"
     )
 
 
@@ -276,9 +229,3 @@ def _has(part: str, said: str) -> bool:
 
 def _shared(gold: str, said: str) -> bool:
     return token_f1(said, gold) > 0 or bool(content_stems(gold) & content_stems(said))
-
-
-def _is_name(gold: str) -> bool:
-    """Return whether a short answer is a proper name: every word of it that carries meaning has a capital."""
-    named = [word for word in re.findall(r"[A-Za-z][\w'-]*", gold) if content_stems(word) and len(word) > 2]
-    return len(named) > 1 and all(word[0].isupper() for word in named)

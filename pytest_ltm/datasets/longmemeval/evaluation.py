@@ -24,8 +24,9 @@ from pytest_ltm.datasets.rulings.rules import (
     order_ruling,
     phrase_ruling,
 )
-from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, rejected
+from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling
+from pytest_ltm.datasets.rulings.wording import is_left_behind
 from pytest_ltm.judges._ask import Decision, ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
@@ -73,7 +74,8 @@ def rule(*, question_id: str, question_type: str, question: str, answer: object,
         rejected((gold.whole, *gold.texts), question, spoken(hypothesis)) if len(spoken(hypothesis)) <= SHORT else ""
     )
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
-        return Ruling("no" if reason in FINAL else "unscored", reason)
+        replaced = reason == OVER and is_left_behind(gold.texts[0], question, spoken(hypothesis))
+        return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
     if _repeats(gold, question, spoken(hypothesis)):
         return Ruling("yes", "repeats the expected answer")
     return _by_kind(gold, question_type, question, hypothesis)

@@ -10,7 +10,16 @@ from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
 from pytest_ltm._text.words import content_stems, words
 from pytest_ltm.datasets.rulings.assertion import SHORT, refuses
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling, answering, in_range, ranges, settled
+from pytest_ltm.datasets.rulings.gold import (
+    CANNOT_TELL,
+    HEDGED,
+    Ruling,
+    answering,
+    in_range,
+    is_at_another_rate,
+    ranges,
+    settled,
+)
 from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
 
 if TYPE_CHECKING:
@@ -89,6 +98,8 @@ def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> 
     """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
     hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
     around = [sentence(text, one.start, one.end) for one in hits]
+    if all(is_at_another_rate(text, one, gold.whole) for one in hits):
+        return Ruling("no", "names the amount for another time")
     sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
     wanted = digits(gold.texts[0])
     if in_range(wanted, quantities(wanted)):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._text.clauses import CHANGED
 from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._text.meanings import keys, telling
 from pytest_ltm._text.numbers import ONES, TENS, digits
-from pytest_ltm._text.quantities import UNITS, Quantity, comparable, distinct, quantities, unit_of
+from pytest_ltm._text.quantities import CURRENCIES, UNITS, Quantity, comparable, distinct, quantities, unit_of
 from pytest_ltm._text.words import content_of, content_stems, stem, words
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _ORDERED = re.compile(
     r"\b(?:first|then|followed by|lastly|finally)\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE
 )
 _ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
+PER = re.compile(r"\W*(?:a|per|each|every|1 time a) (hour|day|night|week|month|year)\b")
 _DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
 _METRICS = frozenset(
     stem(word)
@@ -77,7 +79,8 @@ def read_gold(answer: str, question: str) -> Gold:
 def _plain_amounts(text: str) -> list[Quantity]:
     found = quantities(text)
     lengths = [one for one in found if one.unit == "minutes"]
-    return lengths or found
+    prices = [one for one in found if one.unit in CURRENCIES and PER.match(digits(text), one.end)]
+    return lengths or (prices if len(found) == 2 and prices else found)
 
 
 def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
@@ -181,6 +184,7 @@ def settled(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quan
     """
     if len(distinct(held)) <= 1:
         return held
+    held = _asked_line(text, held, known)
     inside = [found.span() for found in _BRACKETS.finditer(text)]
     bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
     plain = [one for one in bare if not _is_aside(text, one, known)] or bare
@@ -192,8 +196,30 @@ def settled(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quan
     return plain
 
 
+def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
+    """Return the amounts of the one line that has most words of the question, where each has a line of its own."""
+    lines = [found.span() for found in re.finditer(r"[^\n]+", text)]
+    own = [[one for one in held if start <= one.start < end] for start, end in lines]
+    if max(map(len, own)) > 1:
+        return held
+    asked = frozenset(keys(known))
+    shares = [
+        len(asked.intersection(telling(text[start:end]))) if one else -1
+        for (start, end), one in zip(lines, own, strict=True)
+    ]
+    return own[shares.index(max(shares))] if shares.count(max(shares)) == 1 else held
+
+
+def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
+    """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
+    asked, found = PER.findall(digits(known)), PER.match(text, one.end)
+    return bool(asked) and found is not None and found[1] not in asked
+
+
 def _is_aside(text: str, one: Quantity, known: str) -> bool:
     before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
+    if is_at_another_rate(text, one, known):
+        return True
     for found in (_ASIDE_BEFORE.search(before), _ASIDE_AFTER.match(after)):
         if found and not any(word in known for word in words(found[0])[:1]):
             return True

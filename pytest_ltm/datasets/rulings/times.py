@@ -30,6 +30,8 @@ _TOLD = re.compile(
 _SO = re.compile(
     r"(?:\bi\.? ?e\b\.?|\bso\b|\bthat is\b|\bwhich (?:is|was|would be|means|makes)\b|\bmeaning\b|\btherefore\b|[→=]|:)"
 )
+_OPENING = re.compile(r"\W*[^:;.!?\n\u2013\u2014]{3,40}[:;\u2013\u2014]\s")
+"""An answer with its explanation behind it: "2018: ..."."""
 _UNREAD = re.compile(
     rf"\b(?:week(?:end)?s?(?! (?:of|in)\b(?! (?:that|this|the same)\b))|{'|'.join(DAYS).lower()}|"
     rf"\d+(?:st|nd|rd|th)(?! (?:week|of|{'|'.join(MONTHS).lower()})))\b"
@@ -65,7 +67,10 @@ def time_ruling(expected: Readings, gold: str, said: str) -> Ruling:
         return Ruling("no", DENIED)
     own = [(one, at) for one, at in held if not _TOLD.search(text[max(0, at - 60) : at])] or held
     marks = [found.end() for found in _SO.finditer(text)]
+    opening = _OPENING.match(text)
     concluded = [one for one, at in own if marks and at >= marks[-1]]
+    if opening and len(first := [one for one, at in held if at < opening.end()]) == 1:
+        concluded = first
     return _named(expected, concluded or [one for one, _ in own], [one for one, _ in held], said)
 
 

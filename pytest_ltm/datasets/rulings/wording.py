@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level
+from pytest_ltm._text.clauses import level, places, sentence_start
 from pytest_ltm._text.meanings import (
     FRAME,
     LIGHT,
@@ -21,7 +21,7 @@ from pytest_ltm._text.meanings import (
 )
 from pytest_ltm._text.words import STOP_WORDS, stem, words
 from pytest_ltm.datasets.rulings.amounts import is_turned
-from pytest_ltm.datasets.rulings.assertion import MANY, doubt_of, is_english, lists_more, refuses
+from pytest_ltm.datasets.rulings.assertion import MANY, SHORT, doubt_of, is_english, lists_more, refuses
 from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
 from pytest_ltm.datasets.rulings.stance import FINAL, PEOPLE, SEVERAL
 
@@ -114,6 +114,10 @@ def _is_name(text: str) -> bool:
 # --- What an answer says of them.
 
 _EITHER = re.compile(r"\beither\b[^.;]*\bor\b|\b(?:any|one) of (?:these|those|them|the following)\b", re.IGNORECASE)
+_SINCE = re.compile(r"\b(?:now|instead|currently|these days|today|and (?:then|later))\b")
+_PAST = re.compile(
+    r"\b(?:used? to|before|previous\w*|original\w*|initial\w*|former\w*|at first|old|ago)\b", re.IGNORECASE
+)
 _FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
 _REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
 _MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")
@@ -128,9 +132,10 @@ _SUBJECTIVE = re.compile(
 _TALKED = re.compile(r"\b(?:i|you|we) (?:ever )?(?:said|say|mention(?:ed)?|told|tell)\b", re.IGNORECASE)
 _BRIEFLY = 4
 """A brief answer has at most twice the telling words of the expected one, and so many more."""
+_SENTENCE = 30
 
 
-def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling | None:
+def in_other_words(gold: str, question: str, said: str, *, full: bool, listed: bool = True) -> Ruling | None:
     """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
 
     Args:
@@ -138,6 +143,7 @@ def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling
         question: The question.
         said: What the answer concludes.
         full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
+        listed: Whether one that has only some of several things is wrong, even if it names nothing in their place.
     """
     if _EITHER.search(said) and not _OR.search(gold):
         return Ruling("no", SEVERAL)
@@ -147,7 +153,7 @@ def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling
     if refuses(said):
         return None if any(one.found(said) for one in things) else CANNOT_TELL
     if any(one.missing(said) for one in things):
-        return _partial_ruling(gold, things, question, said, full=full)
+        return _partial_ruling(gold, things, question, said, full=full, listed=listed)
     return _whole_ruling(gold, things, question, said)
 
 
@@ -163,8 +169,17 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, said: str)
     return Ruling("yes", "names all of it in other words")
 
 
+def is_left_behind(gold: str, question: str, said: str) -> bool:
+    """Return whether an answer that says of the expected one that it is over names something else in its place."""
+    spots = places(level(said), gold, plural=True)
+    before = [level(said)[sentence_start(level(said), start) : start] for start, _ in spots]
+    if any(map(_SINCE.search, before)) or _PAST.search(question) or len(said) > SHORT:
+        return False
+    return bool(_strange(telling(said), gold, question))
+
+
 def _people(text: str) -> frozenset[str]:
-    return frozenset(re.findall(rf"\b(?:{PEOPLE})\b", level(text)))
+    return frozenset(map(key, re.findall(rf"\b(?:step-?)?({PEOPLE})\b", level(text))))
 
 
 def _goes_on(gold: str, question: str, said: str) -> bool:
@@ -179,30 +194,30 @@ def _strange(some: Sequence[str], gold: str, question: str) -> list[str]:
     return [one for one in some if one not in known | LIGHT | FRAME and not any(is_like(one, other) for other in known)]
 
 
-def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool) -> Ruling | None:
+def _partial_ruling(
+    gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool, listed: bool
+) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
-    names = all(one.is_name for one in things)
-    brief = len(telling(said)) <= 2 * len(telling(gold)) + _BRIEFLY
-    small = all(len(one.wanted) <= _SMALL for one in things)
-    if not brief or not small or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
+    names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
+    left = frozenset[str]().union(*(one.missing(said) for one in things))
+    if size > _SMALL or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
         return None
-    left = frozenset().union(*(one.missing(said) for one in things))
-    if (
-        _is_abbreviated(gold, said)
-        or is_turned(gold, said)
-        or any(is_like(one, other) for one in left for other in keys(said))
-    ):
+    if _is_abbreviated(gold, said) or is_turned(gold, said) or any(is_like(a, b) for a in left for b in keys(said)):
         return None
     strange = frozenset(_strange(telling(said), gold, question))
     absent = [one for one in things if not one.found(said)]
-    if len(absent) == len(things):
-        return Ruling("no", "names something else") if strange else None
-    if absent and (full or (len(things) <= _FEW and (names or strange))):
-        return Ruling("no", "leaves one of several out")
-    if len(things) == 1 and _is_replaced(things[0], said, strange):
-        return Ruling("no", "names another of the kind")
-    shortened = names and not strange and things[0].wanted[0] not in left
-    return Ruling("no", "names only a part of it") if full and len(strange) <= len(left) + 1 and not shortened else None
+    nothing = len(absent) == len(things)
+    brief = len(telling(said)) <= 2 * len(telling(gold)) + _BRIEFLY
+    brief |= nothing and size < _FEW and len(words(said)) <= _SENTENCE
+    one_word = names and things[0].wanted[0] not in left  # of a name of several: some people say no more
+    wrong = (
+        ("names something else", nothing and strange),
+        ("leaves one of several out", absent and (full or (len(things) <= _FEW and (listed or names or strange)))),
+        ("names another of the kind", len(things) == 1 and _is_replaced(things[0], said, strange)),
+        ("names only a part of it", full and len(strange) <= len(left) + 1 and (strange or not one_word)),
+    )
+    which = wrong[:1] if nothing else wrong[1:]
+    return next((Ruling("no", why) for why, holds in which if holds and brief), None)
 
 
 def _is_abbreviated(gold: str, said: str) -> bool:
