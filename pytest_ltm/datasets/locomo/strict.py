@@ -151,8 +151,8 @@ def verdict(  # noqa: PLR0911 - one rule, one line
         return Ruling("no", "says nothing")
     if words(gold) == words(prediction) and same_amounts(gold, prediction):
         return Ruling("yes", "repeats the expected answer")
-    said = conclusion(prediction)
-    reason = rejected([gold], question, said) if len(prediction) <= SHORT else ""
+    said, texts = conclusion(prediction), read_gold(gold, question).texts
+    reason = rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
     if reason in FINAL | DOUBTFUL:
         return Ruling("no" if reason in FINAL else "unscored", reason)
     if refuses(said):
@@ -160,7 +160,7 @@ def verdict(  # noqa: PLR0911 - one rule, one line
         return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         return _yes_or_no(leading, gold, question, said)
-    if expected := next(filter(None, map(time_of, read_gold(gold, question).texts)), ()):
+    if expected := next(filter(None, map(time_of, texts)), ()):
         return time_ruling(expected, gold, said)
     return _amount_or_phrase(gold, question, said, listed=Category(category) is Category.MULTI_HOP)
 
