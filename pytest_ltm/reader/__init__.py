@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pytest_ltm.reader.chapter_break import ChapterBreak
-from pytest_ltm.reader.errands import Instructions, Jokes, ShoppingList, TriggerResponse
+from pytest_ltm.reader.errands import Instructions, TriggerResponse
 from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
 from pytest_ltm.reader.general import Announcement, General, Trivia
+from pytest_ltm.reader.jokes import Jokes
 from pytest_ltm.reader.notes import Ability, Appends, Note, Notebook, Turn
 from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
+from pytest_ltm.reader.shopping import ShoppingList
 from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
 
 __all__ = ["ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn"]

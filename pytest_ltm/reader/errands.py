@@ -1,16 +1,15 @@
-"""What the user wants done: a quote appended, a rule followed, a shopping list kept, a joke told again."""
+"""What the user wants done: a quote appended, a rule followed."""
 
 from __future__ import annotations
 
 import html
-import json
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.reader.notes import COMMON, SMALL_NUMBERS, Topic, first_match
+from pytest_ltm.reader.notes import COMMON, Topic, first_match
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Note, Notebook, Turn
+    from pytest_ltm.reader.notes import Notebook, Turn
 
 
 _QUOTED = (
@@ -140,132 +139,3 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(
         re.sub(r"(?:ing|s)$", "", word) for word in _WORD.findall(text.lower()) if word not in COMMON["rule"]
     )
-
-
-# --- The user's shopping list: what was put on it, taken off, corrected.
-
-_ASKED = re.compile(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
-_COUNTED = re.compile(
-    rf"\b(\d{{1,6}}|{'|'.join(SMALL_NUMBERS)})\s+(?:more\s+)?([a-z][a-z -]*?)"
-    r"(?=\s*(?:[.,;:!?]|$|\b(?:on|off|from|to|for|than|altogether|please|and)\b))",
-    re.IGNORECASE,
-)
-_ALL_OF = re.compile(
-    r"\b(?:any|enough|the|my|all)\s+([a-z][a-z -]*?)\s*(?:\bat all\b|\bany more\b|[.,;:])", re.IGNORECASE
-)
-_NONE_LEFT = re.compile(r"\b(?:not need any|no longer need|all of them|take them|enough)\b", re.IGNORECASE)
-_OFF = re.compile(r"\b(?:remove|take|strike|delete)\b", re.IGNORECASE)
-_SET = re.compile(r"\b(?:altogether|instead|correct)\b", re.IGNORECASE)
-
-
-class ShoppingList(Topic):
-    """Keeps every change of the list and answers with what they come to."""
-
-    kinds = ("shopping",)
-    about = re.compile(
-        r"\b(?:shopping list|(?:put it|items) on the list)\b"
-        r"|\A\s*(?:I want to buy|I require|(?:please )?remove)\s+(?:another\s+)?\d",
-        re.IGNORECASE,
-    )
-    forgets = re.compile(r"\bbought (?:everything|all)\b|\blist is empty\b|\bforget\b|\bdisregard\b", re.IGNORECASE)
-    forgotten = "Your shopping list is empty."
-
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
-        """Note a change, or tell the list."""
-        if _ASKED.search(turn.text):
-            return _told(notes)
-        change = _change(turn.text)
-        if change is None:
-            return None
-        notes.add(turn, "shopping", change)
-        return "Noted."
-
-
-def _change(text: str) -> list[str | int] | None:
-    """Return the kind of change, the item in the singular, and the number; None if the text tells none."""
-    if _NONE_LEFT.search(text):
-        whole = _ALL_OF.search(text)
-        return ["none", _singular(whole.group(1)), 0] if whole else None
-    counted = _COUNTED.search(text)
-    if counted is None:
-        return None
-    number = SMALL_NUMBERS.get(counted.group(1).lower()) or int(counted.group(1))
-    kind = "set" if _SET.search(text) else "less" if _OFF.search(text) else "more"
-    return [kind, _singular(counted.group(2)), number]
-
-
-def _singular(item: str) -> str:
-    name = item.strip().lower()
-    return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
-
-
-def _told(notes: Notebook) -> str:
-    """Return the list that the visible changes come to, as JSON."""
-    shopping: dict[str, int] = {}
-    for change in reversed(list(notes.visible("shopping"))):
-        kind, item, number = change.content
-        before = shopping.get(item, 0)
-        shopping[item] = {"more": before + number, "less": before - number, "set": number, "none": 0}[kind]
-        if shopping[item] <= 0:
-            del shopping[item]
-    return json.dumps([{"item": item, "quantity": number} for item, number in shopping.items()])
-
-
-# --- Jokes, and which of them was told so long ago.
-
-_INTRODUCED = re.compile(r"([^:.?!]*\bjoke\b[^:.?!]*)[:.!]\s+(\S.*)", re.IGNORECASE | re.DOTALL)
-_AGAIN = re.compile(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGNORECASE)
-_AGO = re.compile(r"\bago\b", re.IGNORECASE)
-_LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
-_SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-_SAME_TIME = 60.0
-"""Seconds within which two moments are the same: people say minutes, some of them rounded down."""
-
-
-class Jokes(Topic):
-    """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
-
-    kinds = ("joke",)
-    about = re.compile(r"\bjokes?\b", re.IGNORECASE)
-    forgets = re.compile(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
-
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
-        """Note a joke, or tell one again."""
-        if _AGAIN.search(turn.text) and (_AGO.search(turn.text) or turn.text.rstrip().endswith("?")):
-            joke = _recalled(turn, notes)
-            return f"You told me this joke: {joke.content}" if joke else "I do not remember that joke."
-        introduced = _INTRODUCED.match(turn.text)
-        if introduced is None:
-            return None
-        notes.add(turn, "joke", introduced.group(2))
-        return "Good one."
-
-
-def elapsed(text: str) -> float:
-    """Return the seconds that `3 hours and 25 minutes` means; 0 if the text names no duration."""
-    return float(sum(int(number) * _SECONDS[unit.lower()] for number, unit in _LENGTH.findall(text)))
-
-
-def _recalled(turn: Turn, notes: Notebook) -> Note | None:
-    """Return what was told nearest to the moment that the question means; at one moment jokes come first."""
-    if turn.now is None or not _AGO.search(turn.text):
-        return notes.newest("joke") or notes.newest("statement")
-    moment = turn.now - elapsed(turn.text)
-    joke, statement = _nearest("joke", moment, notes), _nearest("statement", moment, notes)
-    if joke is None or statement is None:
-        return joke or statement
-    return joke if _distance(joke, moment) <= _distance(statement, moment) + _SAME_TIME else statement
-
-
-def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
-    """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
-    best: Note | None = None
-    for note in notes.visible(kind):
-        if best is not None and _distance(note, moment) > _distance(best, moment):
-            break
-        best = note
-    return best
-
-
-def _distance(note: Note, moment: float) -> float:
-    return abs(note.time - moment) if note.time is not None else float("inf")

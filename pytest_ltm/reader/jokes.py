@@ -1,0 +1,69 @@
+"""Jokes, and which of them was told so long ago."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm.reader.notes import Topic
+
+if TYPE_CHECKING:
+    from pytest_ltm.reader.notes import Note, Notebook, Turn
+
+
+_INTRODUCED = re.compile(r"([^:.?!]*\bjoke\b[^:.?!]*)[:.!]\s+(\S.*)", re.IGNORECASE | re.DOTALL)
+_AGAIN = re.compile(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGNORECASE)
+_AGO = re.compile(r"\bago\b", re.IGNORECASE)
+_LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
+_SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_SAME_TIME = 60.0
+"""Seconds within which two moments are the same: people say minutes, some of them rounded down."""
+
+
+class Jokes(Topic):
+    """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
+
+    kinds = ("joke",)
+    about = re.compile(r"\bjokes?\b", re.IGNORECASE)
+    forgets = re.compile(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
+
+    def read(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a joke, or tell one again."""
+        if _AGAIN.search(turn.text) and (_AGO.search(turn.text) or turn.text.rstrip().endswith("?")):
+            joke = _recalled(turn, notes)
+            return f"You told me this joke: {joke.content}" if joke else "I do not remember that joke."
+        introduced = _INTRODUCED.match(turn.text)
+        if introduced is None:
+            return None
+        notes.add(turn, "joke", introduced.group(2))
+        return "Good one."
+
+
+def elapsed(text: str) -> float:
+    """Return the seconds that `3 hours and 25 minutes` means; 0 if the text names no duration."""
+    return float(sum(int(number) * _SECONDS[unit.lower()] for number, unit in _LENGTH.findall(text)))
+
+
+def _recalled(turn: Turn, notes: Notebook) -> Note | None:
+    """Return what was told nearest to the moment that the question means; at one moment jokes come first."""
+    if turn.now is None or not _AGO.search(turn.text):
+        return notes.newest("joke") or notes.newest("statement")
+    moment = turn.now - elapsed(turn.text)
+    joke, statement = _nearest("joke", moment, notes), _nearest("statement", moment, notes)
+    if joke is None or statement is None:
+        return joke or statement
+    return joke if _distance(joke, moment) <= _distance(statement, moment) + _SAME_TIME else statement
+
+
+def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
+    """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
+    best: Note | None = None
+    for note in notes.visible(kind):
+        if best is not None and _distance(note, moment) > _distance(best, moment):
+            break
+        best = note
+    return best
+
+
+def _distance(note: Note, moment: float) -> float:
+    return abs(note.time - moment) if note.time is not None else float("inf")
