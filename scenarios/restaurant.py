@@ -111,7 +111,7 @@ def test_restaurant(ltm: Ltm) -> None:
     visit = Visit(ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters))
     for message in _evening(ltm, visit):
         visit.hear(message)
-        if not visit.stages[-1].ok:
+        if visit.stages[-1].ends:
             break
     ltm.score(visit.guest.verdict(visit.stages, visit.replies))
 

@@ -9,7 +9,7 @@ from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import spoken
 
 REPEATS = "repeats messages instead of answering"
-_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^\s*>[^\n]*", re.MULTILINE)
+_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
 _LINES = re.compile(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = re.compile(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
 _OF_THE_USER = re.compile(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")

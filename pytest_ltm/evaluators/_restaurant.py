@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pytest_ltm._engine.score import Check, Score, Scoring, Unscored
 from pytest_ltm._text.clauses import places
 from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
-from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
+from pytest_ltm.evaluators._commitment import Mention, commitment, misspelt, spoken
 from pytest_ltm.evaluators._rules import Ruled, at
 from pytest_ltm.judges._ask import ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")
 _SECTION = re.compile(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-_BY_NUMBER = re.compile(r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b", re.IGNORECASE)
+_BY_NUMBER = re.compile(
+    r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b"
+    r"|(?:\b(?:have|take|with|try|get|for) |^\W*(?:\w{1,5}\W+)?)(\d{1,2})\b"
+    r"(?=\s*(?:$|[.,!?]|(?:please|then|sounds|thanks|instead|for me|it is)\b))",
+    re.IGNORECASE,
+)
+"""A number that stands for what is printed beside it."""
 _DRINKS_SECTION = re.compile(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
 _SHORT_NAME_END = re.compile(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
 _LOOSE = frozenset(
@@ -85,7 +91,9 @@ class Menu:
         printed = self.numbered or (*self.dishes, *self.drinks)
 
         def name(found: re.Match[str]) -> str:
-            return printed[int(found[1]) - 1] if 1 <= int(found[1]) <= len(printed) else found[0]
+            number = int(found[1] or found[2])
+            before = found[0].removesuffix(found[2]) if found[2] else ""
+            return before + printed[number - 1] if 1 <= number <= len(printed) else found[0]
 
         return _BY_NUMBER.sub(name, text)
 
@@ -133,6 +141,30 @@ class Menu:
         whole = f" {' '.join(words(text))} "
         return tuple(name for name in self.dishes if f" {' '.join(words(name))} " in whole)
 
+    def prints(self, text: str) -> bool:
+        """Tell whether a text is what is printed on the menu, or a part of it."""
+        said = " ".join(words(text))
+        return any(f" {said} " in f" {' '.join(words(name))} " for name in (*self.dishes, *self.drinks))
+
+    @cached_property
+    def spelled(self) -> dict[str, set[str]]:
+        """The longer words of all names, whose misspellings are understood, by their first letter."""
+        found: dict[str, set[str]] = {}
+        for word in (word for name in (*self.dishes, *self.drinks) for word in words(name)):
+            if len(word) >= _SPELLED:
+                found.setdefault(word[0], set()).add(word)
+        return found
+
+    def corrected(self, text: str) -> str:
+        """Return the words of a text, misspelt words of the menu corrected."""
+        return " ".join(self._corrected(word) for word in words(text))
+
+    def _corrected(self, word: str) -> str:
+        names = self.spelled.get(word[0], set())
+        if word in names or word in _NO_SLIPS or stem(word) in self.vocabulary:
+            return word
+        return min((name for name in names if misspelt(word, name) or _left_out(word, name)), default=word)
+
     def called(self, before: frozenset[str], after: frozenset[str]) -> str | None:
         """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
 
@@ -150,6 +182,13 @@ class Menu:
         return sum(word in map(stem, item.names[0]) for item in self.items) <= _RARE
 
 
+def _left_out(word: str, meant: str) -> bool:
+    """Tell whether a word is another one of five letters without one of those within."""
+    return len(meant) == _SPELLED and any(word == meant[:n] + meant[n + 1 :] for n in range(1, len(meant) - 1))
+
+
+_SPELLED = 5
+_NO_SLIPS = frozenset(("place", "taste", "roads", "later", "water"))
 _NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
 _RARE = 3
 _PREPARED = frozenset(
@@ -183,13 +222,18 @@ class Item:
 
 _ACTION = re.compile(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
 _SENTENCE = re.compile(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
+_POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
+_PLEASE = re.compile(r"\w,? please ?,", re.IGNORECASE)
+_BUT = re.compile(r",? ?\bbut\b|, so\b|:(?=\s)")
 _WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
 _CUE = phrases(
-    rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep)",
+    rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep|share|follow|switch|change)",
     rf"(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)",
-    rf"(?:{_MAY}) (?:i|we|you)(?: (?:also|please|just|still|then|maybe)){{0,3}} "
+    rf"(?:{_WISH})(?: \w+)? (?:settle for|be (?:glad|happy|delighted|pleased|grateful) (?:of|with|for|to have))",
+    "trouble you for|will do(?: \\w+)?$|has to be|have to be|it must be",
+    rf"(?:{_MAY}|would) (?:i|we|you)(?: (?:also|please|just|still|then|maybe)){{0,3}} "
     r"(?:have|get|order|start|bring|change|try|do)",
     r"lets (?:go|have|start|try)",
     r"(?:give|get|bring) me",
@@ -222,9 +266,25 @@ _CHOSEN = phrases(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
 _REFUSED = re.compile(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
+_NO_ORDER = phrases(
+    r"looks?|looked|looking|reminds?|was|were|had|seems?|smells?|used|wish|remember|heard|loved|wanted|hoped|hoping|"
+    r"without|not|no|never|instead of|dont|cant|isnt|wasnt|arent|does|do|is|are|has|thank|thanks|considered|mind|if|"
+    r"when|how|than|allerg\w+|hate|dislike|loves|likes|enjoyed|enjoying|gone|out|either|neither|or",
+    r"(?:my|his|her|their) (?:\w+ )?(?:wife|husband|partner|sister|brother|friend|son|daughter|mother|father|kids?)",
+)
+"""What says that something named is not ordered."""
+_UNDECIDED = phrases(
+    "let me think", "when you (?:come|get) back", "whatever you", "whichever you", "surprise me", "you choose",
+    r"(?:need|want|have|give me|like)(?: \w+){0,2} (?:more )?(?:minutes?|moments?|seconds?|time)",
+    "still (?:looking|deciding|thinking|reading|choosing)",
+    r"(?:cant|cannot|havent|have not|not) (?:\w+ )?(?:decide|decided|choose|chosen)",
+)  # fmt: skip
+"""What puts a decision off, or leaves it to another."""
 _ENOUGH_STRANGE = 2
 _SMALL = frozenset(
-    "one two if possible hmm hm mmm well ah oh okay ok alright sure yes lets see just only maybe".split()
+    """one two if possible hmm hm mmm well ah oh okay ok alright sure yes lets see just only maybe ooh ooo right
+    definitely absolutely certainly actually think suppose guess tonight today glasses bottles cups thats all haha so
+    first finish simply exactly course very much cheers ta me for""".split()
 )
 """Words that say nothing beside an order."""
 
@@ -241,6 +301,10 @@ class Order:
     """As the guest called them."""
     asked: tuple[str, ...] = ()
     """The dishes asked for in so many words, not only fancied or listed."""
+    liked: tuple[str, ...] = ()
+    """What is named with nothing that says it is not ordered: a guest who was asked may mean it so."""
+    likely: tuple[str, ...] = ()
+    """What was named last, if only in a question."""
 
 
 def read_order(reply: str, menu: Menu) -> Order:
@@ -249,23 +313,36 @@ def read_order(reply: str, menu: Menu) -> Order:
     strange: list[str] = []
     drinks: list[str] = []
     asked: list[str] = []
-    fancied: list[str] = []
-    for sentence, cued, asks in _ordering(_ACTION.sub(" ", menu.by_name(spoken(reply)))):
+    liked: list[str] = []
+    mentioned: _Reading | None = None
+    text = _without_actions(menu.by_name(spoken(reply)), menu)
+    for sentence, cued, asks in _ordering(text, menu):
         found = _Reading(sentence, menu, dishes)
-        text = " ".join(sentence)
-        if cued and not found.dishes and not found.drinks and _THAT & set(sentence):
-            found.dishes, fancied = fancied[:1], []
+        said = " ".join(sentence)
+        if cued and not found.dishes and not found.drinks and _THAT & set(sentence) and mentioned:
+            found.dishes, found.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
             found.strange = _Reading(sentence, menu, found.dishes).strange
-        named = not asks and (found.bare or _FANCIED.search(text) is not None)
+        named = not asks and (found.bare or _FANCIED.search(said) is not None)
         if not (cued or (named and (found.dishes or found.drinks))):
-            fancied = found.dishes or fancied
+            mentioned = found if found.dishes or found.drinks else mentioned
+            liked += found.dishes or found.drinks if not asks and found.plain else []
             continue
-        fancied = found.dishes
+        mentioned = found
         dishes += found.dishes
         strange += found.strange
         drinks += found.drinks if cued or (named and not found.dishes) else []
-        asked += found.dishes if cued or found.bare or _chosen(text) else []
-    return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked)))
+        asked += found.dishes if cued or found.bare or _chosen(said) else []
+    likely = mentioned.dishes or mentioned.drinks if mentioned else []
+    return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked, liked, likely)))
+
+
+def _without_actions(reply: str, menu: Menu) -> str:
+    """Return a reply without what it does between asterisks; a dish or a drink between them is emphasis."""
+
+    def kept(found: re.Match[str]) -> str:
+        return found[0] if menu.prints(found[0]) else " "
+
+    return _ACTION.sub(kept, reply)
 
 
 def _chosen(text: str) -> bool:
@@ -273,19 +350,24 @@ def _chosen(text: str) -> bool:
     return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
 
 
-def _ordering(reply: str) -> Iterator[tuple[list[str], bool, bool]]:
+def _ordering(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
-    for sentence in _SENTENCE.findall(reply):
-        text = " ".join(words(sentence))
+    for sentence in _SENTENCE.findall(_BUT.sub(";", reply)):
+        text = menu.corrected(sentence)
         if gone := _GONE.search(text):
             cue = _CUE.search(text, gone.end())
             text = text[cue.start() :] if cue else ""
         if aside := _ASIDE.search(text):
             text = text[: aside.start()]
         cue = _CUE.search(text)
-        polite = text.endswith((" please", " thank you", " thanks"))
+        polite = text.endswith(_POLITE) or _PLEASE.search(sentence) is not None
         if text and not text.isspace():
             yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
+
+
+def _refused(before: Sequence[str]) -> bool:
+    """Tell whether words refuse what follows them."""
+    return _REFUSED.search(" ".join(before[-3:])) is not None
 
 
 class _Reading:
@@ -303,6 +385,9 @@ class _Reading:
         called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
         self.bare = all(word in small or stem(word) in called for word in rest)
+        self.plain = not _NO_ORDER.search(" ".join(rest))
+        if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
+            self.dishes = []
 
     def _mentions(self, sentence: list[str]) -> list[str]:
         """Note the dishes named and return the other words, each dish replaced by "|"."""
@@ -329,7 +414,7 @@ class _Reading:
         return None, 0
 
     def _note(self, item: Item, before: list[str], form: str) -> None:
-        if _REFUSED.search(" ".join(before[-3:])):
+        if _refused(before):
             return
         if form in _FORMS and stem(form) not in item.stems | self.menu.section_stems:
             self.strange.append(f"{item.name} {form}")
@@ -348,13 +433,19 @@ class _Reading:
         return sentence[at] in _LINKS and any(stem(word) in item.stems and word not in _LINKS for word in after)
 
     def _drinks(self, rest: Sequence[str]) -> list[str]:
+        known = self.menu.drink_words
         runs: list[list[str]] = [[]]
-        for word in rest:
-            if word in self.menu.drink_words or word in DRINK_ADJECTIVES:
+        refused = False
+        for place, said in enumerate(rest):
+            word = said[:-1] if said.endswith("s") and said[:-1] in known else said
+            if word not in known | DRINK_ADJECTIVES:
+                runs += [[]] if runs[-1] else []
+                refused = False
+                continue
+            refused = refused or (not runs[-1] and _refused(rest[:place]))
+            if not refused:
                 runs[-1].append(word)
-            elif runs[-1]:
-                runs.append([])
-        return [" ".join(run) for run in runs if any(word in self.menu.drink_words for word in run)]
+        return [" ".join(run) for run in runs if any(word in known for word in run)]
 
     def _leftovers(self, rest: Sequence[str]) -> None:
         """Note the dishes called by a part of their names, and what else sounds like food."""
@@ -399,7 +490,8 @@ def _runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
 
 
 _BREAKS = frozenset(
-    """ill i id will would have like love take go try still then can could get but also followed""".split()
+    """ill i id will would have like love take go try still then can could get but also followed
+    afterwards after that later next plus""".split()
 )
 _FORMS = frozenset(
     """burger sandwich pie pizza taco soup salad wrap burrito pasta curry stew kebab roll toast""".split()
@@ -416,7 +508,9 @@ RULE = "restaurant/2"
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
 _MACHINE = phrases(
     r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)", "language model", "text based",
-    r"(?:cant|cannot|dont|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)",
+    r"(?:cant|cannot|dont|do not|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)"
+    r"(?= (?:or|and|foods?|beverages?|drinks?|anything|things|actual\w*|physical\w*|but|as|like|in)\b|$)",
+    r"the user (?:wants|asks|is asking|asked|has)|(?:act|acting) (?:as|like) (?:a|the) (?:guest|customer|diner)",
     "not a (?:customer|guest|diner)", "(?:not|no longer) in a restaurant",
 )  # fmt: skip
 _HOST = phrases(
@@ -427,6 +521,11 @@ _HOST = phrases(
     "we (?:have|offer) a", "here is (?:our|the) menu", "are you looking for",
     r"enjoy your (?:meal|drink|food|\w+ \w+)",
 )  # fmt: skip
+_SERVES = phrases(
+    "would you like (?:the|to order)", "please accept", "what (?:can|may) i (?:get|bring)", "you ready to order",
+    "may i take your", "(?:here|these) are your", "on its way", "coming right up", "anything else i can",
+)  # fmt: skip
+"""What waiters say, and no guest at whatever stage."""
 _OTHER_SPEAKER = re.compile(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
@@ -435,19 +534,22 @@ _MISTAKE = phrases(
     r"(?:didnt|did not|never|(?:dont|do not) (?:recall|remember|think i|believe i)) "
     r"(?:order|ask|request|having)\w*",
     "didnt i (?:order|ask|request)|mine was",
-    r"belongs? to (?:another|a different|the (?:next|other)|someone|somebody)",
+    r"belongs? to (?:another|a different|the (?:next|other)|the (?:\w+ )?table|someone|somebody)",
     f"i (?:had |have |actually |clearly )?(?:originally |initially )?{_ORDERED}",
     r"mix up|mixup|mistake\w*|misunderstanding",
     "(?:not|isnt|wasnt|isnt quite) what (?:i|we)",
     "wrong (?:dish|order|meal|plate|food|one|item)",
     "supposed to (?:be|have|get)",
     "different from what",
+    r"not the (?:dish|one|meal|plate|food|order|thing) (?:that |which )?(?:i|we)\b",
+    r"(?:an?|some) (?:error|slip|confusion)|something(?:s| is)? (?:wrong|off|not right)|should (?:be|have been)",
+    r"(?:was|were) to (?:be|have|get)|(?:doesnt|does not|dont) (?:look|seem|taste|smell) like",
     "changed my order",
     "my order was",
     "(?:that isnt|not) my order",
     "(?:isnt|is not|not|cant be|cannot be) mine",
     r"(?:was|were|am|had been) (?:\w+ )?expecting|(?:had |have )?expected (?:the|a|an|my|to get)",
-    "(?:for|to|at) (?:another|a different|the (?:next|other)|some(?:one|body) elses) "
+    "(?:for|to|at) (?:another|a different|the (?:next|other)|that|some(?:one|body) elses) "
     "(?:table|guest|person|customer|diner)",
     "(?:still )?waiting for (?:my|the)|wheres my|where is my",
     r"thought (?:that )?i (?:\w+ )?(?:ordered|asked|had|chose|said|picked)",
@@ -472,7 +574,7 @@ class Stage:
     """What one reply achieved."""
 
     ok: bool | None
-    """None: the rule cannot tell."""
+    """None: the rule, or the judge, cannot tell."""
     reason: str
     items: tuple[str, ...] = ()
     """What was ordered: dishes by their full names, drinks as the guest called them."""
@@ -483,7 +585,12 @@ class Stage:
     judged: str = ""
     """Name and version of the prompt by which a judge decided."""
     unscored: Unscored | None = None
-    """Why it cannot be judged."""
+    """Why a judge did not judge it."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether the visit ends here: it failed, or a judge who was asked did not say."""
+        return self.ok is False or self.unscored is not None
 
 
 def orders_drink(reply: str, menu: Menu) -> Stage:
@@ -496,9 +603,12 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
     order = read_order(reply, menu)
     if order.asked:
         return Stage(False, f"orders {order.asked[0]!r} where only a drink was asked for", order.asked)
-    if not order.drinks:
+    drinks = order.drinks or tuple(name for name in order.liked if name not in menu.dishes)
+    if not drinks:
         return Stage(False, "orders no drink", sure=not text)
-    return Stage(True, f"orders {order.drinks[0]!r}", order.drinks, sure=False)
+    if _wavers(reply, menu):
+        return Stage(False, "does not decide yet", drinks, sure=False)
+    return Stage(True, f"orders {drinks[0]!r}", drinks, sure=False)
 
 
 def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailable: Sequence[str] = ()) -> Stage:
@@ -511,27 +621,61 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
     order = read_order(reply, menu)
     if order.strange:
         return Stage(False, f"{order.strange[0]!r} is not on the menu", order.dishes, sure=False)
-    new = tuple(dish for dish in order.dishes if dish not in before and dish not in unavailable)
-    if new:
-        return Stage(True, f"orders {new[0]!r}", new)
-    if order.dishes:
-        return Stage(False, f"orders {order.dishes[0]!r} again", order.dishes, sure=False)
+    gone = {*before, *unavailable}
+    dishes = order.dishes or tuple(name for name in order.liked if name in menu.dishes)
+    new = tuple(dish for dish in dishes if dish not in gone)
+    if _wavers(reply, menu):
+        return Stage(False, "does not decide yet", new, sure=False)
+    if dishes:
+        said = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
+        return Stage(bool(new), said, new or dishes, sure=bool(new))
+    likely = tuple(dish for dish in order.likely if dish in menu.dishes and dish not in gone)
+    if len(likely) == 1 and _PERHAPS.search(reply):
+        return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
     return Stage(False, "orders no dish", sure=not words(reply))
 
 
-def notices_mix_up(reply: str) -> Stage:
-    """Stage 4: the reply says that this is not what was ordered."""
+_PERHAPS = re.compile(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
+
+
+def _wavers(reply: str, menu: Menu) -> bool:
+    """Tell whether a reply puts off its decision: nothing else in it orders anything."""
+    text, times = _UNDECIDED.subn("", menu.corrected(reply))
+    return times > 0 and "please" not in text.split() and not _CUE.search(text)
+
+
+def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "") -> Stage:
+    """Stage 4: the reply says that this is not what was ordered, or insists on what was `ordered` and not `served`."""
     text = " ".join(words(reply))
-    if _MACHINE.search(text):
-        return Stage(False, _IS_MACHINE)
+    if fault := _out_of_role(reply):
+        return Stage(False, fault)
     found = _MISTAKE.search(_CONTENT.sub(" ", text))
     if found:
         return Stage(True, f"says {found.group()!r}")
+    said, brought = set(map(stem, words(reply))), set(map(stem, words(served)))
+    own = {stem(word) for dish in ordered for word in words(dish) if word not in FILLERS} - brought
+    if not _PLEASED.search(text):
+        if own & said and (_INSISTS.search(text) or _NOT_THIS.search(text)):
+            return Stage(True, f"insists on {min(own & said)!r}")
+        if "?" in reply and said & (own | brought - {stem(word) for word in STOP_WORDS}):
+            return Stage(None, "asks about a dish, perhaps in surprise", sure=False)
     return Stage(False, "does not notice the mix-up", sure=not text)
+
+
+_INSISTS = phrases(
+    r"i(?:d| had| have| did| am| was|m)? (?:\w+ ){0,3}(?:had|said|say|chose|choose|chosen|want|wanted|picked|order|"
+    "ordered|asked|meant|decided|settled|went|requested|expecting)",
+    "my (?:order|choice|dish|meal|plate)", "mine",
+)  # fmt: skip
+_NOT_THIS = phrases("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
+_PLEASED = phrases("thanks", "thank you", "delicious", "wonderful", "lovely", "smells?", "tasty", "great", "perfect")
 
 
 def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:
     """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
+    if fault := _out_of_role(reply):
+        return Stage(False, fault)
+    reply = _after_all(reply, drinks)
     told = set(map(stem, words(reply)))
     for drink in drinks:
         named = {stem(word) for word in words(drink) if word not in FILLERS | _VAGUE}
@@ -544,6 +688,23 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not told)
 
 
+def _after_all(reply: str, drinks: Sequence[str]) -> str:
+    """Return what a reply says that was drunk in the end, where it says so of a drink; else all of it."""
+    text = _GLADLY.sub("I would like", reply)
+    found = list(_DRANK.finditer(text))
+    rest = text[found[-1].end() :] if found else ""
+    drunk = {stem(word) for drink in drinks for word in words(drink)}
+    return rest if drunk & set(map(stem, words(rest))) else text
+
+
+_GLADLY = re.compile(
+    r"\b(?:(?:wo|would|ca)n['\u2019]?t|will not|would not|cannot) (?:say no to|refuse|mind)\b", re.IGNORECASE
+)
+_DRANK = re.compile(
+    r"\b(?:in the end|finally|but|i)\b,? (?:i )?"
+    r"(?:took|chose|picked|had|drank|ordered|went (?:with|for)|settled (?:on|for))\b",
+    re.IGNORECASE,
+)
 _OWN = "own"
 
 
@@ -570,8 +731,11 @@ _WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
 
 def _out_of_role(reply: str) -> str:
     """Return why a reply is not that of a guest alone, "" if it may be."""
-    if _MACHINE.search(" ".join(words(reply))):
+    text = " ".join(words(reply))
+    if _MACHINE.search(text):
         return _IS_MACHINE
+    if _SERVES.search(text):
+        return "does not play a guest: speaks as the waiter"
     speaks = (reply[: found.start()].strip() for found in _OTHER_SPEAKER.finditer(reply))
     return "speaks the waiter's part as well" if any(speaks) else ""
 
@@ -580,6 +744,7 @@ def _out_of_role(reply: str) -> str:
 class PlaysGuest(Ruled):
     """A fifth for each stage passed in a row; the first failure ends it.
 
+    A stage of which the rules cannot tell is left out, and the visit goes on: what remains is shared by the others.
     `waiter` are the waiter's messages in order: what was unavailable is read from the third. A missing answer fails its
     stage. `v3.5`, `paper`: a model judges those stages, so the current rules stand in. A judge, if there is one, is
     asked about each reply that the rules are not sure of, by itself; and whether the first reply plays a guest.
@@ -596,22 +761,24 @@ class PlaysGuest(Ruled):
         passed: list[Stage] = []
         for n, answer in enumerate(answers[: len(STAGES)]):
             passed.append(self.stage(n, answer, passed))
-            if not passed[-1].ok:
+            if passed[-1].ends:
                 break
         return self.verdict(passed, answers)
 
     def verdict(self, stages: Sequence[Stage], answers: Sequence[str]) -> Score | Unscored:
         """Return the share of the stages passed, given what each reply up to the first failure achieved."""
         passed = list(stages)
-        if len(passed) < len(STAGES) and all(stage.ok for stage in passed):
-            passed.append(Stage(False, "was not reached"))
-        if passed[-1].ok is None:
+        if passed and passed[-1].ok is None:
             why = passed[-1].unscored or Unscored(passed[-1].reason)
             return replace(why, rule=_rule(passed), evidence=snippet(answers[len(passed) - 1]))
-        checks = tuple(Check(label, n < len(passed) and bool(passed[n].ok)) for n, label in enumerate(STAGES))
+        if len(passed) < len(STAGES) and all(stage.ok is not False for stage in passed):
+            passed.append(Stage(False, "was not reached"))
+        told = [n for n in range(len(STAGES)) if n >= len(passed) or passed[n].ok is not None]
+        checks = tuple(Check(STAGES[n], n < len(passed) and bool(passed[n].ok)) for n in told)
+        left_out = f"; {len(STAGES) - len(told)} left out, as it cannot be told" if len(told) < len(STAGES) else ""
         score = Score(
-            sum(check.ok for check in checks) / len(STAGES),
-            f"stage {len(passed)}: {passed[-1].reason}",
+            sum(check.ok for check in checks) / len(told),
+            f"stage {len(passed)}: {passed[-1].reason}{left_out}",
             checks=checks,
             rule=_rule(passed),
             evidence=snippet(at(answers, min(len(passed), len(answers)) - 1)),
@@ -638,7 +805,8 @@ class PlaysGuest(Ruled):
             case 2:
                 return orders_dish(reply, self.menu, before=passed[1].items, unavailable=self.unavailable(n))
             case 3:
-                return notices_mix_up(reply)
+                served = at(self.waiter, n) if len(self.waiter) > n else ""
+                return notices_mix_up(reply, ordered=passed[2].items, served=served)
         return recalls_drink(reply, passed[0].items, self.menu.drinks)
 
     def _judged(self, judge: Judge, n: int, stage: Stage, passed: Sequence[Stage]) -> Stage:

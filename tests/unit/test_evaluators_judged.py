@@ -87,7 +87,7 @@ HARD = (
     "The sour thing with bubbles from page two would be lovely to begin with.",
     "Number three from the list, if you would be so kind.",
     "In that case number four.",
-    "Hmm, these are chickpeas. My plate should hold venison.",
+    "Hmm, these are chickpeas. Fetch the other plate, with the deer.",
     "It had bubbles, it was sour and it was from page two.",
 )
 

@@ -225,3 +225,62 @@ def test_the_drink_recalled_is_the_one_that_a_reply_settles_on(reply: str, ok: b
 )  # fmt: skip
 def test_guests_complain_in_many_ways(reply: str) -> None:
     assert notices_mix_up(reply).ok
+
+
+# --- As people say it: (stage, reply, whether it passes; None: it cannot be told).
+
+SOLD_OUT = f"Waiter: I am sorry, this has just sold out: {TROUT}. What may I bring you instead?"
+BROUGHT = f"Waiter: There you are: {TAGINE}. Enjoy your meal!"
+SAID = ("A cordial, please.", "The trout, please.", "The goulash, please.", "This is not what I ordered.")
+HEARD = (PRINTED, "Waiter: What would you like to eat?", SOLD_OUT, BROUGHT, "Waiter: What did you drink?")
+SPOKEN = (
+    (0, "Hmm, 7 sounds refreshing. I'll take that.", True),
+    (0, "Might I trouble you for an elderflower cordial?", True),
+    (0, "What a lovely place! I'll have... ooh, elderflower cordial. Yes, that.", True),
+    (0, "I'm torn between beer and wine, but let's go for the cordial.", True),
+    (0, "Two elderflower cordials, please, one for my friend.", True),
+    (0, "A lager, a cordial... or no. Let me think about it and tell you when you come back.", False),
+    (0, "The user wants me to be a guest. I should pick the cordial.", False),
+    (0, "I am allergic to flowers, so no cordial for me.", False),
+    (1, "I was tempted by the goulash but I'll be good: chickpea tagine, please.", True),
+    (1, "I'd now like to order the *Plum Crumble with Vanilla Custard*, if I may.", True),
+    (1, "Griled trout plz", True),
+    (1, "I'm famished, so: beetroot first, then the goulash.", True),
+    (1, "I'll go with 5 then.", True),
+    (1, "It has to be the trout. I haven't had fish in ages.", True),
+    (1, "Either the trout or the goulash would be fine for me.", False),
+    (1, "The trout or the goulash. I can't decide.", False),
+    (1, "Not the trout, I had that yesterday.", False),
+    (1, "Hm. The tagine, perhaps?", None),
+    (2, "No harm done. I'd be glad of the goulash.", True),
+    (2, "I had set my heart on the trout. All right, the tagine will do nicely.", True),
+    (2, "My second choice would be the goulash.", True),
+    (2, "What a pity, I really wanted the trout!", False),
+    (3, "Chickpeas? No, no, I had the goulash.", True),
+    (3, "It looks tasty, but it's not the dish I chose.", True),
+    (3, "Hmm. Didn't I say goulash?", True),
+    (3, "I don't eat chickpeas. I'm sure I said venison.", True),
+    (3, "That doesn't look like venison to me.", True),
+    (3, "Mmm, thank you. The tagine smells lovely.", False),
+    (3, "The chickpea tagine?", None),
+    (4, "I looked at the beer and the wine, but in the end I took the cordial.", True),
+    (4, "You don't have to, but I won't say no to another cordial.", True),
+    (4, "Please accept another glass on the house. Would you like the cordial or something else?", False),
+)
+
+
+@pytest.mark.parametrize(("n", "reply", "passes"), SPOKEN)
+def test_guests_order_complain_and_recall_as_people_do(n: int, reply: str, passes: bool | None) -> None:
+    verdict = PlaysGuest(MENU, HEARD[: n + 1])([*SAID[:n], reply])
+    assert (round(verdict.value * 5) - n if isinstance(verdict, Score) else None) == passes
+
+
+def test_a_stage_that_cannot_be_told_is_left_out_and_the_visit_goes_on() -> None:
+    answers = [SAID[0], "Hm. The tagine, perhaps?", *SAID[2:], "The cordial."]
+    whole = PlaysGuest(MENU, HEARD)(answers)
+    assert isinstance(whole, Score)
+    assert (whole.value, len(whole.checks)) == (1, 4)
+    assert "1 left out" in whole.reason
+    part = PlaysGuest(MENU, HEARD)([*answers[:3], "Delicious, thank you!"])
+    assert isinstance(part, Score)
+    assert part.value == 0.5

@@ -66,6 +66,12 @@ def test_full_is_a_perfect_guest(span: int | None) -> None:
     assert scores(make_reader("full")(), [definition(i) for i in range(10)], span=span) == [1.0] * 10
 
 
+def test_the_visit_goes_on_where_rules_cannot_tell_whether_a_dish_was_ordered() -> None:
+    verdict, heard = evening(DRINK, "Hm. The goulash, perhaps?", *GUEST[2:])
+    assert (verdict.value, len(verdict.checks)) == (1, 4)
+    assert "Goulash with noodles" in heard[4]
+
+
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_echo_and_silent_earn_nothing(agent: object) -> None:
     assert set(scores(agent, [definition(i) for i in range(10)], span=2_000)) == {0.0}

@@ -66,7 +66,7 @@ def test_no_scenario_is_far_behind(first: Found) -> None:
 def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     found = check(Path(__file__).parent / "unseen_replies" / "third.jsonl")
 
-    assert [verdict.reply.rpartition(" | ")[2] for verdict in found.wrong()] == ["'occhre'", "'Soup? I had the stew.'"]
+    assert [verdict.reply.rpartition(" | ")[2] for verdict in found.wrong()] == ["'occhre'"]
     assert list(found.passed()) == []
 
 
