@@ -17,8 +17,8 @@ from pytest_ltm.datasets.rulings.mutants import invented, mutants
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LABELLED = Path(__file__).parents[1] / "labelled" / "answers.first.jsonl"
-ROWS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+LABELLED = [Path(__file__).parents[1] / "labelled" / f"answers.{half}.jsonl" for half in ("first", "second")]
+ROWS = [json.loads(line) for file in LABELLED for line in file.read_text(encoding="utf-8").splitlines()]
 GOLDS = list({(row["set"], row["question"]): row for row in ROWS}.values())
 
 
@@ -60,8 +60,8 @@ def test_labelled_answers_are_mostly_decided_and_decided_rightly() -> None:
     decided = found.total() - found["unscored", True] - found["unscored", False]
     false_passes = found["yes", False]
 
-    assert found.total() == 316
-    assert decided >= 0.80 * found.total()
+    assert found.total() == 647
+    assert decided >= 0.84 * found.total()
     assert found["yes", True] + found["no", False] >= 0.99 * decided
     assert false_passes <= 0.01 * sum(not row["label"] for row in ROWS)
 
@@ -70,7 +70,7 @@ def test_no_wrong_answer_made_from_a_right_one_passes() -> None:
     tried, passed = passing(GOLDS)
 
     assert passed == []
-    assert tried.total() > 450
+    assert tried.total() > 900
     assert set(tried) >= {
         "denied", "either-or", "swapped", "quoted in a refusal", "another subject", "changed amount", "changed unit",
         "changed month", "answered what was never said",

@@ -58,6 +58,7 @@ def test_another_of_the_kind_or_only_a_part_is_wrong(gold: str, said: str) -> No
     ("gold", "said"),
     [
         ("Master's in Botany", "An MSc in Botany."),
+        ("A linen tablecloth", "Linen napkins, a paper tablecloth"),
         ("40 words a minute", "40 wam"),
         ("Kraków and Gdynia", "Cracow and Gdynia"),
         ("Ironwood Gym", "Ironwood"),

@@ -21,7 +21,7 @@ from pytest_ltm._text.meanings import (
 )
 from pytest_ltm._text.words import STOP_WORDS, stem, words
 from pytest_ltm.datasets.rulings.amounts import is_turned
-from pytest_ltm.datasets.rulings.assertion import MANY, SHORT, doubt_of, is_english, lists_more, refuses
+from pytest_ltm.datasets.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses
 from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
 from pytest_ltm.datasets.rulings.stance import FINAL, PEOPLE, SEVERAL
 
@@ -161,12 +161,20 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, said: str)
     """Return the ruling on an answer that has all words of all things."""
     if any(one.is_name for one in things) and _people(said) - _people(f"{gold} {question}"):
         return None
+    if any(_is_scattered(one, gold, question, said) for one in things):
+        return None
     if doubts := list(filter(None, (doubt_of([one.as_said(said), one.text, gold], question, said) for one in things))):
         return Ruling("no", doubts[0]) if doubts[0] in FINAL and not _OR.search(gold) else None
     if lists_more(gold, question, said) or (len(things) > 1 and _goes_on(gold, question, said)):
         names = all(one.is_name for one in things) and not _REMARKS.search(said)
         return Ruling("no", MANY) if names else None
     return Ruling("yes", "names all of it in other words")
+
+
+def _is_scattered(thing: _Thing, gold: str, question: str, said: str) -> bool:
+    """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
+    parts = [part for part in LISTED.split(said) if thing.found(part)]
+    return all(thing.missing(part) and _strange(telling(part), gold, question) for part in parts) and len(parts) > 1
 
 
 def is_left_behind(gold: str, question: str, said: str) -> bool:
