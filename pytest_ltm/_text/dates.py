@@ -171,7 +171,10 @@ def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
         return (_weekend(week) if found["end"] else week,)
     if found := _COUNTED.search(before):
         count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
-        return (_counted(stretch, count if found["way"] == "after" else -count, found["unit"]),)
+        try:
+            return (_counted(stretch, count if found["way"] == "after" else -count, found["unit"]),)
+        except ValueError:  # before the first year
+            return ()
     if found := _MOVED.search(before):
         return _moved(stretch, found["unit"], found["way"])
     found = _PART.search(before)
@@ -183,7 +186,7 @@ def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
 
 
 def _counted(stretch: Stretch, count: int, unit: str) -> Stretch:
-    """Return the month, or the year of a whole year, that is so many of them away."""
+    """Return the month that many months or years away; of a whole year, the year."""
     if unit == "year" and stretch.days > _MOST_OF_A_YEAR:
         return _stretch(stretch.first.year + count, "", "", {})
     month = stretch.first.year * 12 + stretch.first.month - 1 + count * (12 if unit == "year" else 1)

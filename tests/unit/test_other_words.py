@@ -145,6 +145,7 @@ def test_a_bare_perhaps_commits_to_neither() -> None:
         ("Three years before 2021 (2018)", "2018", "yes"),
         ("Three years before 2021 (2018)", "2021", "no"),
         ("2018", "Three years before 2021.", "yes"),
+        ("2018", "9000 years before 2021.", "unscored"),
         ("April 2022", "A year before 9 April 2023.", "yes"),
         ("May 2022", "A month after 9 April 2022.", "yes"),
         ("2018", "2018: in 2021 they spoke of three years.", "yes"),
