@@ -39,7 +39,7 @@ _UNKNOWN = phrases(
 )  # fmt: skip
 _FIRST_THOUGHT = phrases(
     "first thought", "first guess", "first impression", "first glance", "first sight", "thought (?:of|it was|about)",
-    "initially", "you might (?:say|think)", "one might (?:say|think)", "tempt(?:ed|ing)",
+    "(?:nearly|almost) (?:said|wrote)", "initially", "(?:you|one) might (?:say|think)", "tempt(?:ed|ing)",
 )  # fmt: skip
 _FORMER_AFTER = phrases(
     "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
@@ -79,7 +79,7 @@ _NOW = phrases(
 _DECIDES = phrases(
     "so", "therefore", "thus", "hence", "answer", "final(?:ly)?", "conclusion", "conclude", "choose", "choice", "pick",
     "settle (?:on|for)", "go (?:for|with|by)", "went with", "must (?:be|have been)", "has to be", "leaves", "decide",
-    "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
+    "it is$", "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
 )  # fmt: skip
 _COMMITS = phrases(
     "guess", "think", "believe", "id say", "would say", "real", "correct", "right", "genuine", "true", "answer",
@@ -186,7 +186,8 @@ def commitment(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]
         return bool(asserted(level(text), find))
 
     text = _TALK.sub(lambda found: " " * len(found[0]), level(last_word(spoken(reply), asserts)))
-    text = pertinent(text, find)
+    before, _, after = text.rpartition("\u2192")
+    text = pertinent(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):
         return {alone}
     held = asserted(text, find) or _told_earlier(text, find)

@@ -325,11 +325,14 @@ class LeadsTo(Ruled):
 
 _METRES = re.compile(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
 _LETTER_FIRST = re.compile(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
+_COMPASS = re.compile(r"\b([NSEW]) ?(\d{1,3})\b")
+"""A leg in two characters: W3."""
 _EITHER_KM = re.compile(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
 _SUM = re.compile(
     r"\b(?:lies?|is|adds? up to|total(?:ling|s)?|net|overall|altogether|amounts? to|means)\b:?[^.\n;]{0,20}?"
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+ and \d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+"
     r"|\b(?:total|sum|in all|overall|altogether)\b[^.\n]{0,40}?\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)\b(?: \w+)?"
+    r"|\bas the crow flies\b[^.\n)]*"
     r"|\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) (?:on foot|in total|in all|altogether|total)\b",
     re.IGNORECASE,
 )
@@ -368,6 +371,8 @@ def _in_kilometres(text: str) -> str:
     text = _METRES.sub(lambda found: f"{int(re.sub(r'[,.]', '', found[1])) / 1000:g} km", _SUM.sub(" ", text))
     text = _LETTER_FIRST.sub(lambda found: f"{_SHORT[found[1].lower()]} ", _EITHER_KM.sub("0", text))
     if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not _WORD_KM.search(text):
+        if len(_COMPASS.findall(text)) > 1:
+            text = _COMPASS.sub(lambda found: f"{found[2]} km {_SHORT[found[1].lower()]}", text)
         return _BARE.sub(lambda found: f"{found[2] or found[3]} km {found[1] or found[4]}", text)
     return text
 

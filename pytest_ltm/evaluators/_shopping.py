@@ -156,9 +156,14 @@ def _added_up(items: Iterable[Item]) -> list[Item]:
 
 def _read(answer: str) -> list[Item]:
     """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose."""
-    for value in values(answer):
+    found = list(values(answer))
+    alone = [item for value in found if isinstance(value, dict) and (item := _entry(value))]
+    if len(alone) > 1 and len(alone) == len(found):
+        return alone
+    for value in found:
         if items := _items(value, 3):
             return items
+    answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not _TAKEN_OFF.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
     rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]

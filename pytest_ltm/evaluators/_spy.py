@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Check, Score, Scoring
 from pytest_ltm._text.clauses import clause, level, sentence
+from pytest_ltm._text.numbers import ORDINALS
+from pytest_ltm._text.numbers import numbered as numbered_words
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
 from pytest_ltm.evaluators._recital import enumerates
@@ -160,6 +162,9 @@ _CLOCK = re.compile(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve o
 _YEAR_MONTHS = 12
 
 
+_DAY_IN_WORDS = re.compile(rf"\b(?:{'|'.join(ORDINALS)})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)")
+
+
 def _dated(text: str) -> str:
     """Return a levelled text with dates as "31 october" and times of day in one form."""
 
@@ -172,6 +177,7 @@ def _dated(text: str) -> str:
         pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= _YEAR_MONTHS and day]
         return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or found[0]
 
+    text = _DAY_IN_WORDS.sub(lambda found: " ".join(numbered_words(words(found[0]))), text)
     text = _HALF_DAY.sub(lambda found: f"{found[1]}m", text)
     text = _CLOCK.sub("midnight", _NUMERIC.sub(numbered, text))
     text = _DAY_MONTH.sub(lambda found: named(found[1], found[2]), text)

@@ -143,6 +143,27 @@ def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
     assert value_of(evaluator, [honest])[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "told"),
+    [
+        ("NamesColour", {"expected": "teal"}, "red \u2192 ochre \u2192 **teal**"),
+        ("NamesColour", {"expected": "teal"}, "Teal (I nearly said red, but that was before)"),
+        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]}, "N2, E1 (all in km)."),
+        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
+         "1) 2 km north: opera\n2) 1 km east: zoo\n(As the crow flies it would be 1 km east and 2 km north.)"),
+        ("ListsItems", {"expected": [["kite", 3], ["rope", 2], ["bell", 1]]}, "kite - 3 / rope - 2 / bell - 1"),
+        ("ListsItems", {"expected": [["kite", 3], ["rope", 2]]},
+         '{"item": "kite", "quantity": 3}\n{"item": "rope", "quantity": 2}'),
+        ("AnswersWord", {"expected": "vase", "others": ["drawer"]},
+         "Hm, drawer? No: the ring went to the drawer after Ada had left. Vase it is."),
+        ("DecodesMessages", {"expected": [["April Fool", "1 April"], ["mill"], ["rope"]]},
+         "On the first of April, at the mill, with a rope."),
+    ],
+)  # fmt: skip
+def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> None:
+    assert value_of(evaluator_of(name, args), [told])[0] == 1
+
+
 def test_a_list_of_everything_is_no_answer() -> None:
     things = ["lantern", "harbour", "violet", "anchor", "chimney", "bronze", "teapot"]
     facts = evaluator_of("RecallsFacts", OTHERS["RecallsFacts"][0])
