@@ -162,7 +162,7 @@ def verdict(  # noqa: PLR0911 - one rule, one line
         return _yes_or_no(leading, gold, question, said)
     if expected := next(filter(None, map(time_of, texts)), ()):
         return time_ruling(expected, gold, said)
-    return _amount_or_phrase(gold, question, said, listed=Category(category) is Category.MULTI_HOP)
+    return _amount_or_phrase(gold, question, said)
 
 
 def _adversarial(question: str, prediction: str) -> Ruling:
@@ -191,7 +191,7 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, said: str) -> R
     return Ruling("unscored", f"says {word}, in other words or for another reason")
 
 
-def _amount_or_phrase(gold: str, question: str, said: str, *, listed: bool) -> Ruling:
+def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
     read = read_gold(gold, question)
     years = set(_YEAR.findall(said))
     if years and years.isdisjoint(_YEAR.findall(gold)) and _YEAR.search(gold):
@@ -210,7 +210,7 @@ def _amount_or_phrase(gold: str, question: str, said: str, *, listed: bool) -> R
         if not doubt and _DOUBT.search(said) and not _DOUBT.search(gold):
             doubt = "doubts"
         return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
-    return in_other_words(gold, question, said, full=False, listed=listed) or Ruling(
+    return in_other_words(gold, question, said, full=False) or Ruling(
         "unscored", "has some of its words" if _shared(gold, said) else "has none of its words"
     )
 

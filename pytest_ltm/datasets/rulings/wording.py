@@ -135,7 +135,7 @@ _BRIEFLY = 4
 _SENTENCE = 30
 
 
-def in_other_words(gold: str, question: str, said: str, *, full: bool, listed: bool = True) -> Ruling | None:
+def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling | None:
     """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
 
     Args:
@@ -143,7 +143,6 @@ def in_other_words(gold: str, question: str, said: str, *, full: bool, listed: b
         question: The question.
         said: What the answer concludes.
         full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
-        listed: Whether one that has only some of several things is wrong, even if it names nothing in their place.
     """
     if _EITHER.search(said) and not _OR.search(gold):
         return Ruling("no", SEVERAL)
@@ -153,7 +152,7 @@ def in_other_words(gold: str, question: str, said: str, *, full: bool, listed: b
     if refuses(said):
         return None if any(one.found(said) for one in things) else CANNOT_TELL
     if any(one.missing(said) for one in things):
-        return _partial_ruling(gold, things, question, said, full=full, listed=listed)
+        return _partial_ruling(gold, things, question, said, full=full)
     return _whole_ruling(gold, things, question, said)
 
 
@@ -202,9 +201,7 @@ def _strange(some: Sequence[str], gold: str, question: str) -> list[str]:
     return [one for one in some if one not in known | LIGHT | FRAME and not any(is_like(one, other) for other in known)]
 
 
-def _partial_ruling(
-    gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool, listed: bool
-) -> Ruling | None:
+def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
     left = frozenset[str]().union(*(one.missing(said) for one in things))
@@ -220,7 +217,7 @@ def _partial_ruling(
     one_word = names and things[0].wanted[0] not in left  # of a name of several: some people say no more
     wrong = (
         ("names something else", nothing and strange),
-        ("leaves one of several out", absent and (full or (len(things) <= _FEW and (listed or names or strange)))),
+        ("leaves one of several out", absent and (full or (names and strange))),
         ("names another of the kind", len(things) == 1 and _is_replaced(things[0], said, strange)),
         ("names only a part of it", full and len(strange) <= len(left) + 1 and (strange or not one_word)),
     )
