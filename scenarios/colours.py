@@ -12,6 +12,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import NamesColour
 
 from ._parameters import whole
+from ._wording import either, worded
 
 COLOURS = (
     "amber", "beige", "black", "blue", "bronze", "brown", "coral", "cream", "crimson", "cyan", "emerald",
@@ -20,35 +21,67 @@ COLOURS = (
     "yellow",
 )  # fmt: skip
 
-STATEMENTS = (
-    "If anybody asks you: my favourite colour is {colour}.",
-    "Of all colours I like {colour} best.",
-    "After some thought I can say that {colour} is the colour I love most.",
-    "I prefer {colour} to every other colour.",
-    "Please note that {colour} is my favourite colour.",
-    "Whenever I may choose a colour I take {colour}, because I like it more than the rest.",
-    "No other colour pleases me as much as {colour} does.",
-    "My favourite among the colours is {colour}.",
+FIRST = (
+    "[By the way, |Just so you know, |If anybody asks, |For what it's worth, |]my favourite colour is {colour}.",
+    "[Of all colours|Of all the colours there are], I like {colour} best[.|, and it shows in my flat.|, always have.]",
+    "when it comes to [favourite colours|my favourite colour], [it has to be|I always say|I'd pick] {colour}.",
+    "I have a thing about {colour}: it's my favourite colour[, always was|, on walls at least|, whoever laughs].",
+    "my [flat|wardrobe|bike] is all {colour}, and no wonder: it's my favourite colour[.| by far.]",
+    "guess my favourite colour. [Wrong, it's|No, it's|Exactly,] {colour}.",
+    "the colour I [love|like] most is {colour}[.|, in case you were wondering.|; half my clothes are.]",
+    "{colour} is my favourite colour[.|, if that helps.|, has been for years.|, even for shoes.]",
+    "[at the paint shop|in a silly quiz] I put {colour} down as my favourite colour[.|, of course.|, as one does.]",
+    "[my niece|the dentist] asked for my favourite colour [today|just now|again], and I said {colour}[.|, as ever.]",
+    "since my favourite colour is {colour}, [guess what the hall will be.|the hall is settled.|no samples needed.]",
 )
+"""Nothing has been said of colours yet, so each of these names what it is about."""
+NAMED = (
+    "[By the way, |Small update: |For the record, |]my favourite colour is {colour} [now|these days|at the moment].",
+    "I've changed my mind about my favourite colour[: it's|. It's] {colour}[ now| after all|, to match the sofa|].",
+    "my favourite colour has changed[ again|]: it's {colour}[.| these days.]",
+    "[Lately|These days|This week|Since the spring] the colour I like best is {colour}.",
+    "no colour [pleases me|suits me|cheers me up] as much as {colour} [any more.|does now.|these days.]",
+    "if I had to name one favourite colour [today|now], it would be {colour}.",
+    "you can put {colour} down as my favourite colour[ now|, for the time being| from today].",
+    "{colour} is my [new favourite colour|favourite colour now], [by the way|as of today|if you can believe it].",
+    "[Among|Of all] the colours I [now|would] put {colour} first[.|, believe it or not.]",
+)
+UNNAMED = (
+    "I've moved on to {colour}[, by the way|, would you believe it|].",
+    "[Actually|You know what|Come to think of it], I'm more into {colour} [now|these days|at the moment].",
+    "[It's|It has to be] {colour} for me [now|these days|from here on].",
+    "[I've gone right off it|I'm over that one]; {colour} [has won me over|it is now|does it for me now].",
+    "scrap what I said, {colour} is the one I [like best|prefer|love most].",
+    "[My sister|A friend|My neighbour|The woman at the paint shop] has converted me to {colour}.",
+    "nothing [comes close to|beats|touches] {colour} [any more|these days|for me now].",
+    "[I bought new curtains, and now|Since the holidays] I can't get enough of {colour}.",
+    "[Make that|No, make it] {colour}[, I've had second thoughts|. I looked at them all again|].",
+    "I [seem to be|think I'm] in my {colour} phase [now|at last|, I admit].",
+    "[So, |Well, ]{colour} has [overtaken it|taken the top spot|moved into first place].",
+)
+"""How people go on once a favourite colour is known."""
 QUESTIONS = (
-    "What is my favourite colour?",
-    "Which colour do I like best?",
-    "Which colour is my favourite one now?",
-    "Can you tell me my favourite colour?",
+    "[So, |Tell me, |Quick question: |]what[ is|'s] my favourite colour[ now| these days| at the moment|]?",
+    "which colour [do I like best|is my favourite|do I prefer][ now| these days| at the moment| by now|]?",
+    "[Can|Could] you [tell me|remind me of|name] my favourite colour[, please|]?",
+    "do you [know|remember] [what my favourite colour is|which colour I like best][ now| at the moment|]?",
 )
 
 
 def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `colour_changes` (default 3) statements over 90 % of the span, then the question.
 
-    A colour may come back later, but each statement changes it. The colour told last is expected.
+    A colour may come back later, but each statement changes it. The first says that it is about a favourite colour, of
+    the others one half. The colour told last is expected.
     """
     told: list[str] = []
     for _ in range(whole(parameters, "colour_changes", 3)):
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
-    wordings = [rng.choice(STATEMENTS) for _ in told]
-    says = [Say(words.format(colour=colour)) for words, colour in zip(wordings, told, strict=True)]
-    question = Ask(rng.choice(QUESTIONS), about=(says[-1].text,))
+    says = [
+        Say(worded(rng, either(rng, NAMED, UNNAMED) if place else FIRST, colour=colour))
+        for place, colour in enumerate(told)
+    ]
+    question = Ask(worded(rng, QUESTIONS), about=(says[-1].text,))
     return Definition(steps=spread([*says, question]), expected=told[-1], parameters=parameters)
 
 

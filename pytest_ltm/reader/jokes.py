@@ -1,4 +1,4 @@
-"""Jokes, and which of them was told so long ago."""
+"""Jokes, and which of them was told at a certain time."""
 
 from __future__ import annotations
 

@@ -23,6 +23,21 @@ _UNLISTED = (
     re.compile(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
 )
 _BARE = re.compile(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
+_UNNAMED = re.compile(
+    rf"(?<!\ba )(?<!\ban )(?<!\bthe )\b({'|'.join(WORDS['colours'].split())})"
+    r"(?=[.,;!]|$| (?:now|these days|at|from|for|is|it|has|does|any|first|phase)\b)",
+    re.IGNORECASE,
+)
+"""A colour spoken of as such, which no thing has."""
+_MOVED_ON = re.compile(
+    r"\bmoved (?:on|into)\b|\bmore into\b|\bfor me\b|\bit(?: has to be| is now|'s)\b|\bwon me over\b|\bdoes it for me\b"
+    r"|\b(?:like best|prefer|love most)\b|\bconverted me\b|\bnothing \w+|\benough of\b|\bmake (?:that|it)\b|\bphase\b"
+    r"|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
+    re.IGNORECASE,
+)
+"""How one takes to another."""
+_SHORT = 120
+"""Characters of the longest message that tells of a favourite colour without saying so."""
 
 
 class Colours:
@@ -30,13 +45,14 @@ class Colours:
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a statement, answer a question, forget on request."""
-        if not (turn.brief and _LIKING.search(turn.text) and _MINE.search(turn.text)):
+        if not turn.brief:
             return None
-        colour = _told(turn.text)
+        about = _LIKING.search(turn.text) and _MINE.search(turn.text)
+        colour = (_told(turn.text) if about else None) or _moved_on(turn.text)
         if colour is not None:
             notes.add(turn, "colour", colour)
             return "Noted."
-        if not _COLOUR.search(turn.text):
+        if not (about and _COLOUR.search(turn.text)):
             return None
         if _FORGET.search(turn.text):
             notes.drop("colour")
@@ -58,6 +74,14 @@ def _told(text: str) -> str | None:
     bare = _BARE.search(text)
     word = (bare.group(1) or bare.group(2)) if bare else ""
     return word if _NAMES.fullmatch(word) else None
+
+
+def _moved_on(text: str) -> str | None:
+    """Return the colour that a short statement speaks of, as people do once a favourite colour is known; else None."""
+    if len(text) > _SHORT or "?" in text or _FORGET.search(text) or not _MOVED_ON.search(text):
+        return None
+    found = _UNNAMED.search(text)
+    return found[1] if found else None
 
 
 # --- The names that the user goes by: the one told last, and the list of all of them.

@@ -40,7 +40,7 @@ def test_waits_rise_to_90_percent_of_the_span_and_not_beyond(seed: int, make: An
 @given(seed=SEEDS, changes=st.integers(1, 12))
 def test_each_statement_names_one_new_colour_and_the_last_is_expected(seed: int, changes: int) -> None:
     definition = colours.colours(random.Random(seed), {"colour_changes": changes})
-    told = [[word for word in re.findall(r"\w+", text) if word in colours.COLOURS] for text in said(definition)]
+    told = [[word for word in re.findall(r"\w+", text.lower()) if word in colours.COLOURS] for text in said(definition)]
     assert len(told) == changes
     assert all(len(named) == 1 for named in told)
     assert all(a != b for a, b in pairwise(told))
