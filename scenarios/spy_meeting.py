@@ -11,59 +11,139 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
 
-Code = tuple[str, tuple[str, ...]]
-"""What a message says, and the words any of which shows that it was understood."""
+Code = tuple[tuple[str, ...], tuple[str, ...]]
+"""How a message may say it, and the words any of which shows that it was understood."""
 
 PLACES: tuple[Code, ...] = (
-    ("where thousands of sisters in striped coats make honey", ("apiary", "beehive", "hive", "bee", "beekeeper")),
-    ("where ships are warned of the rocks by night", ("lighthouse",)),
-    ("where grain is ground by sails that never go to sea", ("windmill", "mill")),
-    ("where wine hangs in bunches before anybody bottles it", ("vineyard", "vine")),
-    ("where the dead of the town lie under their names", ("cemetery", "graveyard", "churchyard", "burial ground")),
-    ("where flour and yeast become loaves", ("bakery", "bakehouse", "baker")),
-    ("where tigers and giraffes can be visited on one afternoon", ("zoo", "zoological garden", "menagerie")),
-    ("where stone is cut out of the hillside", ("quarry",)),
-    ("where books are lent and everybody whispers", ("library",)),
-    ("where planes come down from the sky", ("airport", "airfield", "airstrip", "runway", "aerodrome")),
-)
+    (("where thousands of sisters in striped coats make honey", "among the honey makers",
+      "beside the boxes that the honey comes out of"), ("apiary", "beehive", "hive", "bee", "beekeeper")),
+    (("where ships are warned of the rocks by night", "under the lamp that turns all night for the sailors",
+      "at the tower that winks at the sea after dark"), ("lighthouse",)),
+    (("where grain is ground by sails that never go to sea", "under the four great arms that turn in the breeze",
+      "inside the wooden giant that makes flour out of air"), ("windmill", "mill")),
+    (("where wine hangs in bunches before anybody bottles it", "on the slope that the wine of the valley starts from",
+      "among the wine of next year"), ("vineyard", "vine")),
+    (("where the dead of the town lie under their names", "among those who have done with getting up",
+      "beside the stones with a name and two dates"), ("cemetery", "graveyard", "churchyard", "burial ground")),
+    (("where flour and yeast become loaves", "at the oven that the first rolls of the day come out of",
+      "behind the croissants"), ("bakery", "bakehouse", "baker")),
+    (("where tigers and giraffes can be visited on one afternoon", "at the moat between the lions and their visitors",
+      "beside the elephants"), ("zoo", "zoological garden", "menagerie")),
+    (("where stone is cut out of the hillside", "below the wall that they blast the granite from",
+      "in the great hole that the whole town was built from"), ("quarry",)),
+    (("where books are lent and everybody whispers", "between the novels, in a whisper",
+      "at the desk that fines you for reading too slowly"), ("library",)),
+    (("where planes come down from the sky", "past the man who makes everybody take off their belt and shoes",
+      "beside the suitcases that go round and round"), ("airport", "airfield", "airstrip", "runway", "aerodrome")),
+)  # fmt: skip
 TIMES: tuple[Code, ...] = (
-    ("when everybody's shadow is at its shortest", ("noon", "midday", "12 PM", "12:00 PM")),
-    ("when one day hands over to the next", ("midnight", "12 AM", "12:00 AM")),
-    ("when the rooster wakes the farm", ("dawn", "sunrise", "daybreak", "early morning", "early in the morning")),
-    ("when the sun goes under behind the hills", ("sunset", "dusk", "sundown", "nightfall", "twilight")),
-    ("when carved pumpkins grin from the windows", ("Halloween", "31 October", "October 31", "October 31st")),
-    ("when paper hearts are sent to those one loves", ("Valentine", "14 February", "February 14", "February 14th")),
-    ("when people fool each other and nobody may be angry", ("April Fool", "1 April", "April 1", "April 1st")),
-    ("when the old year is counted out, ten to one", ("New Year", "31 December", "December 31", "December 31st")),
-)
+    (("when everybody's shadow is at its shortest",
+      "with both hands of the clock pointing straight up, in broad daylight",
+      "as the church clock strikes the most that it can, before lunch"), ("noon", "midday", "12 PM", "12:00 PM")),
+    (("when one day hands over to the next", "with both hands of the clock pointing straight up, in the dark",
+      "as today turns into tomorrow"), ("midnight", "12 AM", "12:00 AM")),
+    (("when the rooster wakes the farm", "as the sky turns pale and the milkman ends his round",
+      "at the first word from the birds"), ("dawn", "sunrise", "daybreak", "early morning", "early in the morning")),
+    (("when the sun goes under behind the hills", "as the street lamps come on",
+      "with the last of the daylight"), ("sunset", "dusk", "sundown", "nightfall", "twilight")),
+    (("when carved pumpkins grin from the windows", "on the evening of children in sheets, begging for sweets",
+      "at the hour that makes a witch of every other child"),
+     ("Halloween", "31 October", "October 31", "October 31st")),
+    (("when paper hearts are sent to those one loves", "on the day of cards that nobody signs",
+      "on the best day of the florists' winter"), ("Valentine", "14 February", "February 14", "February 14th")),
+    (("when people fool each other and nobody may be angry", "on the one morning that nobody believes the papers",
+      "on the day of salt in the sugar bowl, for a laugh"),
+     ("April Fool", "1 April", "April 1", "April 1st")),
+    (("when the old year is counted out, ten to one", "as the calendar on the wall runs out of pages",
+      "with the corks that fly once in twelve months"),
+     ("New Year", "31 December", "December 31", "December 31st")),
+)  # fmt: skip
 ITEMS: tuple[Code, ...] = (
-    ("a way to stay dry under a cloudburst", ("umbrella", "raincoat", "poncho", "rain jacket", "parasol")),
-    ("a way to dig a deep hole", ("spade", "shovel")),
-    ("a way up to a window, rung by rung", ("ladder",)),
-    ("a way to find north in a fog", ("compass",)),
-    ("a way to see far ships as though they were near", ("binoculars", "spyglass", "telescope", "field glass")),
-    ("a way to take pictures of the documents", ("camera",)),
-    ("a way to cut through a fence of wire", ("pliers", "wire cutter", "bolt cutter", "pincers", "nippers")),
-    ("a way to light up a dark cellar without a flame", ("torch", "flashlight", "headlamp", "electric lamp")),
-    ("a way to leave no fingerprints", ("glove",)),
-    ("a way to breathe below the surface of a lake", ("snorkel", "scuba", "diving", "oxygen tank", "air tank")),
-)
+    (("a way to stay dry under a cloudburst", "something to hold over your head when it pours",
+      "what everybody leaves on the bus once the sky clears"),
+     ("umbrella", "raincoat", "poncho", "rain jacket", "parasol")),
+    (("a way to dig a deep hole", "something to bury a chest with", "what gardeners lean on"), ("spade", "shovel")),
+    (("a way up to a window, rung by rung", "something to climb onto a roof with",
+      "what it is bad luck to walk under"), ("ladder",)),
+    (("a way to find north in a fog", "something whose needle always knows the way",
+      "what a hiker looks at before the map"), ("compass",)),
+    (("a way to see far ships as though they were near", "something to watch the other shore with, with both eyes",
+      "what birdwatchers wear around their necks"), ("binoculars", "spyglass", "telescope", "field glass")),
+    (("a way to take pictures of the documents", "something that brings home proof, in focus",
+      "what tourists point at everything"), ("camera",)),
+    (("a way to cut through a fence of wire", "something that bites through barbs",
+      "what an electrician snips cables with"),
+     ("pliers", "wire cutter", "bolt cutter", "pincers", "nippers")),
+    (("a way to light up a dark cellar without a flame", "something to see by when the fuse has blown",
+      "what burglars in films hold between their teeth"), ("torch", "flashlight", "headlamp", "electric lamp")),
+    (("a way to leave no fingerprints", "something to keep your hands out of the evidence",
+      "what surgeons pull on, finger by finger"), ("glove",)),
+    (("a way to breathe below the surface of a lake", "something to keep your lungs happy among the fish",
+      "what you need to go on breathing on a sunken ship"), ("snorkel", "scuba", "diving", "oxygen tank", "air tank")),
+)  # fmt: skip
 PEOPLE = (
     "Anselm Zorrick", "Berengaria Quarrendon", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren",
     "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump",
     "Montague Ziervogel", "Peregrine Holdfast", "Sidonie Ackerwald", "Thaddeus Crumm", "Ulrika Nachtegaal",
 )  # fmt: skip
 
-OPENING = "{names} will each send me a coded message about a secret meeting. I shall pass the three on to you."
+OPENINGS = (
+    "{names} will each send me a coded message about a secret meeting.",
+    "There is a secret meeting coming up. {names} know about it and will tell me in code, one after the other.",
+    "I am about to hear from {names}. They never say anything plainly.",
+    "{names} are plotting something again, and I am invited. Each of them will tell me a part of it, in riddles.",
+    "You will hear three names from me: {names}. They talk in code, in case somebody listens.",
+    "Between us: {names} want to see me in secret, and each of them is going to drop me a hint.",
+    "Something is up. {names} are each going to write to me, and not one of them will use plain words.",
+    "If you see a line from {names}, it is code: each of the three knows a part of where I am expected.",
+)
+FAVOURS = (
+    "I shall pass the three on to you.", "Keep them together for me, will you?", "I will show you what they write.",
+    "You are better at such things than I am.", "I will need your help to work it out.",
+    "Please hold on to whatever they send.", "I will let you know as it comes in.",
+    "We can puzzle it out once I have all three.",
+)  # fmt: skip
 MESSAGES: Mapping[str, tuple[str, ...]] = {
-    "place": ("We meet {clue}.", "The place is {clue}.", "Find us {clue}."),
-    "time": ("Be there {clue}.", "Come {clue}.", "It starts {clue}."),
-    "item": ("You will need {clue}.", "Have with you {clue}.", "Do not come without {clue}."),
-}
-SENT = "Coded message from {name}: {message}"
+    "place": (
+        "We meet {clue}.", "Find us {clue}.", "Be {clue}.", "I will be waiting {clue}.", "Look for us {clue}.",
+        "Nobody will see us {clue}.",
+    ),
+    "time": (
+        "Be there {clue}.", "Come {clue}.", "It starts {clue}.", "We shall be there {clue}, no sooner.",
+        "Turn up {clue}.", "They expect you {clue}.",
+    ),
+    "item": (
+        "You will need {clue}.", "Bring {clue} to the meeting.", "Do not come without {clue}.", "Bring {clue}.",
+        "Pack {clue}.", "Nobody else has {clue}, so think of it.",
+    ),
+}  # fmt: skip
+SENT = (
+    "Coded message from {name}: {message}", "The coded message of {name} reads: {message}",
+    "{name} sent me a message in code. {message}", "Another message about the meeting, by {name}: {message}",
+    "A message, {name} this time: {message}", "In code again, from {name}: {message}",
+    "{name}: {message}", "{name} rang, whispered “{message}” and hung up.",
+    "This was under my door, signed {name}: {message}", "“{message}” That is all that {name} wrote.",
+    "On the back of a postcard from {name}: {message}", "{name} has been in touch. I quote: {message}",
+)  # fmt: skip
+"""How a message is passed on; half of them call it one."""
+LEADS = (
+    "You have seen all the messages that I was sent.", "The meeting is not far off now, and I am none the wiser.",
+    "I have read the messages again and again, and I still cannot make sense of them.",
+    "You remember that there is to be a meeting, do you not?",
+    "So, that was all of it, and I would rather not get it wrong.",
+    "All right, you have heard from everybody that I have heard from.",
+    "They have all had their say, and I am still puzzled.",
+    "I think that I have everything that there is to have, but you are better at this than I am.",
+)  # fmt: skip
 QUESTIONS = (
-    "You know the coded messages of {names}. In plain words: where and when is the secret meeting, and what to bring?",
-    "Decode what {names} wrote about the secret meeting: which place, which time, which thing to bring? Be specific.",
+    "Can you tell me, in plain words, where I am going and when, and what I should have with me?",
+    "What do you make of it: where do I have to be, when do I have to be there, and what do I take along?",
+    "Please tell me as exactly as you can when and where it is going to be, and what I am to bring.",
+    "If you had to say it in a sentence: what am I supposed to bring, where to, and when?",
+    "Now, when is it, where is it, and what is it that they want me to carry?",
+    "Where will they be, and when will they be there, and is there anything that I have to bring?",
+    "Could you work out for me when I am expected, and where, and what I had better not leave at home?",
+    "So what do I take with me, and where and when do I turn up? Be as specific as you can.",
 )
 
 
@@ -74,13 +154,14 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     """
     sent = [(kind, rng.choice(codes)) for kind, codes in (("place", PLACES), ("time", TIMES), ("item", ITEMS))]
     people = rng.sample(PEOPLE, len(sent))
-    names = f"{', '.join(people[:-1])} and {people[-1]}"
     rng.shuffle(sent)
     senders = rng.sample(people, len(people))
-    says = [Say(OPENING.format(names=names))]
-    for name, (kind, (clue, _)) in zip(senders, sent, strict=True):
-        says.append(Say(SENT.format(name=name, message=rng.choice(MESSAGES[kind]).format(clue=clue))))
-    question = Ask(rng.choice(QUESTIONS).format(names=names), about=tuple(say.text for say in says[1:]))
+    opening = f"{rng.choice(OPENINGS)} {rng.choice(FAVOURS)}"
+    says = [Say(opening.format(names=f"{', '.join(people[:-1])} and {people[-1]}"))]
+    for frame, name, (kind, (clues, _)) in zip(rng.sample(SENT, len(sent)), senders, sent, strict=True):
+        message = rng.choice(MESSAGES[kind]).format(clue=rng.choice(clues))
+        says.append(Say(frame.format(name=name, message=message)))
+    question = Ask(f"{rng.choice(LEADS)} {rng.choice(QUESTIONS)}", about=tuple(say.text for say in says[1:]))
     expected = [list(words) for _, (_, words) in sent]
     others = [list(words) for _, words in (*PLACES, *TIMES, *ITEMS) if list(words) not in expected]
     return Definition(
@@ -93,7 +174,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 @pytest.mark.ltm(
     generate=spy_meeting,
     skills="R,I",
-    version="1",
+    version="2",
     reset="The secret meeting is called off. Please forget the coded messages.",
 )
 def test_spy_meeting(ltm: Ltm) -> None:

@@ -140,12 +140,15 @@ def _room(lines: Sequence[Sequence[Any]]) -> str:
 
 # --- Coded messages about a secret meeting: what each of them means, and the three put together.
 
-_MESSAGE = re.compile(
-    r"Coded message from [^:\n]{1,60}: (?P<ours>.+)"
-    r"|[^:\n]{1,60}: (?P<published>(?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)",
+_PUBLISHED = re.compile(
+    r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL
+)
+_NAMED = re.compile(r"\b[A-Z][\w'-]+ [A-Z][\w'-]+")
+_ASKED = re.compile(
+    r"\bclandestine messages\b|"
+    r"^(?=.*\b[Ww]here\b)(?=.*\b[Ww]hen\b).*\b(?:bring|carry|have with me|take|leave at home)\b",
     re.DOTALL,
 )
-_ASKED = re.compile(r"\b(?:secret meeting|clandestine messages)\b")
 
 _CODES = [(re.compile(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()]
 
@@ -154,20 +157,20 @@ class SpyMeeting(Topic):
     """Notes what each message means, and tells place, time and thing when asked."""
 
     kinds = ("spy",)
-    forgets = re.compile(
-        r"\bcoded message about a secret meeting\b|\bthree messages from different people\b"
-        r"|(?i:\bforget\b[^.?!]*\bcoded messages\b)"
-    )
+    forgets = re.compile(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
     forgotten = "Understood."
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
-        if message := _MESSAGE.match(turn.text):
-            found = _decoded(message["ours"] or message["published"])
-            if found:
-                notes.add(turn, "spy", found)
-            return "Received."
-        return _arranged(notes) if _ASKED.search(turn.text) else None
+        if _ASKED.search(turn.text):
+            return _arranged(notes)
+        published = _PUBLISHED.match(turn.text)
+        if not published and not _NAMED.search(turn.text):
+            return None
+        found = _decoded(published[1] if published else turn.text)
+        if found:
+            notes.add(turn, "spy", found)
+        return "Received." if found or published else None
 
 
 def _decoded(message: str) -> list[str] | None:

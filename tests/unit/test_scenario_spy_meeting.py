@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
+KEY = {"message", "messages", "meeting"}
 
 
 def definition(seed: int) -> Definition:
@@ -63,13 +65,34 @@ def test_a_meeting_is_an_opening_three_messages_and_a_question_over_90_percent_o
     assert [s.span for s in made.steps if isinstance(s, Wait)] == pytest.approx([0.225, 0.45, 0.675, 0.9])
 
 
-@pytest.mark.parametrize(("clue", "group"), CODES)
-def test_a_clue_gives_no_answer_away(clue: str, group: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("clues", "group"), CODES)
+def test_a_clue_gives_no_answer_away(clues: tuple[str, ...], group: tuple[str, ...]) -> None:
     """Nobody earns anything by repeating the messages, neither for this one nor for another."""
-    for form in (text for kind in spy_meeting.MESSAGES.values() for text in kind):
-        said = spy_meeting.SENT.format(name="Anselm Zorrick", message=form.format(clue=clue))
+    forms = [text for kind in spy_meeting.MESSAGES.values() for text in kind]
+    everything = tuple(words for _, words in CODES)
+    for clue, form in product(clues, forms):
+        said = f"Anselm Zorrick: {form.format(clue=clue)}"
         assert DecodesMessages((group,))([said]).value == 0
-        assert DecodesMessages((("never",),), tuple(words for _, words in CODES))([f"never {said}"]).value == 1
+        assert DecodesMessages((("never",),), everything)([f"never {said}"]).value == 1
+
+
+@pytest.mark.parametrize("kind", spy_meeting.MESSAGES)
+def test_sixty_wordings_and_more_of_each_kind_of_message_and_half_do_without_the_key(kind: str) -> None:
+    assert len(set(product(spy_meeting.SENT, spy_meeting.MESSAGES[kind]))) >= 60
+    assert len(set(product(spy_meeting.OPENINGS, spy_meeting.FAVOURS))) >= 60
+    assert len(set(product(spy_meeting.LEADS, spy_meeting.QUESTIONS))) >= 60
+    for texts in (spy_meeting.SENT, spy_meeting.LEADS, spy_meeting.OPENINGS):
+        keyed = [text for text in texts if KEY & set(words(text.replace("{message}", "")))]
+        assert len(keyed) <= len(texts) / 2, keyed
+
+
+def test_a_meeting_is_passed_on_in_three_ways_and_the_question_names_nobody() -> None:
+    for seed in range(40):
+        opening, *messages, question = (step.text for step in definition(seed).steps if not isinstance(step, Wait))
+        assert not [name for name in spy_meeting.PEOPLE if set(words(name)) & set(words(question))]
+        senders = [name for text in messages for name in spy_meeting.PEOPLE if name in text]
+        assert len(set(senders)) == 3
+        assert all(name in opening for name in senders)
 
 
 def test_no_keyword_stands_for_two_messages() -> None:
@@ -95,10 +118,11 @@ def test_an_answer_that_also_names_something_of_a_message_that_was_not_sent_lose
 
 
 def test_questions_opening_and_names_hold_no_keyword_and_no_text_a_colour() -> None:
-    fixed = [*spy_meeting.QUESTIONS, spy_meeting.OPENING, *spy_meeting.PEOPLE, spy_meeting.SENT]
+    around = (spy_meeting.LEADS, spy_meeting.QUESTIONS, spy_meeting.OPENINGS, spy_meeting.FAVOURS, spy_meeting.SENT)
+    fixed = [*(text for texts in around for text in texts), *spy_meeting.PEOPLE]
     everybody = tuple(group for _, group in CODES)
-    assert DecodesMessages((("never",),), everybody)([f"never {' '.join(fixed)}"]).value == 1
-    texts = [*fixed, *(clue for clue, _ in CODES), *(word for _, group in CODES for word in group)]
+    assert [text for text in fixed if DecodesMessages((("never",),), everybody)([f"never {text}"]).value < 1] == []
+    texts = [*fixed, *(text for clues, group in CODES for text in (*clues, *group))]
     assert not {word for text in texts for word in words(text)} & set(colours.COLOURS)
 
 
