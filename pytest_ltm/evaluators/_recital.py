@@ -73,5 +73,5 @@ def short_items(reply: str) -> list[str]:
 
 
 def enumerates(reply: str) -> bool:
-    """Tell whether a reply is hardly more than a long list: whoever names everything chooses nothing."""
+    """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
     return len(short_items(reply)) > _LONG_LIST
