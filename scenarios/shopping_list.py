@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
 
 from ._parameters import whole
+from ._wording import either, worded
 
 ITEMS = (
     "aubergine", "bin bag", "bread roll", "candle", "clothes peg", "coat hook", "coconut", "corkscrew", "cucumber",
@@ -26,32 +27,115 @@ FEW, MANY = 5, len(NUMBERS)
 """The most that one message puts on the list, and the most of one thing on it."""
 
 PUT = (
-    "Please put {count} on my shopping list.",
-    "My shopping list needs {count}.",
-    "Write {count} on my shopping list, please.",
-    "I have to buy {count}. Please note that on my shopping list.",
+    "[please |]put {count} on [my|the] shopping list[ for me|].",
+    "add {count} to [my|the] shopping list[, please|, would you|, and thanks|].",
+    "[my|the] shopping list [needs|should have|is missing] {count}[, by the way|].",
+    "{count} for [my|the] shopping list[, please|. Thanks|].",
+    "something for [my|the] shopping list: {count}[, please|, if they have any|].",
+)
+PUT_UNNAMED = (
+    "[I need|we need|I must get|I could do with] {count}[, by the way| from the shop|].",
+    "[I want to|remind me to|I have to|I should] [buy|get|pick up] {count}[ this week|].",
+    "we're [out of|low on] {items}, so [get|buy|let's get] {n}[, please|].",
+    "[oh, and|also,|and] {count}[, please|, nearly forgot|].",
+    "[don't let me forget|we mustn't forget] {count}[ either|].",
+    "I used up the last of the {items}, so [I need|get|we need] {n}[, please|].",
 )
 MORE = (
-    "Please add {more} to my shopping list.",
-    "I need {more} than I said: add that to my shopping list.",
-    "To the {items} on my shopping list please add {more}.",
+    "[please |]add {more} to [my|the] shopping list[, would you|].",
+    "[please |]put {more} on [my|the] shopping list[, I miscounted|].",
+    "to the {items} on [my|the] shopping list[ please|] add {more}.",
+    "[my|the] shopping list needs {more}[, it turns out| after all|].",
+    "I need {more} than I said[: add that to my shopping list|, so change my shopping list].",
 )
+MORE_UNNAMED = (
+    "[I'll need|we'll need|get me|I could use] {more}[, actually| after all|].",
+    "{more}[, please|, to be safe| would be good|].",
+    "[on second thoughts|come to think of it|hang on], {more}[, please|].",
+    "guests are coming, so [get|buy|add] {more}[, please|].",
+    "[add|get|buy] {more}[ as well| while I'm at it|].",
+    "that won't do, [I need|add|get] {more}.",
+)
+MORE_OF_IT = (
+    "and another {n}[, please|, to be safe|, while I'm at it|].",
+    "[add|get|buy] {n} more of [them|those][, please|, would you|].",
+    "[actually|hmm|sorry], {n} more of [them|those|these][, please|].",
+    "another {n} of [them|those|these][, please|, to be safe|, I think].",
+    "[make that|let's have|I'd like] {n} more[, please|, to be safe|, actually|, just in case|].",
+)
+"""These, and the others that end so, speak of the thing that was named last."""
 LESS = (
-    "Please take {count} off my shopping list.",
-    "I need fewer {items}: remove {count} from my shopping list.",
-    "Remove {count} from my shopping list, please, and leave the others on it.",
+    "[please |]take {count} off [my|the] shopping list[ again|].",
+    "I need fewer {items}: [remove|take|strike] {count} from [my|the] shopping list.",
+    "remove {count} from [my|the] shopping list[, please|, and leave the others on it|].",
+    "{count} should come off [my|the] shopping list[ again|].",
+    "[my|the] shopping list has {count} too many[, I'm afraid| now|].",
+)
+LESS_UNNAMED = (
+    "remove {count}[, please|, I miscounted|].",
+    "[drop|scratch|cut|strike] {count}[, please| again|].",
+    "[take|knock] {count} off[, please| again|].",
+    "I [found|still had] {count} in the cupboard, so I need [fewer|that many fewer].",
+    "{count} [fewer|less] [would do|is enough|after all].",
+    "I asked for {count} too many[, sorry|, it seems|].",
+)
+LESS_OF_IT = (
+    "[make that|let's have|we need] {n} fewer[, please|, actually|, sorry|, on reflection|].",
+    "[take|strike|knock] {n} of [them|those|these] off[, please| again|].",
+    "[remove|drop|cut|scratch] {n} of [them|those][, please| again|].",
+    "that's {n} too many[, sorry|, I think|].",
+    "[actually|hmm|sorry], {n} fewer of [them|those|these][, please|].",
 )
 NONE_LEFT = (
-    "I do not need any {items} at all. Take them off my shopping list.",
-    "Somebody gave me enough {items}; please strike all of them from my shopping list.",
+    "I do not need any {items}[ at all| after all|]. Take them off [my|the] shopping list.",
+    "somebody [gave|brought] me enough {items}; please strike all of them from [my|the] shopping list.",
+    "[strike|take|cross] all the {items} off [my|the] shopping list[, please|, I have some|].",
+    "no {items} on [my|the] shopping list[ after all|, please|].",
+    "[my|the] shopping list will do without {items}[ this time| after all|].",
+)
+NONE_LEFT_UNNAMED = (
+    "[forget|skip|scrap|drop] the {items}[, we have plenty|, please| after all].",
+    "no {items} [after all|this time], [thanks|please|I've decided].",
+    "I don't need any {items} [after all|any more|at all][, it turns out|].",
+    "[my neighbour|my mother|somebody] brought me plenty of {items}, so [drop them|leave them out|I'll skip them].",
+    "there were enough {items} [at home|in the shed|in the cellar], so [drop them|leave them out].",
+    "leave out the {items}[, please|, I've borrowed some|, they cost too much].",
 )
 CORRECTED = (
-    "My shopping list is wrong about the {items}: make it {count} altogether.",
-    "Please correct the {items} on my shopping list. I want {count} altogether.",
+    "[my|the] shopping list is wrong about the {items}: make it {count} altogether.",
+    "[please |]correct the {items} on [my|the] shopping list. I want {count} altogether.",
+    "make it {count} [altogether|in total|in all] on [my|the] shopping list[, please|].",
+    "[my|the] shopping list should have {count} [altogether|in total|in all].",
+    "[please |]change the {items} on [my|the] shopping list: {count} [altogether|in total].",
 )
+CORRECTED_UNNAMED = (
+    "[make it|let's say|I want] {count} [altogether|in total|in all][, please|].",
+    "it should be {count} [altogether|in total|in all][, sorry|].",
+    "{count} [altogether|in total|in all][, please| will do|].",
+    "I got the {items} wrong[:|, I need] {count} [altogether|in total|in all].",
+)
+CORRECTED_OF_IT = (
+    "[make that|let's say|actually, make it] {n} [altogether|in total|in all][, please|, sorry|].",
+    "[no|wait|sorry], {n} [altogether|in total|in all][, please|, I think|].",
+    "{n} of [them|those] [altogether|in total|in all][, please| will do|].",
+)
+WORDINGS: Mapping[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = {
+    "put": (PUT, PUT_UNNAMED, ()),
+    "more": (MORE, MORE_UNNAMED, MORE_OF_IT),
+    "less": (LESS, LESS_UNNAMED, LESS_OF_IT),
+    "none": (NONE_LEFT, NONE_LEFT_UNNAMED, ()),
+    "corrected": (CORRECTED, CORRECTED_UNNAMED, CORRECTED_OF_IT),
+}
+"""Of each kind of change: those that speak of the list, those that do not, and those that do not name the thing."""
 QUESTIONS = (
-    "What is on my shopping list now? Answer with a JSON list of objects that have an `item` and a `quantity`.",
-    "Please tell me my shopping list as it stands, as a JSON list. Each object in it has an `item` and its `quantity`.",
+    "[So, what|What] is on my shopping list [now|at the moment|by now]? {form}",
+    "[please |]tell me my shopping list [as it stands|as it is now]. {form}",
+    "[So, what|What] do I have to [buy|get] [now|in all|at the shop]? {form}",
+    "[I'm off to|I'm standing in|I'm at] the shop. [What do I need|What am I getting|What was it all]? {form}",
+)
+FORMS = (
+    "[Answer with|Give me|I need] a JSON list of objects that have an `item` and a `quantity`.",
+    "A JSON list, please[:|, of] objects with `item` and `quantity`.",
 )
 
 
@@ -63,46 +147,65 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     """
     number = whole(parameters, "item_changes", 6)
     shopping: dict[str, int] = {}
-    changes = [Say(_change(rng, shopping)) for _ in range(number)]
-    question = Ask(rng.choice(QUESTIONS), about=tuple(change.text for change in changes))
+    changes: list[Say] = []
+    last = ""
+    for _ in range(number):
+        text, last = _change(rng, shopping, last)
+        changes.append(Say(text))
+    question = Ask(worded(rng, QUESTIONS, form=worded(rng, FORMS)), about=tuple(change.text for change in changes))
     expected = [[item, quantity] for item, quantity in shopping.items()]
     return Definition(steps=spread([*changes, question]), expected=expected, parameters=parameters)
 
 
-def _change(rng: random.Random, shopping: dict[str, int]) -> str:
-    """Change the list in one of the ways that it allows, and return the sentence that says so."""
-    kind, item, quantity = rng.choice(list(_possible(rng, shopping)))
+def _change(rng: random.Random, shopping: dict[str, int], last: str) -> tuple[str, str]:
+    """Change the list in one of the ways that it allows; return the sentence that says so, and the thing.
+
+    The first change speaks of the list. Of the others half do not, and some of what was named `last` do not name it.
+    """
+    kind, item, quantity = rng.choice(list(_possible(rng, shopping, last)))
     before = shopping.get(item, 0)
-    wordings, after = {
-        "put": (PUT, quantity),
-        "more": (MORE, before + quantity),
-        "less": (LESS, before - quantity),
-        "none": (NONE_LEFT, 0),
-        "corrected": (CORRECTED, quantity),
+    named, unnamed, of_it = WORDINGS[kind]
+    after = {
+        "put": quantity,
+        "more": before + quantity,
+        "less": before - quantity,
+        "none": 0,
+        "corrected": quantity,
     }[kind]
+    first = not shopping
     shopping[item] = after
     if not after:
         del shopping[item]
-    words = {"items": f"{item}s", "count": _counted(quantity, item), "more": _counted(quantity, item, " more")}
-    return rng.choice(wordings).format(**words)
+    wordings = (
+        named if first else either(rng, named, either(rng, unnamed, of_it) if of_it and item == last else unnamed)
+    )
+    count, more = _counted(quantity, item), _counted(quantity, item, " more")
+    return worded(rng, wordings, items=f"{item}s", count=count, more=more, n=NUMBERS[quantity - 1]), item
 
 
-def _possible(rng: random.Random, shopping: dict[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield one change of each kind that makes sense now; new items most often, and a list that is never emptied."""
+def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:
+    """Yield one change of each kind that makes sense now; new items most often, and a list that is never emptied.
+
+    What changes again is as often as not what was named `last`.
+    """
     for item in rng.sample([item for item in ITEMS if item not in shopping], k=min(2, len(ITEMS) - len(shopping))):
         yield "put", item, rng.randint(1, FEW)
     if len(shopping) < 2:
         return
-    item = rng.choice(list(shopping))
+    item = _again(rng, list(shopping), last)
     if shopping[item] < MANY:
         yield "more", item, rng.randint(1, min(FEW, MANY - shopping[item]))
     plenty = [item for item, quantity in shopping.items() if quantity > 1]
     if plenty:
-        item = rng.choice(plenty)
+        item = _again(rng, plenty, last)
         yield "less", item, rng.randint(1, shopping[item] - 1)
     yield "none", rng.choice(list(shopping)), 0
-    item = rng.choice(list(shopping))
+    item = _again(rng, list(shopping), last)
     yield "corrected", item, rng.choice([n for n in range(1, MANY + 1) if n != shopping[item]])
+
+
+def _again(rng: random.Random, items: Sequence[str], last: str) -> str:
+    return last if last in items and rng.random() < 0.5 else rng.choice(items)
 
 
 def _counted(quantity: int, item: str, more: str = "") -> str:

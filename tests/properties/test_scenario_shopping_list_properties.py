@@ -14,30 +14,31 @@ from pytest_ltm import Ask, Definition, Say
 SEEDS = st.integers(0, 2**63)
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DIGITS = {word: n for n, word in enumerate(WORDS, start=1)}
-AMOUNT = re.compile(
-    rf"\b({'|'.join(DIGITS)}) (more )?([a-z ]+?)s?(?= than\b| on\b| to\b| off\b| from\b| altogether\b|\.)"
-)
+AMOUNT = re.compile(rf"\b({'|'.join(DIGITS)})\b")
+LESS = re.compile(r"\b(?:off|remove|take|strike|knock|drop|scratch|cut|fewer|less|too many)\b")
 
 
 def solved(definition: Definition) -> dict[str, int]:
     """Return the list that the messages tell."""
     goods: dict[str, int] = {}
-    for text in (step.text for step in definition.steps if type(step) is Say):
-        amount = AMOUNT.search(text)
-        if amount is None:
-            (thing,) = re.findall(r"(?:any|enough) ([a-z ]+?)s(?: at all|;)", text)
-            assert thing in goods
+    thing = ""
+    for text in (step.text.lower() for step in definition.steps if type(step) is Say):
+        named = [item for item in shopping_list.ITEMS if item in text]
+        (thing,) = named or [thing]
+        amounts = AMOUNT.findall(text)
+        if not amounts:
             del goods[thing]
             continue
-        n, more, thing = DIGITS[amount[1]], amount[2], amount[3]
-        if "altogether" in text:
+        assert len(amounts) == 1, text
+        n = DIGITS[amounts[0]]
+        if re.search(r"altogether|in total|in all\b", text):
             assert goods[thing] != n
             goods[thing] = n
-        elif re.search(r"\b(?:off|remove)\b", text, re.IGNORECASE):
+        elif LESS.search(text):
             assert goods[thing] > n
             goods[thing] -= n
         else:
-            assert (thing in goods) == bool(more)
+            assert thing not in goods or re.search(r"\b(?:more|another)\b", text), text
             goods[thing] = goods.get(thing, 0) + n
     return goods
 

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 from pytest_ltm.scenarios import colours, shopping_list
+from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, published, scores
 
+from pytest_ltm import Say
 from pytest_ltm._text.words import stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.evaluators import ListsItems
@@ -16,6 +19,7 @@ from pytest_ltm.testing import ScriptedAgent
 BODY = shopping_list.test_shopping_list
 FULL = make_reader("full")
 SIX = [""] * 6
+ASKED = "What is on my shopping list? Answer with a JSON list of objects with `item` and `quantity`."
 
 
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
@@ -58,11 +62,10 @@ def test_the_expected_list_said_in_other_ways_earns_full_marks() -> None:
 
 
 def test_all_kinds_of_changes_happen_and_the_list_is_never_empty() -> None:
-    kinds = ("PUT", "MORE", "LESS", "NONE_LEFT", "CORRECTED")
     said = [str(definition.steps) for definition in generated(shopping_list.shopping_list, 100)]
-    for kind in kinds:
-        starts = [wording.split("{")[0] or wording for wording in getattr(shopping_list, kind)]
-        assert any(start in text for text in said for start in starts), kind
+    for kind, lists in shopping_list.WORDINGS.items():
+        plain = [part for wordings in lists for part in re.split(r"[][{}|]", "|".join(wordings)) if len(part) > 8]
+        assert any(part in text for text in said for part in plain), kind
     assert all(definition.expected for definition in generated(shopping_list.shopping_list, 300))
 
 
@@ -80,9 +83,42 @@ def test_a_wrong_number_of_changes_is_named(number: object) -> None:
 def test_no_item_is_a_colour_or_shares_a_word_with_another_or_with_the_sentences() -> None:
     stems = [stem(word) for item in shopping_list.ITEMS for word in words(item)]
     assert len(stems) == len(set(stems))
-    texts = [*shopping_list.PUT, *shopping_list.MORE, *shopping_list.LESS, *shopping_list.NONE_LEFT]
-    texts += [*shopping_list.CORRECTED, *shopping_list.QUESTIONS, *colours.COLOURS]
+    texts = [text for lists in shopping_list.WORDINGS.values() for wordings in lists for text in variants(wordings)]
+    texts += [*shopping_list.QUESTIONS, *colours.COLOURS]
     assert {stem(word) for text in texts for word in words(text)} & set(stems) == set()
+
+
+@pytest.mark.parametrize("kind", shopping_list.WORDINGS)
+def test_full_reads_every_wording_of_a_change(kind: str) -> None:
+    named, unnamed, of_it = map(list, map(variants, shopping_list.WORDINGS[kind]))
+    assert len({*named, *unnamed, *of_it}) >= 60
+    after = {"put": 7, "more": 7, "less": 3, "none": 0, "corrected": 2}[kind]
+    for wording in (*named, *unnamed, *of_it):
+        reader = FULL()
+        reader.reply("Please put four doormats on my shopping list.")
+        reader.reply("Please put five tea towels on my shopping list.")
+        slots = {"items": "tea towels", "count": "two tea towels", "more": "two more tea towels", "n": "two"}
+        reader.reply(capital(wording.format(**slots)))
+        told = {entry["item"]: entry["quantity"] for entry in json.loads(reader.reply(ASKED))}
+        assert told == {"doormat": 4, **({"tea towel": after} if after else {})}, wording
+
+
+def test_full_reads_every_question_for_the_list() -> None:
+    reader = FULL()
+    reader.reply("Please put four doormats on my shopping list.")
+    for question in variants(shopping_list.QUESTIONS):
+        for form in variants(shopping_list.FORMS):
+            assert "doormat" in reader.reply(question.format(form=form)), question
+
+
+def test_half_of_the_later_changes_do_not_speak_of_the_list_and_some_not_of_the_thing() -> None:
+    definitions = generated(shopping_list.shopping_list, 200)
+    told = [[step.text for step in one.steps if type(step) is Say] for one in definitions]
+    assert all("shopping list" in first for first, *_ in told)
+    later = [text for _, *others in told for text in others]
+    assert 0.4 < sum("list" not in text for text in later) / len(later) < 0.6
+    unnamed = [text for text in later if not any(item in text.lower() for item in shopping_list.ITEMS)]
+    assert len(unnamed) > 0.05 * len(later)
 
 
 def test_no_item_is_inside_another_so_that_also_the_published_rule_can_tell_them_apart() -> None:
@@ -101,22 +137,22 @@ def test_no_item_is_inside_another_so_that_also_the_published_rule_can_tell_them
 def test_what_is_no_change_of_the_list_is_not_taken_for_one(message: str) -> None:
     reader = FULL()
     reader.reply(message)
-    assert json.loads(reader.reply(shopping_list.QUESTIONS[0])) == []
+    assert json.loads(reader.reply(ASKED)) == []
 
 
 def test_full_empties_the_list_when_asked_to() -> None:
     reader = FULL()
     reader.reply("Please put three candles on my shopping list.")
-    assert json.loads(reader.reply(shopping_list.QUESTIONS[1])) == [{"item": "candle", "quantity": 3}]
+    assert json.loads(reader.reply(ASKED)) == [{"item": "candle", "quantity": 3}]
     reader.reply(BODY.pytestmark[0].kwargs["reset"])
-    assert json.loads(reader.reply(shopping_list.QUESTIONS[1])) == []
+    assert json.loads(reader.reply(ASKED)) == []
 
 
 def test_full_understands_the_published_request_to_empty_the_list() -> None:
     reader = FULL()
     reader.reply("I want to buy 3 Candle.")
     reader.reply("I bought all the items of the list. Please remove the items from my shopping list.")
-    assert json.loads(reader.reply(shopping_list.QUESTIONS[1])) == []
+    assert json.loads(reader.reply(ASKED)) == []
 
 
 @pytest.mark.slow
