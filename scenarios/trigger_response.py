@@ -1,9 +1,9 @@
-"""Trigger Response: the agent must say a sentence each time that a certain thing comes up."""
+"""Trigger Response: the agent must say a sentence each time that a certain thing comes up, or is meant."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
 
 from ._parameters import whole
+from ._wording import worded
 
 TRIGGERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "the accordion": (
@@ -29,10 +30,10 @@ TRIGGERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("My lawnmower does not start.", "I lent my lawnmower to a colleague.",
          "I have to sharpen the blade of my lawnmower.", "My lawnmower ran out of petrol halfway."),
     ),
-    "the hairdresser": (
+    "the upholsterer": (
         "What was cut too short must wait for spring.",
-        ("I have been to the hairdresser.", "The hairdresser had no time for me on Friday.",
-         "I told the hairdresser to leave the fringe alone.", "It was crowded at the hairdresser."),
+        ("I have been to see the upholsterer.", "The upholsterer had no time for me on Friday.",
+         "I told the upholsterer to leave the armrests alone.", "The upholsterer is on holiday."),
     ),
     "my dishwasher": (
         "Plates dream of quieter evenings.",
@@ -91,7 +92,7 @@ NEAR: Mapping[str, tuple[str, str]] = {
     "the accordion": ("Somebody left a guitar in the underground.", "My nephew wants to learn the drums."),
     "my aquarium": ("We had fish for dinner.", "I walked along the river this morning."),
     "my lawnmower": ("The grass is wet.", "I have to sharpen the kitchen knives."),
-    "the hairdresser": ("My hair is still wet.", "The dentist had no time for me on Friday."),
+    "the upholsterer": ("The armchair creaks.", "The dentist had no time for me on Friday."),
     "my dishwasher": ("I broke a plate at breakfast.", "The washing machine leaks."),
     "my contact lenses": ("My eyes itched all day.", "I have lost my reading glasses."),
     "the chimney sweep": ("There is smoke above the roof.", "The plumber left a bill."),
@@ -104,33 +105,142 @@ NEAR: Mapping[str, tuple[str, str]] = {
     "my sunglasses": ("The sun was blinding at noon.", "I left my towel at the beach."),
 }
 """For each thing: messages near it that do not mention it."""
+MEANT: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "am in the mood for something sweet": (
+        "Sugar lends and never gives.",
+        ("I could murder a piece of cake.", "What would I not give for a few biscuits now!",
+         "I have been thinking of doughnuts all morning.", "A slice of apple tart would be heaven."),
+        ("I could murder a steak.", "What would I not give for a quiet hour now!",
+         "There is syrup on the kitchen floor."),
+    ),
+    "sound tired": (
+        "Pillows keep the best minutes.",
+        ("I can hardly keep my eyes open.", "I have been yawning since breakfast.",
+         "I am dead on my feet.", "Is it too early to go to bed? I hope not."),
+        ("My eyes are fine, the optician says.", "I bought a bed for the guest room.", "The baby is wide awake."),
+    ),
+    "complain about the cold": (
+        "Even ice began as a promise.",
+        ("My fingers are like icicles.", "I cannot stop shivering.", "I am in bed with a hat on.",
+         "They still have not repaired the heating, and I can see my breath."),
+        ("My fingers hurt from typing.", "The iced tea was delicious.", "I have knitted a hat for my brother."),
+    ),
+    "am running late": (
+        "Clocks forgive nobody before noon.",
+        ("I missed the bus, and they have all begun without me.", "I should have been there twenty minutes ago.",
+         "They will have to wait, I am still on the motorway.", "I ought to have left an hour ago."),
+        ("I caught the bus with minutes to spare.", "I was there twenty minutes before everybody else.",
+         "The motorway was empty, and we had time for a coffee."),
+    ),
+    "have fallen out with somebody": (
+        "Doors slam softer in the second year.",
+        ("My brother and I are not on speaking terms.", "She called me a liar and hung up.",
+         "We shouted at each other for an hour, my landlady and I.",
+         "I told my cousin what I think of him, and he threw me out."),
+        ("My brother and I sang all evening.", "She called me and asked for a recipe.",
+         "We had tea for an hour, my landlady and I."),
+    ),
+    "am short of money": (
+        "Empty pockets weigh the most.",
+        ("I cannot pay the rent this month.", "My account is overdrawn again.",
+         "It is only the tenth, and all that I have left are a few coins.", "I had to borrow the fare from my sister."),
+        ("I paid the rent this morning.", "I opened an account for my daughter.", "I borrowed a coat from my sister."),
+    ),
+    "am not well": (
+        "A fever is the body talking to itself.",
+        ("My throat is sore and everything aches.", "I have had to run to the bathroom all night.",
+         "I am in bed with the flu.", "The thermometer says thirty-nine."),
+        ("I had a solo in the choir, and my voice was in good form.", "I am in bed with a good novel.",
+         "They have painted the bathroom."),
+    ),
+    "tell you about a success of mine": (
+        "Laurels make poor cushions.",
+        ("They gave me the job!", "I passed, and with the best marks of all.",
+         "My painting came first in the competition.", "Ten miles, and I did not stop once!"),
+        ("They gave my neighbour the job.", "I failed by two points.", "My painting fell off the wall."),
+    ),
+    "am bored": (
+        "Dull hours have the longest legs.",
+        ("There is nothing to do here.", "I have counted the tiles on the ceiling, twice.",
+         "This talk goes on and on, and I am drawing boats.", "I have been staring at the wall all afternoon."),
+        ("There is so much to do here.", "The tiles in the hall are new.", "The talk was over before I knew it."),
+    ),
+    "am thirsty": (
+        "Wells never boast.",
+        ("My mouth is like a desert.", "I would give a lot for a glass of water.",
+         "I have not had a drop since this morning.", "I could empty a whole jug in one go."),
+        ("I broke a glass.", "I have had five cups of tea.", "The flowers look nice in that jug."),
+    ),
+    "complain about the rain": (
+        "Puddles are mirrors for the patient.",
+        ("I am soaked to the skin.", "It has been pouring since dawn.", "The gutters cannot cope any more.",
+         "My shoes squelch, and it is not over yet."),
+        ("I have soaked the beans.", "I poured everybody a cup of tea.", "My shoes pinch."),
+    ),
+    "am afraid of something": (
+        "Shadows only grow towards evening.",
+        ("I do not dare to go down to the cellar.", "My hair stood on end.",
+         "I heard footsteps behind me and ran.", "I slept with the light on, and with a chair against the door."),
+        ("I went down to the cellar for some jam.", "I have had my hair cut.",
+         "I ran to the station, for the exercise."),
+    ),
+    "miss somebody": (
+        "Distance is measured in unwashed cups.",
+        ("It is so quiet in the house since Paula moved out.", "I still lay the table for two.",
+         "I wish that Grandpa were here to see it.", "I have read all his old letters again."),
+        ("It is so noisy since Paula moved in.", "I lay the table, our guests are at the door.",
+         "Grandpa is here until Sunday."),
+    ),
+    "am about to go on a trip": (
+        "Suitcases remember every stair.",
+        ("My bags are packed and the taxi is waiting.", "This time tomorrow I shall be in Lisbon.",
+         "I have booked a cabin on the night ferry.", "We leave for the mountains on Friday."),
+        ("I have unpacked the last box.", "My colleague is back from Lisbon.", "The ferry is being repaired."),
+    ),
+    "cannot find something": (
+        "Lost things are only shy.",
+        ("Where on earth did I leave the keys?",
+         "I have turned the whole flat upside down, and the ring is still gone.",
+         "The remote control was on this table a minute ago!", "The other sock has vanished again."),
+        ("The keys are on the hook, where they belong.", "I have tidied the whole flat.", "I bought socks."),
+    ),
+    "apologise": (
+        "Regret is a broom with few bristles.",
+        ("I should not have said that to you.", "It was my fault, I admit it.", "Please forgive me for shouting.",
+         "I take it all back, every word."),
+        ("He should not have said that to me.", "It was the plumber's fault.", "I took the jacket back to the shop."),
+    ),
+}  # fmt: skip
+"""For what a message may mean: the sentence to be said, messages that mean it, and messages near them."""
 ORDINARY = (
-    "I slept badly.", "The weather is lovely today.", "My train was late again.", "I am about to have lunch.",
-    "It is quiet here this evening.", "I have a meeting in an hour.",
+    "I am reading the paper.", "My sister sends her love.", "I have just watered the plants.", "I need new curtains.",
+    "The neighbours have a visitor.", "Tomorrow is Wednesday, I think.",
 )  # fmt: skip
 CALM = "I see."
 
 INSTRUCTIONS = (
-    'Whenever I mention {thing}, reply with this sentence: "{sentence}"',
-    'From now on, each time that I mention {thing}, please say: "{sentence}"',
-    'Please remember a rule. As soon as I mention {thing}, you say: "{sentence}"',
+    '[whenever|each time|every time|as soon as] I {what}, [reply with this|please say|say|I want you to say]: "{said}"',
+    '[until further notice,|my rule:|a game:] [whenever|each time that] I {what}, [just say|reply with]: "{said}"',
+    '[from now on|as of today|for now], [whenever|each time that|as soon as] I {what}, [answer with|you say]: "{said}"',
+    '[please remember this|humour me|I have a wish]: [as soon as|whenever] I {what}, you [are to say|say]: "{said}"',
+    '[let us play a game|do me a favour]: [every time that|whenever] I {what}, [please say|you say|just say]: "{said}"',
 )
 
 
 def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return the instruction and `trigger_activations` (default 3) mentions of the thing, all over 90 % of the span.
+    """Return the instruction and `trigger_activations` (default 3) messages that it is about, over 90 % of the span.
 
-    Before them come `trigger_controls` (default 2) messages that do not mention it: near it, or ordinary ones, in turn;
-    the parameter `controls` says which of the questions they are. The sentence is expected once for each mention: a
-    list of equal texts.
+    The rule waits for the mention of a thing, or, in more than half of all examples, for something that a message
+    means and does not say. Before the messages come `trigger_controls` (default 2) others: near it, or ordinary ones,
+    in turn; the parameter `controls` says which of the questions they are. The sentence is expected once for each
+    activation: a list of equal texts.
     """
     number = whole(parameters, "trigger_activations", 3)
-    thing = rng.choice(list(TRIGGERS))
-    sentence, mentions = TRIGGERS[thing]
-    rule = Say(rng.choice(INSTRUCTIONS).format(thing=thing, sentence=sentence))
-    mentioned = [mention for _ in range(-(-number // len(mentions))) for mention in rng.sample(mentions, len(mentions))]
-    controls = _controls(rng, thing, whole(parameters, "trigger_controls", 2, least=0))
-    asked = [text for n, mention in enumerate(mentioned[:number]) for text in (*controls[n::number], mention)]
+    what, sentence, messages, near = rng.choice(_rules())
+    rule = Say(worded(rng, INSTRUCTIONS, what=what, said=sentence))
+    meant = [one for _ in range(-(-number // len(messages))) for one in rng.sample(messages, len(messages))]
+    controls = _controls(rng, near, whole(parameters, "trigger_controls", 2, least=0))
+    asked = [text for n, one in enumerate(meant[:number]) for text in (*controls[n::number], one)]
     return Definition(
         steps=spread([rule, *(Ask(text, about=(rule.text,)) for text in asked)]),
         expected=[sentence] * number,
@@ -138,19 +248,25 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     )
 
 
-def _controls(rng: random.Random, thing: str, number: int) -> list[str]:
-    near, ordinary = rng.sample(NEAR[thing], len(NEAR[thing])), rng.sample(ORDINARY, len(ORDINARY))
+def _rules() -> list[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    """Return what each rule waits for, its sentence, messages that are that, and messages near them."""
+    mentioned = [(f"mention {thing}", *said, NEAR[thing]) for thing, said in TRIGGERS.items()]
+    return [*mentioned, *((what, *said) for what, said in MEANT.items())]
+
+
+def _controls(rng: random.Random, near: Sequence[str], number: int) -> list[str]:
+    near, ordinary = rng.sample(near, len(near)), rng.sample(ORDINARY, len(ORDINARY))
     return [(near if n % 2 == 0 else ordinary)[n // 2 % len(near if n % 2 == 0 else ordinary)] for n in range(number)]
 
 
 @pytest.mark.ltm(
     generate=trigger_response,
     skills="C,P",
-    version="2",
-    reset="Drop the rule by which you say a certain sentence whenever I mention something. It holds no longer.",
+    version="3",
+    reset="Cancel the sentence that you say whenever I speak of something. It holds no longer.",
 )
 def test_trigger_response(ltm: Ltm) -> None:
-    """Says the sentence at each mention of the thing, long after it was asked to, and at no other message."""
+    """Says the sentence at each message that the rule is about, long after it was told, and at no other."""
     expected, questions = ltm.definition.expected, range(len(ltm.definition.questions))
     controls = ltm.definition.parameters.get("controls", ())
     sentences = iter(map(str, expected))

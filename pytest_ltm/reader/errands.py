@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.reader.notes import COMMON, Topic, first_match
+from pytest_ltm.reader.notes import COMMON, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
@@ -86,11 +86,12 @@ def _quote_by(order: str, notes: Notebook) -> str | None:
 
 _RULE = re.compile(
     r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
-    r"(?:then |please |you )*"
+    r"(?:then |please |you |just |are to |I want you to )*"
     r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
     re.IGNORECASE | re.DOTALL,
 )
 _MENTION = re.compile(r"\bmention (.+)", re.IGNORECASE | re.DOTALL)
+_MEANT = [(re.compile(waits), re.compile(means)) for waits, means in WORDS["rules"].items()]
 _WORD_QUOTED = re.compile(r"'([^']+)'")
 _WORD = re.compile(r"[^\W\d_]+")
 _RUNS = re.compile(r"(.)\1+")
@@ -123,6 +124,9 @@ def _about(when: str, text: str) -> bool:
         return re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE) is not None
     if len(text) > _SHORT:
         return False
+    for waits, means in _MEANT:
+        if waits.search(when):
+            return means.search(text) is not None
     quoted = _WORD_QUOTED.findall(when)
     if quoted:
         return _squeezed(quoted[0]) in {_squeezed(word) for word in _WORD.findall(text)}

@@ -15,15 +15,17 @@ SEEDS = st.integers(0, 2**63)
 
 
 @given(seed=SEEDS, number=st.integers(1, 12))
-def test_the_rule_names_what_each_question_mentions_and_the_sentence(seed: int, number: int) -> None:
+def test_the_rule_says_what_it_waits_for_and_the_sentence(seed: int, number: int) -> None:
     definition = trigger_response.trigger_response(random.Random(seed), {"trigger_activations": number})
     rule, *others = [step for step in definition.steps if not isinstance(step, Wait)]
     assert isinstance(rule, Say)
-    ((thing, sentence),) = re.findall(r'I mention ((?:my|the) [a-z ]+),.*"(.+)"$', rule.text)
+    ((what, sentence),) = re.findall(r'\bI ([a-z ]+),.*"(.+)"$', rule.text)
     assert definition.expected == [sentence] * number
     assert all(isinstance(other, Ask) and other.about == (rule.text,) for other in others)
-    controls = [place for place, other in enumerate(others) if thing not in other.text.lower()]
-    assert controls == definition.parameters["controls"]
+    thing = what.removeprefix("mention ")
+    meant = trigger_response.MEANT[what][1] if what == thing else ()
+    about = [other.text in meant if meant else thing in other.text.lower() for other in others]
+    assert [place for place, it_is in enumerate(about) if not it_is] == definition.parameters["controls"]
     assert len(others) == number + 2
 
 

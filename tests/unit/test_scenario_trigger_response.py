@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import trigger_response
+from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm._engine.score import Score
-from pytest_ltm._text.words import stem, words
+from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.evaluators import SaysAtEachTrigger
 from pytest_ltm.reader.reader import make_reader
@@ -84,12 +86,36 @@ def test_each_message_mentions_its_thing_and_no_other(thing: str) -> None:
         assert [other for other in trigger_response.TRIGGERS if other in said] == [thing]
 
 
-@pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
-def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(thing: str) -> None:
-    sentence, _ = trigger_response.TRIGGERS[thing]
-    others = [said for other, (said, _) in trigger_response.TRIGGERS.items() if other != thing]
-    everything = [mention for _, mentions in trigger_response.TRIGGERS.values() for mention in mentions]
+@pytest.mark.parametrize("rule", trigger_response._rules(), ids=lambda rule: rule[0])
+def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(rule: tuple[str, str, Any, Any]) -> None:
+    _, sentence, _, _ = rule
+    others = [said for _, said, _, _ in trigger_response._rules() if said != sentence]
+    everything = [text for _, _, messages, near in trigger_response._rules() for text in (*messages, *near)]
     assert [text for text in (*others, *everything) if scored(SaysAtEachTrigger(sentence, 1)([text])).value] == []
+
+
+def test_more_than_half_of_the_rules_go_by_meaning_and_no_message_has_a_telling_word_of_its_rule() -> None:
+    assert len(trigger_response.MEANT) > len(trigger_response.TRIGGERS)
+    for what, (_, messages, near) in trigger_response.MEANT.items():
+        assert [text for text in messages if content_stems(text) & content_stems(what)] == []
+        assert (len(messages), len(near)) == (4, 3)
+
+
+@pytest.mark.parametrize("what", trigger_response.MEANT)
+def test_full_tells_what_is_meant_from_what_is_near(what: str) -> None:
+    sentence, messages, near = trigger_response.MEANT[what]
+    reader = FULL()
+    assert reader.reply(f'Whenever I {what}, please say: "{sentence}"') == "I will."
+    assert [text for text in messages if reader.reply(text) != sentence] == []
+    assert [text for text in (*near, *trigger_response.ORDINARY) if reader.reply(text) == sentence] == []
+
+
+def test_sixty_wordings_and_more_of_the_rule_and_of_what_comes_later() -> None:
+    wordings = list(variants(trigger_response.INSTRUCTIONS))
+    assert len(set(wordings)) == len(wordings) >= 60
+    assert all("I {what}, " in wording and wording.endswith(': "{said}"') for wording in wordings)
+    assert len({text for _, _, messages, _ in trigger_response._rules() for text in messages}) >= 60
+    assert len({text for _, _, _, near in trigger_response._rules() for text in near}) >= 60
 
 
 def test_no_thing_comes_up_in_another_scenario() -> None:
