@@ -12,8 +12,9 @@ from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
 from pytest_ltm._engine.tokens import counter
+from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions
 from pytest_ltm.datasets.longmemeval.generate.needles import records
-from pytest_ltm.datasets.longmemeval.generate.talk import counted
+from pytest_ltm.datasets.longmemeval.generate.talk import Attribute, all_of, counted
 from pytest_ltm.datasets.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
 
@@ -177,22 +178,28 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in records(40, 8, count):
         record = needle(row, "here")
-        told = {aside.said: theme for theme, aside in GeneratedFillers(count).supply(record, "s").asides}
-        assert len(told) > 10
-        assert not set(told.values()) & themes_in(record.user_text())
+        known = GeneratedFillers(count).supply(record, "s").mentions.known
+        assert len(known) > 60
+        assert not {row.theme for row, _ in known} & themes_in(record.user_text())
 
 
-@pytest.mark.slow
-def test_what_fillers_tell_about_the_user_they_tell_once() -> None:
+def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_told() -> None:
     (row,) = records(1, 8, count)
-    supply = GeneratedFillers(count).supply(needle(row, "here"), "s")
-    asides = [aside.said for _, aside in supply.asides]
-    said = "\n".join(session_text(filler.turns) for filler in (supply.next(None) for _ in range(150)) if filler)
+    mentions = GeneratedFillers(count).supply(needle(row, "here"), "s").mentions
 
-    found = [said.count(text[1:]) for text in asides]
+    told = [mentions.next("garden") for _ in mentions.known]
 
-    assert max(found) == 1
-    assert sum(found) > 20
+    assert len(set(told)) == len(told)
+    assert mentions.next("garden")
+
+
+def test_what_is_true_of_a_person_is_so_in_evidence_sessions_and_in_fillers() -> None:
+    sources = [Mentions("one", (), frozenset(), backwards=backwards) for backwards in (False, True)]
+    for row in all_of(Attribute):
+        told = [{one.said for one in (source.next("") for _ in source.known) if one} for source in sources]
+        held = [{v for v in row.values for say in row.say if say.format(v=v) in said} for said in told]
+        assert held[0] == held[1], row.key
+        assert len(held[0]) == 1
 
 
 def test_half_of_the_fillers_come_from_other_questions_and_a_quarter_from_each_file(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmark_data import LONGMEMEVAL
 from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
+from pytest_ltm._cli.leak_check import ALL, LIMIT
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm.datasets.longmemeval.evaluation import rule
 from pytest_ltm.datasets.longmemeval.generate.needles import SHARES, kinds, questions, record
@@ -27,6 +29,8 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
     lower_first,
     themes,
 )
+from pytest_ltm.datasets.longmemeval.histories import GeneratedFillers, Length, compiled
+from pytest_ltm.datasets.longmemeval.histories import needle as as_needle
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
@@ -97,7 +101,7 @@ def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone(
     for needle, row in records():
         for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
-            text = told.aside.made or told.aside.said
+            text = told.aside.made or told.aside.said.removesuffix(".")  # the sentence may go on
             assert text[1:] in marked["content"]
             assert marked["role"] == ("assistant" if told.aside.made else "user")
             assert not any(text[1:] in turn["content"] for turn in turns if turn is not marked)
@@ -124,6 +128,56 @@ def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> Non
     for needle, row in records():
         accepted = verdict(row, "I do not have enough information to answer that.") == "yes"
         assert accepted == needle.abstains, row["question"]
+
+
+def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
+    """A value may be somebody else's as well; what evidence says may not come again."""
+    for needle, row in records()[:60]:
+        one = compiled(as_needle(row, "here"), GeneratedFillers(count), Length(tokens=30_000), seed=1, count=count)
+        others = [turn["content"] for said in one["haystack_sessions"] for turn in said if not turn.get("has_answer")]
+        for told in needle.told:
+            text = (told.aside.made or told.aside.said.removesuffix("."))[1:]
+            assert not any(text in content for content in others), text
+
+
+def test_no_opening_marks_evidence() -> None:
+    marked = [
+        turn["content"] for _, row in records() for said in row["haystack_sessions"] for turn in said
+        if turn["has_answer"] and turn["role"] == "user"
+    ]  # fmt: skip
+    openings = Counter(" ".join(content.split()[:2]) for content in marked)
+
+    assert len(openings) > len(marked) / 8
+    assert openings.most_common(1)[0][1] < len(marked) / 12
+
+
+REAL = {"1%": 0.167, "5%": 0.5}
+"""What `ltm leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_evidence_gives_itself_away_no_more_than_in_real_histories(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "made.json")
+    assert main(["longmemeval-generate", "--count", "44", "--tokens", "30k", "--seed", str(seed), "-o", file]) == 0
+    capsys.readouterr()
+
+    assert main(["leak-check", file, "--json"]) == 0
+
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    found = table["ours"][ALL]
+    assert found["evidence"] > 60
+    for share, recall in found["recall"].items():
+        assert recall <= LIMIT * REAL[share], (share, recall)
+
+
+@pytest.mark.published
+def test_that_is_what_the_real_histories_give_away(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leak-check", str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"), "--json"]) == 0
+
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["ours"][ALL]["recall"] == pytest.approx(REAL, abs=0.001)
 
 
 def test_small_files_have_every_kind_and_large_ones_the_published_shares() -> None:
@@ -161,6 +215,7 @@ def test_every_row_of_the_texts_can_be_told_in_its_theme() -> None:
         ("My dog sleeps.", "my dog sleeps."),
         ("I sleep.", "I sleep."),
         ("The annual audit cost me an hour.", "the annual audit cost me an hour."),
+        ("Iceland will have to wait.", "Iceland will have to wait."),
     ],
 )
 def test_a_sentence_goes_on_small_unless_it_begins_with_a_name_or_i(said: str, expected: str) -> None:

@@ -15,16 +15,8 @@ from pytest_ltm._storage.errors import DatasetError, DefinitionError
 from pytest_ltm._storage.rows import faults_of_data
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._text.words import content_stems
-from pytest_ltm.datasets.longmemeval.generate.talk import (
-    LEAST,
-    Aside,
-    Attribute,
-    Taste,
-    all_of,
-    session,
-    theme_of,
-    themes,
-)
+from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions
+from pytest_ltm.datasets.longmemeval.generate.talk import LEAST, session, theme_of, themes
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     part_of,
@@ -327,9 +319,9 @@ class Clash:
             return True
         return len(self._question & content_stems(user_text)) >= _SHARED * len(self._question)
 
-    def with_aside(self, theme: str, words: str) -> bool:
-        """Return whether something told of the user would clash: of the same theme, or in the same words."""
-        return theme in self._themes or bool(content_stems(words) & self._heard)
+    def mentions(self, person: str) -> Mentions:
+        """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
+        return Mentions(person, self._themes, self._heard, backwards=True)
 
 
 def themes_in(user_text: str) -> frozenset[str]:
@@ -341,8 +333,6 @@ def themes_in(user_text: str) -> frozenset[str]:
 
 SESSION_TOKENS = (700, 3600)
 """A generated filler session is about so long: 2,100 tokens on average, near the published histories."""
-_WITH_ASIDE = 0.5
-"""So many filler sessions tell something else about the user, as in the published mixture (Wu et al., 2025)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,20 +352,20 @@ Supply: TypeAlias = "_Generated | _Mixed"
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFillers:
-    """Endless task-oriented sessions; half of them mention something else about the user, each thing once."""
+    """Endless task-oriented sessions, in which the user mentions other things, as in the published mixture."""
 
     count: Callable[[str], int]
 
     def supply(self, record: NeedleRecord, seed: str) -> _Generated:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        return _Generated(Random(seed), self.count, _asides(Random(f"asides {seed}"), Clash(record)))
+        return _Generated(Random(seed), self.count, Clash(record).mentions(record.id))
 
 
 @dataclass(frozen=True, slots=True)
 class _Generated:
     rng: Random
     count: Callable[[str], int]
-    asides: list[tuple[str, Aside]]
+    mentions: Mentions
 
     def next(self, room: int | None) -> Filler | None:
         size = self.rng.randint(*SESSION_TOKENS)
@@ -383,29 +373,11 @@ class _Generated:
             if room < LEAST:
                 return None
             size = room if room < SESSION_TOKENS[0] else min(size, room)
-        theme, aside = theme_of(self.rng), None
-        if self.asides and size >= SESSION_TOKENS[0] and self.rng.random() < _WITH_ASIDE:
-            name, aside = self.asides.pop()
-            theme = themes()[name]
-        turns = session(self.rng, theme, self.count, tokens=size, aside=aside)
-        for turn in turns:
-            turn.pop("has_answer", None)
+        turns = session(self.rng, theme_of(self.rng), self.count, tokens=size, mentions=self.mentions.next)
         tokens = sum(self.count(turn["content"]) for turn in turns)
         if room is not None and tokens > room:
             return None
         return Filler(f"task_{self.rng.getrandbits(32):08x}", turns, tokens)
-
-
-def _asides(rng: Random, clash: Clash) -> list[tuple[str, Aside]]:
-    """Return what fillers may tell about the user, with its theme, in a random order."""
-    said = [
-        (row.theme, rng.choice(row.say).format(v=rng.choice(row.values)), " ".join((*row.words, *row.ask)))
-        for row in all_of(Attribute)
-    ]
-    said += [(row.theme, row.said, row.said) for row in all_of(Taste)]
-    kept = [(theme, Aside(text)) for theme, text, words in said if not clash.with_aside(theme, words)]
-    rng.shuffle(kept)
-    return kept
 
 
 # --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.

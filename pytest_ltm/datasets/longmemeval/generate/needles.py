@@ -9,7 +9,8 @@ from itertools import repeat
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from pytest_ltm._text.words import upper_first
+from pytest_ltm._text.words import content_stems
+from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions, filled, made, written_list
 from pytest_ltm.datasets.longmemeval.generate.talk import (
     WORDS,
     Aside,
@@ -90,8 +91,6 @@ class Needle:
 
 # --- Questions whose evidence stands in one session: what the user said, what the assistant said, what the user likes.
 
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-
 
 def _unanswerable(needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")) -> Needle:
     """Return the question about what was never said, with the same evidence."""
@@ -107,7 +106,7 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     value = rng.choice(row.values)
     shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
     asked = end_of_may(rng)
-    told = Told(at, row.theme, Aside(rng.choice(row.say).format(v=value)))
+    told = Told(at, row.theme, Aside(rng.choice(row.say).format(v=value), row.nod))
     world, query = (Fact(at, row.key, shown),), Query("value", (row.key,))
     found = Needle("single-session-user", question, shown, asked, (told,), world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
@@ -116,24 +115,14 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
 def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     """Return a question about an entry of a list or table that the assistant made up."""
     (at,) = days_of_may(rng, 1)
-    made = _made(rng, row)
-    lines = made.values() if row.how == "nth" else (f"{upper_first(slot)}: {entry}" for slot, entry in made.items())
-    text = "\n".join([f"**{row.title}**", *(f"{number}. {line}" for number, line in enumerate(lines, start=1))])
-    slot = rng.choice(sorted(made))
-    question, told = row.ask.format(nth=slot, slot=slot), Told(at, row.theme, Aside(request=row.request, made=text))
-    world = tuple(Fact(at, f"{row.key}: {name}", entry) for name, entry in made.items())
+    entries = made(rng, row)
+    slot = rng.choice(sorted(entries))
+    aside = Aside(request=row.request, made=written_list(row, entries))
+    question, told = row.ask.format(nth=slot, slot=slot), Told(at, row.theme, aside)
+    world = tuple(Fact(at, f"{row.key}: {name}", entry) for name, entry in entries.items())
     query = Query("entry", (f"{row.key}: {slot}",))
-    found = Needle("single-session-assistant", question, made[slot], end_of_may(rng), (told,), world, query)
+    found = Needle("single-session-assistant", question, entries[slot], end_of_may(rng), (told,), world, query)
     return _unanswerable(found, row.never, verb=("ask for", "asked for")) if abstains else found
-
-
-def _made(rng: Random, row: Made) -> dict[str, str]:
-    """Return slot -> entry, in the order in which they are listed."""
-    if row.how == "amount":
-        names = rng.sample(row.entries, min(6, len(row.entries)))
-        return dict(zip(names, (f"${value}" for value in rng.sample(row.values, len(names))), strict=True))
-    slots = row.slots or ORDINALS
-    return dict(zip(slots, rng.sample(row.entries, len(slots)), strict=True))
 
 
 def from_taste(rng: Random, row: Taste) -> Needle:
@@ -141,7 +130,10 @@ def from_taste(rng: Random, row: Taste) -> Needle:
     (at,) = days_of_may(rng, 1)
     answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
     world = (Fact(at, f"likes: {row.ask}", row.likes), Fact(at, f"dislikes: {row.ask}", row.dislikes))
-    query, told = Query("taste", tuple(fact.about for fact in world)), Told(at, row.theme, Aside(row.said))
+    query, told = (
+        Query("taste", tuple(fact.about for fact in world)),
+        Told(at, row.theme, Aside(rng.choice(row.say), row.nod)),
+    )
     return Needle("single-session-preference", row.ask, answer, end_of_may(rng), (told,), world, query)
 
 
@@ -157,7 +149,7 @@ def from_series(rng: Random, row: Series, *, abstains: bool) -> Needle:
     values = [rng.choice(row.values) if row.values else 1 for _ in items]
     dates = days_of_may(rng, len(items))
     told = tuple(
-        Told(at, row.theme, Aside(_filled(rng.choice(row.say), item=item, v=value)))
+        Told(at, row.theme, Aside(filled(rng.choice(row.say), item=item, v=value), row.nod))
         for at, item, value in zip(dates, items, values, strict=True)
     )
     world = tuple(Fact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
@@ -165,11 +157,6 @@ def from_series(rng: Random, row: Series, *, abstains: bool) -> Needle:
     total, asked = _total(row, sum(values)), end_of_may(rng)
     found = Needle("multi-session", row.ask, total, asked, told, world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
-
-
-def _filled(text: str, **values: object) -> str:
-    """Return the text with its values, each also with a capital: `{item}`, `{Item}`."""
-    return text.format(**values, **{upper_first(name): upper_first(str(value)) for name, value in values.items()})
 
 
 def _total(row: Series, total: int) -> str | int:
@@ -187,8 +174,8 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
     told = (
-        Told(old_at, row.theme, Aside(rng.choice(row.old).format(v=row.values[first]))),
-        Told(new_at, row.theme, Aside(rng.choice(row.new).format(v=row.values[second]))),
+        Told(old_at, row.theme, Aside(rng.choice(row.old).format(v=row.values[first]), row.nod)),
+        Told(new_at, row.theme, Aside(rng.choice(row.new).format(v=row.values[second]), row.nod)),
     )
     world = (Fact(old_at, row.key, values[0]), Fact(new_at, row.key, values[1]))
     question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
@@ -297,7 +284,7 @@ def _needle(
 def _told(rng: Random, row: Happening, date: datetime) -> Told:
     """Return a session some days after the event at most, in which the user says how many."""
     late = rng.randrange(len(WORDS))
-    aside = Aside(_filled(row.say, when=WORDS[late]))
+    aside = Aside(filled(rng.choice(row.say), when=WORDS[late]), row.nod)
     return Told(some_time(rng, date + timedelta(days=late)), row.theme, aside)
 
 
@@ -391,9 +378,15 @@ def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str,
     name = f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}"
     told = sorted(needle.told, key=lambda one: one.at)
     names = [f"answer_{name}_{number}" for number in range(1, len(told) + 1)]
+    heard = content_stems(" ".join([needle.question, *(f"{one.aside.said} {one.aside.request}" for one in told)]))
+    mentions = Mentions(name, {one.theme for one in told}, heard)
     sessions = [
-        session(rng, themes()[one.theme], counts, tokens=rng.randint(*EVIDENCE_TOKENS), aside=one.aside) for one in told
-    ]
+        session(
+            rng, themes()[one.theme], counts, tokens=rng.randint(*EVIDENCE_TOKENS), aside=one.aside,
+            mentions=mentions.next,
+        )
+        for one in told
+    ]  # fmt: skip
     return {
         "question_id": name,
         "question_type": needle.type,

@@ -1,4 +1,4 @@
-"""Sessions: a few rounds about one task, in one of which something may be mentioned in passing."""
+"""Sessions: rounds about one task, in which users mention things about themselves; one of them may be evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_ltm._storage.schema import load
 from pytest_ltm._text.words import upper_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from random import Random
 
     Count = Callable[[str], int]
@@ -70,6 +70,8 @@ class Subject:
 
     key: str
     theme: str
+    nod: str = ""
+    """What a reply calls it."""
     field: str = ""
     """One of FIELDS; "" where that makes no difference."""
     words: tuple[str, ...]
@@ -134,10 +136,11 @@ class Happening:
     """A dated event."""
 
     theme: str
+    nod: str
     thing: str
     past: str
     did: str
-    say: str
+    say: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +148,8 @@ class Taste:
     """What advice to the user should respect."""
 
     theme: str
-    said: str
+    nod: str
+    say: tuple[str, ...]
     ask: str
     likes: str
     dislikes: str
@@ -268,7 +272,7 @@ def examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     return [part for line in found for part in (line, "")][:-1]
 
 
-SHAPES: tuple[Shape, ...] = (points, plan, questions, examples)
+SHAPES: dict[str, Shape] = {"points": points, "plan": plan, "questions": questions, "examples": examples}
 _LISTED = 0.3
 """The share of lists of points that end in a list of steps."""
 
@@ -321,10 +325,19 @@ def theme_of(rng: Random) -> Theme:
     return themes()[rng.choice(sorted(themes()))]
 
 
-REPLY_TOKENS = (280, 620)
-"""The usual length of a reply, unless the session must be shorter."""
+ROUND_TOKENS = (190, 430)
+"""A question and its reply are about so long, unless the session must be shorter."""
+_JITTER = 0.4
+"""By this share a reply is longer or shorter than the others of its session."""
 _GOES_ON = (0.7, 0.4, 0.1)
 """How likely a further question about the same thing is, after one round, two, three."""
+_MENTIONS = 0.85
+"""The share of rounds without evidence in which users mention something about themselves, as they do with it."""
+_BESIDES = (0, 1, 1, 2)
+"""How many things they say besides, each as likely as the others."""
+_MENTIONED = 0.4
+"""The share of these that tell something about themselves as well; the others are chat."""
+_GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +346,8 @@ class Aside:
 
     said: str = ""
     """By the user, in passing."""
+    nod: str = ""
+    """What a reply calls that."""
     request: str = ""
     """What the user asks for in addition, for `made`."""
     made: str = ""
@@ -340,29 +355,37 @@ class Aside:
 
 
 def session(
-    rng: Random, theme: Theme, count: Count, *, tokens: int, aside: Aside | None = None
-) -> list[dict[str, Any]]:
+    rng: Random, theme: Theme, count: Count, *, tokens: int, aside: Aside | None = None,
+    mentions: Callable[[str], Aside | None] = lambda _theme: None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """Return the turns of a session of about `tokens` tokens, never more unless the aside alone needs them.
 
-    With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme.
+    With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme. `mentions`
+    gives what else the user mentions, for a theme.
     """
     talk = _Talk(rng, theme, changes_theme=aside is None)
-    place = rng.randrange(max(1, min(3, tokens // REPLY_TOKENS[1]))) if aside else -1  # a round that will be reached
+    rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
+    place = rng.randrange(rounds) if aside else -1
     turns: list[dict[str, Any]] = []
-    left, number = tokens, 0
-    while not turns or left >= LEAST or number <= place:
-        here = aside if number == place else None
-        said = _said(rng, talk.question(), here)
-        made = f"\n\n{here.made}" if here and here.made else ""
-        thanks = f"{rng.choice(frames()['thanks'])} " if here and here.said else ""
-        size = min(left - count(said), rng.randint(*REPLY_TOKENS)) - count(made) - count(thanks)
-        replied = thanks + talk.reply(size, count) + made
+    left = tokens
+    for number in range(rounds):
+        if turns and left < LEAST and number > place:
+            break
+        here = aside if number == place else mentions(talk.theme) if rng.random() < _MENTIONS else None
+        besides = [_besides(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
+        before, request = talk.question()
+        said = _said(rng, before, request, here, besides)
+        if number != place and left - count(said) - (count(here.made) if here else 0) < LEAST:
+            here, said = None, request
+        nod, made = _nod(rng, here), f"\n\n{here.made}" if here and here.made else ""
+        share = left / (rounds - number) * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
+        size = min(round(share), left) - count(said) - count(made) - count(nod)
+        replied = nod + talk.reply(size, count) + made
         turns += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
         if aside:
-            turns[-2]["has_answer"] = here is not None and not here.made
-            turns[-1]["has_answer"] = here is not None and bool(here.made)
+            turns[-2]["has_answer"] = number == place and not aside.made
+            turns[-1]["has_answer"] = number == place and bool(aside.made)
         left -= count(said) + count(replied)
-        number += 1
     return turns
 
 
@@ -373,51 +396,86 @@ class _Talk:
         self._rng, self._theme, self._changes_theme = rng, theme, changes_theme
         self._advice, self._rounds, self._begun = Advice(rng, theme), 0, False
         self._topic = ""
+        self._lead, self._shape = "", ""
 
-    def question(self) -> str:
-        """Return what the user asks next."""
-        if self._rounds and self._rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
+    @property
+    def theme(self) -> str:
+        """What is talked about."""
+        return self._theme.name
+
+    def question(self) -> tuple[str, str]:
+        """Return what the user asks next: how it begins, and the request."""
+        rng = self._rng
+        if self._rounds and rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
             self._rounds += 1
-            aspect = self._rng.choice(self._theme.aspects)
+            aspect = rng.choice(self._theme.aspects)
             self._advice.about(aspect)
-            frame = self._rng.choice(frames()["follow_ups"])
-            minutes, weeks = self._rng.choice((10, 15, 20, 30, 45)), self._rng.choice((2, 3, 4, 6))
-            return frame.format(aspect=aspect.name, minutes=minutes, weeks=weeks)
+            frame, self._shape, *leads = rng.choice(frames()["follow_ups"]).split(" | ")
+            slots = {"aspect": aspect.name, "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 6))}
+            self._lead = upper_first(rng.choice(leads).format(**slots))
+            return self._begins("thanks", _THANKS), frame.format(**slots)
         if self._begun and self._changes_theme:
-            self._theme = theme_of(self._rng)
-            self._advice = Advice(self._rng, self._theme)
-        asked = self._rng.choice(self._theme.requests)
-        changed = self._rng.choice(frames()["changes"]).format(request=asked.text) if self._begun else asked.text
-        self._topic, self._rounds, self._begun = asked.topic, 1, True
-        return changed
+            self._theme = theme_of(rng)
+            self._advice = Advice(rng, self._theme)
+        asked = rng.choice(self._theme.requests)
+        before = self._begins("changes", _CHANGES) if self._begun else self._begins("hellos", _GREETS)
+        self._rounds, self._begun = 1, True
+        self._lead, self._shape = rng.choice(frames()["openings"]).format(topic=asked.topic), rng.choice([*SHAPES])
+        return before, asked.text
+
+    def _begins(self, frame: str, share: float) -> str:
+        return f"{self._rng.choice(frames()[frame])} " if self._rng.random() < share else ""
 
     def reply(self, tokens: int, count: Count) -> str:
         """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
-        rng, known = self._rng, frames()
-        lines = [rng.choice(known["again" if self._rounds > 1 else "openings"]).format(topic=self._topic)]
-        close = rng.choice(known["closings"])
+        rng, lines = self._rng, [self._lead]
+        close = rng.choice(frames()["closings"])
         room = tokens - count(f"{lines[0]}\n\n{close}")
-        one, other = rng.sample(SHAPES, 2)
-        for shape, third in ((one, 2), (other, 3)):
-            if section := shape(rng, self._advice, room * third // 3, count):
+        other = rng.choice([name for name in SHAPES if name != self._shape])
+        for shape, third in ((self._shape, 2), (other, 3)):
+            if section := SHAPES[shape](rng, self._advice, room * third // 3, count):
                 lines += ["", *section]
                 room -= count("\n\n" + "\n".join(section))
         return "\n".join([*lines, "", close] if len(lines) > 1 else lines)
 
 
-def _said(rng: Random, user: str, aside: Aside | None) -> str:
-    if aside is None:
-        return user
-    if aside.request:
-        return f"{user} {aside.request}"
-    frame = rng.choice(frames()["joins"])
-    return frame.format(request=user, Said=aside.said, said=lower_first(aside.said))
+def _said(rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]) -> str:
+    """Return the request with what is said beside it: in front, behind, or in the same sentence."""
+    known = frames()
+    if aside and aside.request:
+        request = f"{request} {aside.request}"
+    if aside and aside.said:
+        bare = aside.said.removesuffix(".")
+        request = rng.choice(known["joins"]).format(
+            request=request, ask=lower_first(request),
+            Said=aside.said, said=lower_first(aside.said), Bare=bare, bare=lower_first(bare),
+        )  # fmt: skip
+    for other in besides:
+        request = rng.choice((f"{request} {other}", f"{other} {request}"))
+    return before + request + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
+
+
+def _besides(rng: Random, mention: Callable[[], Aside | None]) -> str:
+    """Return something else that the user says: about themselves, or chat."""
+    if rng.random() < _MENTIONED and (told := mention()) and told.said:
+        return told.said
+    known = frames()
+    who = rng.choice(known["chat_people"])
+    day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])
+    return rng.choice(known["chat"]).format(who=who, Who=upper_first(who), day=day, sky=sky)
+
+
+def _nod(rng: Random, aside: Aside | None) -> str:
+    """Return how a reply takes up what was mentioned, if it does."""
+    if not (aside and aside.nod) or rng.random() > _NODS:
+        return ""
+    return upper_first(rng.choice(frames()["nods"]).format(nod=aside.nod)) + " "
 
 
 def lower_first(sentence: str) -> str:
-    """Return a sentence as it goes on after a comma: its first word small, unless it is a name or `I`."""
+    """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
     first, _, rest = sentence.partition(" ")
-    return f"{first.lower()} {rest}" if first in frames()["small_words"] else sentence
+    return f"{first.lower()} {rest}" if first.rstrip(",") in frames()["small_words"] else sentence
 
 
 # --- Dates of a user's life: sessions by day, questions late, all in 2023.
