@@ -13,6 +13,7 @@ from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
 
 from ._parameters import whole
+from ._wording import capital, worded
 
 JOKES = (
     "Our village clock stopped at the tourist office, because it kept going round in circles.",
@@ -65,34 +66,50 @@ JOKES = (
     "I asked the echo for its opinion, and for once we agreed completely.",
 )
 INTRODUCTIONS = (
-    "Here is a joke: {joke}",
-    "A joke for you: {joke}",
-    "Time for a joke. {joke}",
-    "This is a joke of mine: {joke}",
-    "Let me tell you a joke. {joke}",
+    "[here's|I have|I've got|you need] a joke[ for you| from work|, a short one|]: {joke}",
+    "[time for|let me tell you|I owe you] a joke[.|, brace yourself.] {joke}",
+    "[have you heard|do you know] [this|my favourite|the one good] joke? {joke}",
+    "[a colleague|my uncle|my hairdresser|my daughter] told me [this joke|a joke|a terrible joke]: {joke}",
+    "my [joke of the day|favourite joke at the moment|attempt at a joke|joke for the wedding][, so far|]: {joke}",
 )
+WITHOUT_THE_WORD = (
+    "[stop me if you've heard this one|you'll like this one|this made me laugh|get this|one for you]: {joke}",
+    "[my niece|my barber|the postwoman|my boss] [came up with|swears by|just sent me] this one: {joke}",
+    "[on a lighter note|to cheer you up|speaking of which], [I liked this one|here's one]: {joke}",
+    "[heard|read|picked up] this one [on the bus|at lunch|on a cereal box|in the sauna|last night]: {joke}",
+    "[here's|I have] a silly one[ for you| from the radio|]: {joke}",
+)
+JUST_TOLD = ("{joke}", "{joke}[| Sorry.| Ha!| I'll get my coat.| Had to share that.| I can't stop giggling.]")
+WAYS = (INTRODUCTIONS, WITHOUT_THE_WORD, JUST_TOLD, JUST_TOLD)
+"""How jokes are told, each of these as often: half of them without any introduction, as in most company."""
+PLAIN = "Which joke did I tell you {elapsed} ago?"
 QUESTIONS = (
-    "Which joke did I tell you {elapsed} ago?",
-    "What was the joke that I told you {elapsed} ago?",
-    "Please tell me the joke that you were told {elapsed} ago.",
+    PLAIN,
+    "[so, |]which [joke|one of the jokes] did I tell you [about |]{elapsed} ago?",
+    "what was the joke [that |][I told you|you heard from me] [about |]{elapsed} ago?",
+    "[please |]tell me [again |]the joke [that |][I told you|you heard from me] [about |]{elapsed} ago.",
+    "[about |]{elapsed} ago I told you a joke. [Which one was it|Which was that|What was it]?",
+    "do you [remember|recall] the joke from [about |]{elapsed} ago?",
+    "[can|could] you repeat the joke [from|that I told you] [about |]{elapsed} ago?",
 )
 
 
 def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `jokes_told` (default 4) jokes; after joke i a wait until i x 90/jokes % and of 30-240 minutes.
 
-    One of them is expected. The question is not a step: it is made from the time that really passed.
+    One in four is told as a joke, two without any introduction. One is expected. The question is not a step: it is made
+    from the time that really passed.
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
     told = rng.sample(JOKES, number)
     steps: list[Step] = []
     for i, joke in enumerate(told, start=1):
-        steps.append(Say(rng.choice(INTRODUCTIONS).format(joke=joke)))
+        steps.append(Say(worded(rng, rng.choice(WAYS), joke=joke)))
         steps.append(Wait(span=i * 0.9 / number, time=timedelta(minutes=rng.randint(30, 240))))
     return Definition(
         steps=tuple(steps),
         expected=rng.choice(told),
-        parameters={**parameters, "jokes": told, "question": rng.choice(QUESTIONS)},
+        parameters={**parameters, "jokes": told, "question": worded(rng, QUESTIONS, elapsed="{elapsed}")},
     )
 
 
@@ -112,7 +129,7 @@ def test_jokes(ltm: Ltm) -> None:
         ltm.play([step])
     if not message:
         raise ValueError(f"the definition expects a joke that it never tells: {expected!r}")
-    question = parameters.get("question", QUESTIONS[0]).format(elapsed=spoken(ltm.now - told_at))
+    question = capital(parameters.get("question", PLAIN).format(elapsed=spoken(ltm.now - told_at)))
     answer = ltm.ask(question, about=(message,), answer=expected)
     others = tuple(joke for joke in _told(ltm.definition) if joke != expected)
     ltm.score(RecallsJoke(expected, others, ltm.judge, ltm.scoring)([answer]))

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Note, Notebook, Turn
 
 
-_INTRODUCED = re.compile(r"([^:.?!]*\bjoke\b[^:.?!]*)[:.!]\s+(\S.*)", re.IGNORECASE | re.DOTALL)
+_INTRODUCED = re.compile(
+    r"([^:.?!]*\bjoke\b[^:.?!]*)[:.!?]\s+(\S.*)"
+    r"|[^:.?!]{0,60}\b(?:(?:this|silly) one|here's one|one for you|made me laugh|get this)\b[^:.?!]{0,30}:\s+(\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _AGAIN = re.compile(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGNORECASE)
 _AGO = re.compile(r"\bago\b", re.IGNORECASE)
+_TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
@@ -24,7 +29,7 @@ class Jokes(Topic):
     """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
 
     kinds = ("joke",)
-    about = re.compile(r"\bjokes?\b", re.IGNORECASE)
+    about = re.compile(rf"\bjokes?\b|\A{_INTRODUCED.pattern}", re.IGNORECASE | re.DOTALL)
     forgets = re.compile(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
@@ -35,7 +40,7 @@ class Jokes(Topic):
         introduced = _INTRODUCED.match(turn.text)
         if introduced is None:
             return None
-        notes.add(turn, "joke", introduced.group(2))
+        notes.add(turn, "joke", introduced[2] or introduced[3])
         return "Good one."
 
 
@@ -57,12 +62,19 @@ def _recalled(turn: Turn, notes: Notebook) -> Note | None:
 
 def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
-    best: Note | None = None
+    best: list[Note] = []
     for note in notes.visible(kind):
-        if best is not None and _distance(note, moment) > _distance(best, moment):
+        if best and _distance(note, moment) > _distance(best[0], moment):
             break
-        best = note
-    return best
+        if best and _distance(note, moment) < _distance(best[0], moment):
+            best = []
+        best.append(note)
+    return max(best, key=_like_a_joke, default=None)
+
+
+def _like_a_joke(note: Note) -> tuple[bool, int]:
+    """Return how much a text is like a joke: it does not speak to anybody, and is longer than small talk."""
+    return not _TO_YOU.search(note.content), len(note.content)
 
 
 def _distance(note: Note, moment: float) -> float:

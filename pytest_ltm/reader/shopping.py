@@ -46,8 +46,16 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 """What only a message about the list has."""
+_WORDS = "|".join(list(SMALL_NUMBERS)[:9])
+_BEGINNINGS = (
+    "please|actually|hmm|sorry|oh|also|and|no|wait|hang on|on second thoughts|come to think of it|get|add|buy|remove|"
+    "drop|scratch|cut|strike|take|knock|make|remind me|don't let me|we mustn't|let's|it should be|that's|another|"
+    "that won't do|guests are coming|(?:I|we)(?:'re|'ll|'d)? (?:need|must|could|want|have to|should|like|out|low|found|"
+    f"still|asked|got|used)|{_WORDS}"
+)
+"""How messages begin that want something got, or not got."""
 _SPOKEN = re.compile(
-    rf"\A(?!.*(?:\bkm\b|[\"\n?])).*\b(?:{'|'.join(list(SMALL_NUMBERS)[:9])})\b"
+    rf"\A(?=(?:{_BEGINNINGS})\b)(?=.*\b(?:{_WORDS})\b)"
     r"|\A(?:(?:forget|skip|scrap|drop|leave out) the|no) [a-z -]+[.,]"
     r"|\b(?:don't need any|plenty of|were enough) [a-z -]+",
     re.IGNORECASE,

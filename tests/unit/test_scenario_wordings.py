@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_ltm.scenarios import colours
-from pytest_ltm.scenarios._wording import variants, worded
+from pytest_ltm.scenarios import colours, jokes
+from pytest_ltm.scenarios._wording import capital, variants, worded
 
 from pytest_ltm._engine.scenario import Say
 from pytest_ltm.reader.reader import make_reader
@@ -20,6 +21,8 @@ MESSAGES = {
     "colours, first": colours.FIRST,
     "colours, later": [*colours.NAMED, *colours.UNNAMED],
     "colours, question": colours.QUESTIONS,
+    "jokes": [*jokes.INTRODUCTIONS, *jokes.WITHOUT_THE_WORD],
+    "jokes, question": jokes.QUESTIONS,
 }
 
 
@@ -59,3 +62,35 @@ def test_half_of_what_changes_a_favourite_colour_does_not_say_that_it_is_one() -
     assert all("colour" in first for first, *_ in told)
     changes = [text for _, *later in told for text in later]
     assert 0.4 < sum("colour" not in text for text in changes) / len(changes) < 0.6
+
+
+@pytest.mark.parametrize("wordings", jokes.WAYS[:3])
+def test_full_reads_every_way_to_tell_a_joke(wordings: Sequence[str]) -> None:
+    for said in variants(wordings):
+        assert jokes.JOKES[0] in asked_again(capital(said.format(joke=jokes.JOKES[0]))), said
+
+
+@pytest.mark.parametrize("joke", jokes.JOKES)
+def test_full_takes_no_joke_for_anything_else(joke: str) -> None:
+    assert joke in asked_again(joke)
+
+
+def test_full_reads_every_question_for_a_joke() -> None:
+    for question in variants(jokes.QUESTIONS):
+        assert jokes.JOKES[0] in asked_again(jokes.JOKES[0], question), question
+
+
+def asked_again(told: str, question: str = jokes.PLAIN) -> str:
+    reader, start = make_reader("full")(), datetime(2024, 1, 1, tzinfo=timezone.utc)
+    for hours, said in enumerate(("A parrot opened a bar.", told, "Here is a joke: A swan was late.")):
+        reader.tell_time(start + timedelta(hours=hours))
+        reader.reply(said)
+    reader.tell_time(start + timedelta(hours=5))
+    return reader.reply(capital(question.format(elapsed="4 hours")))
+
+
+def test_most_jokes_are_told_without_the_word_and_half_without_any_introduction() -> None:
+    definitions = [jokes.jokes(random.Random(seed), {}) for seed in range(200)]
+    told = [step.text for one in definitions for step in one.steps if isinstance(step, Say)]
+    assert 0.15 < sum("joke" in text for text in told) / len(told) < 0.35
+    assert 0.4 < sum(text.startswith(jokes.JOKES) for text in told) / len(told) < 0.6

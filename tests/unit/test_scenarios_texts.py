@@ -54,7 +54,7 @@ def test_a_joke_told_again_is_recalled_and_taken_for_no_other(joke: str) -> None
     assert value(RecallsJoke(others[0], (joke,))([joke])) == 0.0
 
 
-@pytest.mark.parametrize("question", jokes.QUESTIONS)
+@pytest.mark.parametrize("question", list(variants(jokes.QUESTIONS)))
 def test_the_question_gives_no_joke_away(question: str) -> None:
     asked = question.format(elapsed="3 hours and 25 minutes")
     assert [joke for joke in jokes.JOKES if value(RecallsJoke(joke)([asked]))] == []
