@@ -20,6 +20,7 @@ _AGAIN = re.compile(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGN
 _AGO = re.compile(r"\bago\b", re.IGNORECASE)
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
+_FEW_SENTENCES = 250
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
 """Seconds within which two moments are the same: people say minutes, some of them rounded down."""
@@ -73,8 +74,8 @@ def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
 
 
 def _like_a_joke(note: Note) -> tuple[bool, int]:
-    """Return how much a text is like a joke: it does not speak to anybody, and is longer than small talk."""
-    return not _TO_YOU.search(note.content), len(note.content)
+    """Return how much a text is like a joke: of a few sentences that speak to nobody, and longer than small talk."""
+    return len(note.content) <= _FEW_SENTENCES and not _TO_YOU.search(note.content), len(note.content)
 
 
 def _distance(note: Note, moment: float) -> float:
