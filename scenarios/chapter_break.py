@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm import Ask, Definition, Ltm, Say
+from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 
@@ -20,6 +20,8 @@ from ._town_words import Words
 
 OPTIONS, CLAIMS, KEPT = 6, 3, 3
 """Beginnings to choose from, facts that each takes for granted, facts of the first chapter that stay for good."""
+SHORT, LEAST_SPAN = 16_000, 16_000
+"""Characters of a text that is read in any span; tokens of the shortest span in which a longer one is read."""
 
 OPENING = "I am going to read to you from a book, page by page. You need not say anything; just listen."
 PROMISE = (
@@ -45,7 +47,8 @@ def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     `changes` (default 3) changes in the town; or the file `book` (plain text, chapters under headings); or the
     ChapterBreak file `dataset` (`split` is "ao3", "pg19", or "all"). Pages have at most `page_characters` (default
     4000), unless a sentence is longer; of a file at most the last `context_characters` (default 36000) are read out.
-    The number of the true beginning is expected.
+    The number of the true beginning is expected. In every second example the opening says that our book tells
+    everything that changes.
     """
     if "book" in parameters or "dataset" in parameters:
         return _from_file(rng, parameters)
@@ -54,10 +57,11 @@ def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     sentences: dict[tuple[str, str], str] = {}
     text = _book(rng, parameters, town, days, words, sentences)
     made = beginnings(town, rng, OPTIONS, CLAIMS)
+    opening = OPENING + (PROMISE if rng.random() < 1 / 2 else "")
     heading = f"Chapter {len(town.chapters) + 1}"
     texts = [f"{heading}\n\n{_beginning(beginning, days, words)}" for beginning in made]
     needles = [sentences[beginning.broken.key] for beginning in made if beginning.broken]
-    return _definition(rng, parameters, text, texts, needles)
+    return _definition(rng, parameters, text, texts, opening, needles)
 
 
 def pages(text: str, characters: int) -> list[str]:
@@ -126,11 +130,17 @@ def _from_file(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     else:
         split = parameters.get("split", "all")
         chapter = chapter_from_dataset(parameters["dataset"], rng, split=split, context_characters=limit)
-    return _definition(rng, {**parameters, "work": chapter.work}, chapter.context, [chapter.true, *chapter.others], [])
+    read = {**parameters, "work": chapter.work}
+    return _definition(rng, read, chapter.context, [chapter.true, *chapter.others], OPENING)
 
 
 def _definition(
-    rng: random.Random, parameters: Mapping[str, Any], text: str, options: Sequence[str], needles: Sequence[str]
+    rng: random.Random,
+    parameters: Mapping[str, Any],
+    text: str,
+    options: Sequence[str],
+    opening: str,
+    needles: Sequence[str] = (),
 ) -> Definition:
     """Return the conversation about a text; the first of the options is the true one."""
     cut = pages(text, whole(parameters, "page_characters", 4000))
@@ -140,7 +150,7 @@ def _definition(
     about = [page.text for page in read if any(needle in page.text for needle in needles)]
     return Definition(
         steps=(
-            Say(OPENING + (PROMISE if needles else "")),
+            Say(opening),
             *read,
             Say(INTERLUDE),
             *offered,
@@ -155,10 +165,13 @@ def _definition(
     generate=chapter_break,
     skills="R,I",
     floor=1 / OPTIONS,
-    version="1",
+    version="2",
     reset="You can forget the book that I read to you, and the beginnings of its next chapter.",
 )
 def test_chapter_break(ltm: Ltm) -> None:
     """Picks the beginning of the next chapter that contradicts nothing that the book has told."""
+    long = sum(len(step.text) for step in ltm.definition.steps if not isinstance(step, Wait)) > SHORT
+    if long and ltm.span is not None and ltm.span < LEAST_SPAN:
+        pytest.skip(f"a book in one go leaves no room for others in {ltm.span:,} tokens: give it a span of 16k or more")
     answers = ltm.play(ltm.definition, answers=[str(ltm.definition.expected)])
     ltm.score(PicksOption(int(ltm.definition.expected), scoring=ltm.scoring)(answers))

@@ -21,10 +21,22 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?,]*")
 _NOUN = r"(?P<noun>[Tt]he [a-z][a-z' -]{1,40}?)"
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _NO_NAMES = frozenset(WORDS["no_names"].split())
-_HOME = re.compile(r"\b(?:lived|mov(?:e|ed|ing)|settled)\b")
-_WORK = re.compile(r"\b(?:worked|work at|taken on|notice|hired|job)\b")
-_OWNER = re.compile(r"\b(?:belonged|owned|sold|gave|lost|traded|present of|passed)\b")
-_WHOLE = re.compile(r"\b(?:broken?|mended|in good order)\b")
+_HOME = re.compile(
+    r"\b(?:lived|mov(?:e|ed|ing)|settled|curtains|knocked|rent|my bed|bell|slept|had taken|"
+    r"write to me|slippers|midnight)\b"
+)
+_WORK = re.compile(
+    r"\b(?:worked|work at|taken on|notice|hired|job|bread|wages|shift|quicker|apron|glad to have|"
+    r"last week|foreman|pay day)\b"
+)
+_OWNER = re.compile(
+    r"\b(?:belonged|owned|sold|gave|lost|traded|present of|passed|pride|borrow|bought|carved|let|needed money|"
+    r"asking|is mine|crowns)\b"
+)
+_WHOLE = re.compile(
+    r"\b(?:broken?|mended|in good order|the end of it|went to pieces|from end to end|past all use|left of|"
+    r"together again|itself again|never served|a scratch)\b"
+)
 
 
 _BOOK = {kind: [wording(one, NOUN=_NOUN) for one in wordings] for kind, wordings in WORDS["book"].items()}

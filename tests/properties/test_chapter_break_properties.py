@@ -27,6 +27,8 @@ SHAPES = st.fixed_dictionaries(
         "page_characters": st.integers(1, 5000),
     },
 )
+BROKEN = re.compile(r"\bbroken?\b|the end of it|to pieces|split|past all use|what was left")
+SOUND = re.compile(r"mended|good order|together again|itself again|never served|not a scratch")
 NAMES = [person.name for person in _town.PEOPLE]
 
 
@@ -47,8 +49,8 @@ def told(text: str) -> Iterator[tuple[str, str, str]]:
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         people, things = named(sentence, NAMES), named(sentence, _town.THINGS)
         homes, work = named(sentence, _town.HOMES), named(sentence, _town.WORKPLACES)
-        if things and re.search(r"\bbroken?\b|mended|good order", sentence):
-            yield "whole", things[-1], "no" if re.search(r"\bbroken?\b", sentence) else "yes"
+        if things and (BROKEN.search(sentence) or SOUND.search(sentence)):
+            yield "whole", things[-1], "no" if BROKEN.search(sentence) else "yes"
         elif things:
             yield "owner", things[-1], people[-1]
         elif homes:

@@ -15,6 +15,7 @@ from pytest_ltm._engine.scenario import Ask, Definition, Wait
 from pytest_ltm._engine.score import Score
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
@@ -92,6 +93,36 @@ def test_a_span_shorter_than_the_book_skips_it_with_the_reason() -> None:
     ending = run_scenario(scenario.test_chapter_break, Silent(), definition=book(0), span=2_000)
     assert ending.verdict is None
     assert "its text alone" in str(ending.unplayable)
+
+
+@pytest.mark.parametrize(("span", "played"), [(15_999, False), (16_000, True), (None, True)])
+def test_a_book_of_full_length_is_skipped_with_the_reason_below_16k(span: int | None, *, played: bool) -> None:
+    ending = run_scenario(scenario.test_chapter_break, make_reader("full")(), definition=book(0), span=span)
+    assert (ending.verdict is not None) is played
+    assert played or "give it a span of 16k or more" in str(ending)
+
+
+def test_a_short_book_is_read_in_any_span() -> None:
+    assert value(make_reader("full")(), book(0, chapters=2, chapter_characters=500), span=4_000) == 1
+
+
+def test_the_promise_that_the_book_tells_everything_stands_in_every_second_example() -> None:
+    promised = [scenario.PROMISE in book(seed).steps[0].text for seed in range(200)]
+    assert 80 <= sum(promised) <= 120
+    assert all(book(seed).steps[-1].about for seed in range(20))
+
+
+def test_facts_come_in_sixty_forms_and_more_and_half_of_them_without_the_usual_verb() -> None:
+    tables = (_town_words.INTRODUCED, _town_words.CHANGED, _town_words.CLAIMED)
+    told = {text for table in tables for texts in table.values() for text in texts}
+    told |= {*_town_words.BROKE, *_town_words.MENDED, *_town_words.BROKEN, *_town_words.SOUND}
+    usual = {
+        text
+        for text in told
+        if {"lived", "worked", "belonged", "owned", "broke", "broken", "mended"} & set(words(text))
+    }
+    assert len(told) >= 100
+    assert len(usual) < len(told) / 2
 
 
 def test_every_wording_of_a_fact_is_understood_and_no_ordinary_day_tells_one() -> None:
