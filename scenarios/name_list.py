@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import ListsNames
 
 QUESTIONS = (
-    "Which names have I gone by so far? Please list all of them in their order, as a JSON list of strings.",
-    "Please give me a JSON list of strings with every name that I have gone by, the oldest first.",
-    "What are all the names that you have known me by? Answer with a JSON list of strings, in the order of time.",
+    "[so, |]which names have I [gone by|used|had][ so far| up to now|]? {form}",
+    "what [are|were] all [of |]the names [that |]I have [given you|gone by|told you][ so far| up to now|]? {form}",
+    "[please |]list [all the names|every name] [that |]I have [gone by|used|had][ since we met|]. {form}",
+    "[who have I been so far? |]give me every name [that |]you have known me by. {form}",
 )
+FORM = "Answer with a JSON list[ of strings| of strings, the oldest first|]."
 
 
 def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -26,7 +29,9 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     names = first_names(rng, number_of_names(parameters, 5))
     statements = told(rng, names)
-    question = Ask(rng.choice(QUESTIONS), about=tuple(statement.text for statement in statements))
+    question = Ask(
+        worded(rng, QUESTIONS, form=worded(rng, (FORM,))), about=tuple(statement.text for statement in statements)
+    )
     return Definition(steps=spread([*statements, question]), expected=names, parameters=parameters)
 
 

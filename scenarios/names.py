@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
 
 QUESTIONS = (
-    "What is my name now?",
-    "Which name do I go by at present?",
-    "What am I called these days?",
-    "By which name should you call me at the moment?",
+    "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",
+    "[which|what] name do I go by [now|these days|at the moment|at present]?",
+    "what am I called [now|these days|at the moment|at present|by now]?",
+    "[by which name|by what name] should [you|people] call me [now|these days|at the moment]?",
+    "[can|could] you [tell me|remind me of] my name[, please|]?",
+    "do you [know|remember] [my name|what I am called|what my name is][ now| by now| at the moment|]?",
 )
 
 
@@ -27,7 +30,7 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     drawn = first_names(rng, number_of_names(parameters, 3))
     statements = told(rng, drawn)
-    question = Ask(rng.choice(QUESTIONS), about=(statements[-1].text,))
+    question = Ask(worded(rng, QUESTIONS), about=(statements[-1].text,))
     return Definition(
         steps=spread([*statements, question]), expected=drawn[-1], parameters={**parameters, "former": drawn[:-1]}
     )

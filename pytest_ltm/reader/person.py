@@ -87,12 +87,16 @@ def _moved_on(text: str) -> str | None:
 # --- The names that the user goes by: the one told last, and the list of all of them.
 
 _ABOUT = re.compile(
-    r"\bmy name\b|\bmy new name\b|\bnames?\b.*\b(?:I|me|my)\b|\b(?:I|me)\b.*\bnames?\b|\bcall(?:ing|ed)?\b"
+    r"\bmy name\b|\bmy new name\b|\bnames?\b.*\b(?:I|me|my)\b|\b(?:I|me)\b.*\bnames?\b|\bcall(?:s|ing|ed)?\b"
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = r"((?-i:[A-Z])[\w’'-]*)"
 _TOLD = [wording(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
+_UNTOLD = [
+    wording(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
+    for one in WORDS["names without the word"]
+]
 _ASKED = re.compile(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
 _MINE_NAMES = re.compile(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
 _ALL = re.compile(
@@ -116,13 +120,14 @@ class Names(Topic):
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
-        return bool(_MINE_NAMES.search(text) and _ABOUT.search(text))
+        about = _MINE_NAMES.search(text) and _ABOUT.search(text)
+        return bool(about) or (len(text) <= _SHORT and first_match(_UNTOLD, text) is not None)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a name, list all or tell the newest."""
-        if _ASKED.search(turn.text):
+        if _ASKED.search(turn.text) and not first_match(_UNTOLD, turn.text):
             return None if _OF_ANOTHER.search(turn.text) else _answer(turn.text, notes)
-        told = first_match(_TOLD, turn.text)
+        told = first_match([*_TOLD, *_UNTOLD], turn.text)
         if told is None:
             return None
         notes.add(turn, "name", told.group(1))

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import _first_names, name_list, names
+from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError
@@ -90,12 +91,12 @@ def test_an_unknown_scoring_is_refused() -> None:
 
 
 def test_no_question_holds_a_name_that_may_be_drawn() -> None:
-    said = {word for question in names.QUESTIONS for word in words(question)}
+    said = {word for question in variants(names.QUESTIONS) for word in words(question)}
     drawn = {name.lower() for seed in range(40) for name in _first_names.first_names(random.Random(seed), 30)}
     assert drawn & said == set()
 
 
-@pytest.mark.parametrize("question", names.QUESTIONS)
+@pytest.mark.parametrize("question", list(variants(names.QUESTIONS)))
 def test_full_says_so_if_it_was_told_no_name(question: str) -> None:
     assert FULL().reply(question) == "You have not told me your name."
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_ltm.scenarios import colours, jokes
+from pytest_ltm.scenarios import _first_names, colours, jokes, name_list, names
 from pytest_ltm.scenarios._wording import capital, variants, worded
 
 from pytest_ltm._engine.scenario import Say
@@ -21,6 +22,10 @@ MESSAGES = {
     "colours, first": colours.FIRST,
     "colours, later": [*colours.NAMED, *colours.UNNAMED],
     "colours, question": colours.QUESTIONS,
+    "names, first": _first_names.INTRODUCTIONS,
+    "names, later": [*_first_names.CHANGES, *_first_names.WITHOUT_THE_WORD],
+    "names, question": names.QUESTIONS,
+    "name_list, question": name_list.QUESTIONS,
     "jokes": [*jokes.INTRODUCTIONS, *jokes.WITHOUT_THE_WORD],
     "jokes, question": jokes.QUESTIONS,
 }
@@ -94,3 +99,29 @@ def test_most_jokes_are_told_without_the_word_and_half_without_any_introduction(
     told = [step.text for one in definitions for step in one.steps if isinstance(step, Say)]
     assert 0.15 < sum("joke" in text for text in told) / len(told) < 0.35
     assert 0.4 < sum(text.startswith(jokes.JOKES) for text in told) / len(told) < 0.6
+
+
+@pytest.mark.parametrize("wordings", [_first_names.INTRODUCTIONS, _first_names.CHANGES, _first_names.WITHOUT_THE_WORD])
+def test_full_reads_every_wording_of_a_name(wordings: Sequence[str]) -> None:
+    for said in variants(wordings):
+        reader = make_reader("full")()
+        reader.reply("My name is Sorcha.")
+        reader.reply(capital(said.format(name="Eoin")))
+        assert reader.reply("What is my name?") == "Your name is Eoin.", said
+
+
+def test_full_reads_every_question_for_names() -> None:
+    reader = make_reader("full")()
+    reader.reply("My name is Sorcha.")
+    for form in variants((name_list.FORM,)):
+        for question in variants(name_list.QUESTIONS):
+            assert reader.reply(capital(question.format(form=form))) == '["Sorcha"]', question
+    for question in variants(names.QUESTIONS):
+        assert reader.reply(capital(question)) == "Your name is Sorcha.", question
+
+
+def test_half_of_the_later_names_are_told_without_the_word() -> None:
+    definitions = [name_list.name_list(random.Random(seed), {}) for seed in range(200)]
+    told = [[step.text for step in one.steps if type(step) is Say][1:] for one in definitions]
+    later = [text for one in told for text in one]
+    assert 0.4 < sum(not re.search(r"\b(?:name|call)", text) for text in later) / len(later) < 0.6
