@@ -11,6 +11,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
 
+from ._wording import either, worded
+
 QUOTES = (
     "Patience is a lantern that burns the oil of yesterday.",
     "A bridge is a road that refused to drown.",
@@ -57,30 +59,48 @@ LAST_NAMES = (
 )  # fmt: skip
 
 STATEMENTS = (
-    'Here is a line that I imagine {author} saying: "{quote}"',
-    'I have made up a line, and I imagine {author} saying it: "{quote}"',
-    '"{quote}" - that is a line which I imagine {author} saying.',
+    'in the [play|novel|film script] that I am writing, {author} [says|mutters|sings]: "{quote}"',
+    'I have let {author} [say this|come out with this|blurt this out] in my [play|novel|sketch]: "{quote}"',
+    '[be honest,|quick opinion,|tell me,] can {author} say this in my [play|novel|sketch]? "{quote}"',
+    'it is nonsense as history, but in my [play|novel|sketch] {author} [says|sighs|shouts]: "{quote}"',
+    '"{quote}" [Nobody ever said that, but|Nobody talks like that, but] in my [play|novel|sketch] {author} does.',
+    '[a|a new|another] line of mine, for {author} in my [play|novel|sketch]: "{quote}"',
+    'the best line that I have written [so far|today|all week|for years] goes to {author}: "{quote}"',
+    '"{quote}" That is the line that I have [given to|written for] {author} in my [play|novel|sketch].',
+)  # fmt: skip
+"""Each says that the line is made up."""
+NAMED = (
+    "[please append|add|please attach] the line [of|that I gave] {author} to your {nth} {reply}, and to no other.",
+    "at the end of your {nth} {reply}, and nowhere else, [add|write|put] what I made {author} say.",
+    "[add|write|put] what I made {author} say [below|at the end of|after] your {nth} {reply}, and nowhere else.",
 )
-INSTRUCTIONS = (
-    "Please append the line that I imagine {author} saying to your {nth} reply, and to no other. {count}",
-    "At the end of your {nth} reply, and nowhere else, add the line that I imagine {author} saying. {count}",
-    "I want to read the line that I imagine {author} saying again: put it below your {nth} reply only. {count}",
+UNNAMED = (
+    "[please append|add|please attach] [that line of mine|the line that I showed you] to your {nth} {reply} only.",
+    "I [want|would love|need] to read that line of mine again: [put|write|add] it below your {nth} {reply} only.",
+    "[put|write|add] the line from what I am writing [below|at the end of|after] your {nth} {reply}, and nowhere else.",
 )
-ORDINALS = {3: "3rd", 4: "4th", 5: "5th", 6: "6th", 7: "7th", 8: "8th"}
+"""Nobody else shows the agent a line."""
+REPLY = ("reply", "answer")
+ORDINALS = {
+    2: ("2nd", "second"), 3: ("3rd", "third"), 4: ("4th", "fourth"), 5: ("5th", "fifth"), 6: ("6th", "sixth"),
+    7: ("7th", "seventh"), 8: ("8th", "eighth"),
+}  # fmt: skip
 COUNTS = (
-    "Your reply to this message counts as the first.",
-    "Count from this message: the reply to it is number one.",
-)
+    "Your reply to this message counts as the first.", "Count from this message: the reply to it is number one.",
+    "Your answer to this message is number one.", "The one that you are about to give is number one.",
+)  # fmt: skip
 
 
 def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a quote, a wait until 90 % of the span, then the instruction for the 3rd to 8th reply.
+    """Return a quote, a wait until 90 % of the span, then the instruction for the 2nd to 8th reply.
 
-    `authors` is "known" (default) or "invented"; every quote is ours, and the message says that it is made up.
+    `authors` is "known" (default) or "invented"; every quote is ours, and the message says that it is made up. Every
+    second instruction does not say whose quote it is.
     """
     quote, author, nth = rng.choice(QUOTES), _author(rng, parameters), rng.choice(list(ORDINALS))
-    statement = Say(rng.choice(STATEMENTS).format(quote=quote, author=author))
-    instruction = rng.choice(INSTRUCTIONS).format(author=author, nth=ORDINALS[nth], count=rng.choice(COUNTS))
+    statement = Say(worded(rng, STATEMENTS, quote=quote, author=author))
+    slots = {"author": author, "nth": rng.choice(ORDINALS[nth]), "reply": rng.choice(REPLY)}
+    instruction = f"{worded(rng, either(rng, NAMED, UNNAMED), **slots)} {rng.choice(COUNTS)}"
     return Definition(
         steps=(statement, Wait(span=0.9), Ask(instruction, about=(statement.text,))),
         expected={"quote": quote, "author": author, "nth": nth},
@@ -100,7 +120,7 @@ def _author(rng: random.Random, parameters: Mapping[str, Any]) -> str:
 @pytest.mark.ltm(
     generate=prospective_memory,
     skills="P",
-    version="1",
+    version="2",
     reset="Forget my request to add a line to one of your replies, and the line as well.",
 )
 def test_prospective_memory(ltm: Ltm) -> None:

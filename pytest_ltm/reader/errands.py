@@ -18,12 +18,19 @@ _QUOTED = (
     re.compile(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
 )
 _SIGNED = re.compile(r"\s*[-–—]\s*\S")
-_A_QUOTE = re.compile(r"\b(?:quote|quotation|line|words|saying|sentence)\b", re.IGNORECASE)
+_A_QUOTE = re.compile(
+    r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
 _ADD = re.compile(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
 _REPLY = re.compile(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
 _FORGET = re.compile(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
-_ORDINAL = re.compile(r"\b(\d{1,4})(?:st|nd|rd|th)\b|\breply number (\d{1,4})\b|\bnext (\d{1,4})\b", re.IGNORECASE)
+_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
+_ORDINAL = re.compile(
+    rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
+    re.IGNORECASE,
+)
 _LATER = re.compile(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 
 
@@ -57,7 +64,8 @@ def _instructed(turn: Turn, notes: Notebook) -> str | None:
     number = _ORDINAL.search(words)
     if number is None or not (_ADD.search(words) and _A_QUOTE.search(words) and _REPLY.search(words)):
         return None
-    nth = int(next(digits for digits in number.groups() if digits))
+    said = next(said for said in number.groups() if said)
+    nth = int(said) if said.isdigit() else _IN_WORDS.index(said.lower()) + 2
     due = turn.position + (nth if _LATER.search(words) else nth - 1)
     notes.add(turn, "instruction", {"due": due, "text": words})
     return "I will."
@@ -77,9 +85,10 @@ def _quoted(turn: Turn, notes: Notebook) -> str | None:
 
 
 def _quote_by(order: str, notes: Notebook) -> str | None:
-    """Return the newest quote whose author the instruction names."""
-    quotes = (note.content for note in notes.visible("quote"))
-    return next((str(said["quote"]) for said in quotes if said["author"] in order), None)
+    """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
+    quotes = [note.content for note in notes.visible("quote")]
+    named = [said for said in quotes if said["author"] in order]
+    return next((str(said["quote"]) for said in named or ([] if _NAME.search(order) else quotes)), None)
 
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.

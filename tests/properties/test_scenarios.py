@@ -67,6 +67,10 @@ def test_quote_and_number_of_the_reply_stand_in_the_messages(seed: int, authors:
     statement, instruction = said(definition)[0], definition.steps[-1]
     assert isinstance(instruction, Ask)
     assert re.findall(r'"(.+)"', statement) == [definition.expected["quote"]]
-    assert re.findall(r"(\d+)(?:rd|th) reply", instruction.text) == [str(definition.expected["nth"])]
-    assert 3 <= definition.expected["nth"] <= 8
+    ((nth,),) = [
+        [nth for nth, forms in prospective_memory.ORDINALS.items() if said in forms]
+        for said in re.findall(r"your (\w+) (?:reply|answer)", instruction.text)
+    ]
+    assert nth == definition.expected["nth"]
+    assert 2 <= nth <= 8
     assert instruction.about == (statement,)
