@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
+from pytest_ltm.datasets._author import asked_model
 from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm.datasets.locomo.generate.modelled import asked_model, modelled
+from pytest_ltm.datasets.locomo.generate.modelled import modelled
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import verdict

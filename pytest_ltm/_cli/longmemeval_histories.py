@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.generate.needles import records
+from pytest_ltm.datasets._author import asked_model
+from pytest_ltm.datasets.longmemeval.generate.modelled import modelled
+from pytest_ltm.datasets.longmemeval.generate.needles import identity, questions, records
 from pytest_ltm.datasets.longmemeval.generate.talk import counted
 from pytest_ltm.datasets.longmemeval.histories import (
     Corpus,
@@ -18,10 +21,13 @@ from pytest_ltm.datasets.longmemeval.histories import (
     needles,
     write,
 )
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.reporting.text import counted as counted_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from pytest_ltm.datasets.longmemeval.histories import Fillers, NeedleRecord
 
@@ -38,10 +44,36 @@ def compile_(given: Namespace) -> int:
 
 def generate(given: Namespace) -> int:
     """Write a file of generated questions; without a length each has its evidence only."""
+    if given.model:
+        return _by_model(given)
     count = counted(counter(given.tokenizer))
     made: Iterable[dict[str, Any]] = records(given.count, given.seed, count)
     found = (needle(record, f"question {record['question_id']}") for record in made)
     return _write(given, found, GeneratedFillers(count), count)
+
+
+def _by_model(given: Namespace) -> int:
+    """Make what the file does not hold yet, and write it after each question: what broke off is taken up again."""
+    records = _begun(given.output)
+    done = {record["question_id"] for record in records}
+    with asked_model(given.model) as model:
+        for number, one in enumerate(questions(given.count, given.seed)):
+            seed = f"{given.seed} {number}"
+            if identity(one, seed)[0] not in done:
+                records.append(modelled(one, seed, model))
+                write(given.output, records)
+        sys.stderr.write(f"{model.cost}\n")
+    sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
+    return 0
+
+
+def _begun(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    for _ in LongMemEvalFile(path).records():
+        pass  # what was edited by hand since is read, and refused if it cannot be
+    found: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return found
 
 
 def _write(given: Namespace, found: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]) -> int:

@@ -6,19 +6,13 @@ the next is written. Dates are ours, not the model's. What does not hold is aske
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from random import Random
-from string import Template
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
-from pytest_ltm._storage.schema import Field
 from pytest_ltm._text.dates import MONTHS
+from pytest_ltm.datasets._author import need, prompt_of, written_by
 from pytest_ltm.datasets.locomo.generate.dialogue import question, record
 from pytest_ltm.datasets.locomo.generate.world import outlines, texts
 from pytest_ltm.datasets.locomo.metric import tokens
@@ -26,156 +20,55 @@ from pytest_ltm.datasets.locomo.samples import Category, written, written_day
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from pytest_ltm.datasets._author import Model
     from pytest_ltm.datasets.locomo.generate.dialogue import Size
     from pytest_ltm.datasets.locomo.generate.world import Outline
 
-    Model = Callable[[str], str]
     _Turn = Mapping[str, Any]
 
 
-_CALLS = 4
-_FIRST, _LONGEST = 0.3, 20.0
-"""Seconds: the longest first wait, and the longest of all."""
-
-
-class AskedModel:
-    """Gives a text for a prompt, and keeps count of what that took."""
-
-    def __init__(self, name: str, answer: Callable[[str], str]) -> None:
-        self._name, self._answer = name, answer
-        self.calls = 0
-        self.characters = 0
-        self.tokens: dict[str, int] = {}
-        """As the provider counts them; empty where it does not say."""
-
-    def __call__(self, prompt: str) -> str:
-        """Return the model's text; DatasetError if it has none."""
-        self.calls += 1
-        try:
-            text = self._answer(prompt)
-        except DatasetError:
-            raise
-        except (AgentFault, AgentError) as error:
-            raise DatasetError(f"--model {self._name}: {error}. What is complete is kept: run it again") from error
-        except Exception as error:
-            raise DatasetError(f"--model {self._name}: raised {told(error)}. What is complete is kept") from error
-        if not isinstance(text, str):
-            raise DatasetError(f"--model {self._name}: must return a text, returned {text!r:.80}")
-        self.characters += len(prompt) + len(text)
-        return text
-
-    @property
-    def cost(self) -> str:
-        """What it took, in a sentence."""
-        used = ", ".join(f"{count} {name} tokens" for name, count in self.tokens.items())
-        return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
-
-
-@contextmanager
-def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: `openai:MODEL[@URL][?key=value]`, or a dotted path; DatasetError if nothing."""
-    kind, _, argument = spec.partition(":")
-    if kind != "openai":
-        yield AskedModel(spec, _function(spec))
-        return
-    from pytest_ltm._providers import Completions, model
-
-    try:
-        chosen, _ = model(argument, Field({}, f"--model {spec}"))
-        completions = Completions(chosen)
-    except AgentError as error:
-        raise DatasetError(f"--model {spec}: {error}") from error
-    asked = AskedModel(spec, lambda prompt: _completed(completions, asked, prompt))
-    try:
-        yield asked
-    finally:
-        completions.close()
-
-
-def _function(spec: str) -> Callable[[str], str]:
-    hint = " Known is also openai:MODEL[@URL]"
-    found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
-    if not callable(found):
-        raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {found!r:.80}")
-    return cast("Callable[[str], str]", found)
-
-
-def _completed(completions: Any, asked: AskedModel, prompt: str) -> str:
-    """Ask once, and some more times where the fault may pass."""
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt
-
-    rng = Random()  # tenacity's own waits draw from the module-level generator
-    retrying = Retrying(
-        stop=stop_after_attempt(_CALLS),
-        wait=lambda state: rng.uniform(0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))),
-        retry=retry_if_exception(_may_pass),
-        reraise=True,
-    )
-    answer = retrying(completions.complete, [{"role": "user", "content": prompt}])
-    if answer.used:
-        for name, count in (("input", answer.used.input), ("output", answer.used.output)):
-            asked.tokens[name] = asked.tokens.get(name, 0) + count
-    return str(answer.text)
-
-
-def _may_pass(error: BaseException) -> bool:
-    status = getattr(error, "status_code", 0)
-    return isinstance(error, TransientFault) or status in {408, 409, 425, 429} or status >= 500
-
-
-# --- Reading what a model wrote: JSON of the form asked for, or ValueError with a sentence that the model can act on.
-
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
-
-
-def parsed(text: str) -> Any:
-    """Return the one JSON value of the text, bare or in a fenced block."""
-    fenced = _FENCED.findall(text)
-    try:
-        return json.loads(fenced[-1] if fenced else text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not one JSON value: {error}.") from error
+# --- Reading what a model wrote: of the form asked for, or ValueError with a sentence that the model can act on.
 
 
 def persona(value: Any) -> dict[str, Any]:
     """Return a persona."""
-    _need(isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`.")
+    need(isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`.")
     return dict(value)
 
 
 def events(value: Any, first: date, last: date, count: int) -> list[dict[str, Any]]:
     """Return dated events: in order, within the months, of known causes that came first."""
-    _need(isinstance(value, list) and len(value) >= count, f"it must be a list of {count} events.")
+    need(isinstance(value, list) and len(value) >= count, f"it must be a list of {count} events.")
     before, known = first, set()
     for number, one in enumerate(value, start=1):
         whole = isinstance(one, dict) and all(isinstance(one.get(name), str) for name in ("id", "date", "event"))
-        _need(whole, f"event {number} must have the texts `id`, `date` and `event`.")
+        need(whole, f"event {number} must have the texts `id`, `date` and `event`.")
         try:
             on = date.fromisoformat(one["date"])
         except ValueError:
             raise ValueError(f"event {number}: {one['date']!r} is no date YYYY-MM-DD.") from None
-        _need(before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months.")
+        need(before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months.")
         causes = one.get("causes") or []
         unknown = [cause for cause in causes if cause not in known] if isinstance(causes, list) else ["?"]
-        _need(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
+        need(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
         before = on
         known.add(one["id"])
-    _need(len(known) == len(value), "two events have the same id.")
+    need(len(known) == len(value), "two events have the same id.")
     return list(value)
 
 
 def turns(value: Any, speakers: Sequence[str], session: int, count: int) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; the speakers alternate."""
-    _need(isinstance(value, list), "it must be a list of turns.")
-    _need(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
+    need(isinstance(value, list), "it must be a list of turns.")
+    need(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
     found = []
     for number, one in enumerate(value, start=1):
         said = one.get("text") if isinstance(one, dict) else None
-        _need(isinstance(said, str) and bool(said.strip()), f"turn {number} must be an object with a `text`.")
+        need(isinstance(said, str) and bool(said.strip()), f"turn {number} must be an object with a `text`.")
         who = speakers[(number - 1) % 2]
-        _need(one.get("speaker") == who, f"turn {number} must be spoken by {who}, not {one.get('speaker')!r}.")
+        need(one.get("speaker") == who, f"turn {number} must be spoken by {who}, not {one.get('speaker')!r}.")
         photo = {"blip_caption": one["photo"]} if isinstance(one.get("photo"), str) and one["photo"] else {}
         found.append({"speaker": who, **photo, "dia_id": f"D{session}:{number}", "text": said})
     return found
@@ -183,33 +76,23 @@ def turns(value: Any, speakers: Sequence[str], session: int, count: int) -> list
 
 def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return summary and observations; each is told by the speaker it is about, in a turn that exists."""
-    _need(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
+    need(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
     observed = value.get("observations")
-    _need(isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}.")
+    need(isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}.")
     ids = {turn["dia_id"] for turn in said}
     for who in speakers:
         for note in observed.setdefault(who, []):
             pair = isinstance(note, list) and len(note) == 2 and all(isinstance(one, str) for one in note)
-            _need(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
-            _need(note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat.")
+            need(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
+            need(note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat.")
     return {"summary": value["summary"], "observations": observed}
-
-
-def _need(holds: bool, wrong: str) -> None:
-    if not holds:
-        raise ValueError(wrong)
 
 
 # --- What a model is asked to write, step by step; every answer is to be JSON.
 
 
 def _prompt(step: str, **parts: object) -> str:
-    """Return the prompt of a step; parts other than texts are filled in as JSON."""
-    known = texts("prompts")
-    shown = {
-        name: part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for name, part in parts.items()
-    }
-    return Template(known[step]).substitute(shown, json=known["json"])
+    return prompt_of(texts("prompts"), step, **parts)
 
 
 def _lines(turns: Sequence[_Turn]) -> str:
@@ -288,10 +171,8 @@ def _share(text: str, answer: str) -> float:
     return sum(word in there for word in wanted) / len(wanted) if wanted else 1.0
 
 
-_TRIES = 3
 _EVENTS_A_SESSION = 1
 _REMEMBERED, _SUMMARIES = 40, 3
-_Read = TypeVar("_Read")
 
 
 @dataclass(slots=True)
@@ -335,19 +216,6 @@ def modelled(name: str, size: Size, model: Model, rng: random.Random, tell: Call
     return _record(name, draft, plan)
 
 
-def _written(model: Model, prompt: str, read: Callable[[Any], _Read], what: str) -> _Read:
-    """Return what the model wrote once it can be read; the model is told what was wrong."""
-    asked, wrong = prompt, ""
-    for _ in range(_TRIES):
-        text = model(asked)
-        try:
-            return read(parsed(text))
-        except ValueError as error:
-            wrong = str(error)
-            asked = _prompt("again", prompt=prompt, answer=text[:600], wrong=wrong)
-    raise DatasetError(f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept")
-
-
 def _people(draft: _Draft, plan: list[Outline], model: Model) -> None:
     first, last = plan[0].at.date(), plan[-1].at.date()
     begin = first.replace(day=1)
@@ -355,10 +223,12 @@ def _people(draft: _Draft, plan: list[Outline], model: Model) -> None:
     other = None
     for who in draft.speakers:
         unlike = _prompt("unlike", about=other) if other else ""
-        other = _written(model, _prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
+        other = written_by(model, _prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
         draft.personas[who] = other
         prompt = _prompt("events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat())
-        draft.events[who] = _written(model, prompt, lambda value: events(value, begin, last, count), f"events of {who}")
+        draft.events[who] = written_by(
+            model, prompt, lambda value: events(value, begin, last, count), f"events of {who}"
+        )
 
 
 def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model) -> None:
@@ -372,10 +242,10 @@ def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model) -> 
         "session", one=order[0], two=order[1], personas=draft.personas, when=when, news=_news(draft, outline, plan),
         memory={"summaries": summaries, "facts": draft.facts()[-_REMEMBERED:]}, count=count,
     )  # fmt: skip
-    said = _written(model, prompt, lambda value: turns(value, order, outline.number, count), what)
+    said = written_by(model, prompt, lambda value: turns(value, order, outline.number, count), what)
     draft.sessions.append(said)
     prompt = _prompt("reflection", one=one, two=two, when=when, turns=_lines(said))
-    kept = _written(model, prompt, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
+    kept = written_by(model, prompt, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
     draft.kept.append(kept)
 
 
@@ -397,7 +267,7 @@ def _ask(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
     earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), _lines(draft.sessions[-1])
     when = written(outline.at)
     prompt = _prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
-    for one in _written(model, prompt, _listed, f"questions about session {outline.number}"):
+    for one in written_by(model, prompt, _listed, f"questions about session {outline.number}"):
         if fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
             draft.dropped += 1
         else:
@@ -405,7 +275,7 @@ def _ask(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
 
 
 def _listed(value: Any) -> list[Any]:
-    _need(isinstance(value, list), "it must be a list of questions.")
+    need(isinstance(value, list), "it must be a list of questions.")
     return list(value)
 
 

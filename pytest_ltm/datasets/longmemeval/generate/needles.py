@@ -32,7 +32,7 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm.datasets.longmemeval.generate.talk import Never
@@ -374,27 +374,41 @@ def records(count: int, seed: int, counts: Callable[[str], int]) -> Iterator[dic
 
 def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str, Any]:
     """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
-    rng = Random(f"longmemeval record {seed}")
-    name = f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}"
-    told = sorted(needle.told, key=lambda one: one.at)
-    names = [f"answer_{name}_{number}" for number in range(1, len(told) + 1)]
-    heard = content_stems(" ".join([needle.question, *(f"{one.aside.said} {one.aside.request}" for one in told)]))
-    mentions = Mentions(name, {one.theme for one in told}, heard)
+    name, rng = identity(needle, seed)
+    mentions = besides(needle, name)
     sessions = [
         session(
             rng, themes()[one.theme], counts, tokens=rng.randint(*EVIDENCE_TOKENS), aside=one.aside,
             mentions=mentions.next,
         )
-        for one in told
+        for one in needle.told
     ]  # fmt: skip
+    return as_record(needle, name, sessions)
+
+
+def identity(needle: Needle, seed: str) -> tuple[str, Random]:
+    """Return the id of a question, and the source of chance for its record."""
+    rng = Random(f"longmemeval record {seed}")
+    return f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}", rng
+
+
+def besides(needle: Needle, name: str) -> Mentions:
+    """Return what the user may mention beside the evidence."""
+    heard = " ".join([needle.question, *(f"{one.aside.said} {one.aside.request}" for one in needle.told)])
+    return Mentions(name, {one.theme for one in needle.told}, content_stems(heard))
+
+
+def as_record(needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the question with its sessions of evidence as the file has it."""
+    names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
     return {
         "question_id": name,
         "question_type": needle.type,
         "question": needle.question,
         "answer": needle.answer,
         "question_date": written(needle.asked),
-        "haystack_dates": [written(one.at) for one in told],
+        "haystack_dates": [written(one.at) for one in needle.told],
         "haystack_session_ids": names,
-        "haystack_sessions": sessions,
+        "haystack_sessions": list(sessions),
         "answer_session_ids": names,
     }

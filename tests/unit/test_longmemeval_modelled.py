@@ -1,0 +1,160 @@
+"""`longmemeval-generate --model`: sessions that a model writes, and what it is asked for again."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scripted_author_longmemeval as author
+
+from pytest_ltm._cli import main
+from pytest_ltm.datasets.longmemeval.generate.modelled import chat, kept
+from pytest_ltm.datasets.longmemeval.generate.needles import questions
+from pytest_ltm.datasets.longmemeval.generate.talk import Aside
+from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chat_server import ChatServer
+
+Capture = pytest.CaptureFixture[str]
+BY_MODEL = ("--count", "11", "--model", "scripted_author_longmemeval:write")
+DOG = Aside("My dog Thistle has been chewing the table legs again.")
+LIST = Aside(request="Make a list.", made="**Names**\n1. Moss")
+KEPT = ("dog", "thistl")
+
+
+def generated(path: Path, *words: str) -> list[dict[str, Any]]:
+    assert main(["longmemeval-generate", "-o", str(path), *words]) == 0
+    found: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return found
+
+
+def test_a_model_writes_a_file_that_loads_without_a_note(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "made.json"
+    rows = generated(file, *BY_MODEL)
+
+    found = list(LongMemEvalFile(file).records())
+    assert {one.type for one in found} == set(TYPES)
+    assert not any(one.notes for one in found)
+    assert all(sum(turn["has_answer"] for turn in said) == 1 for row in rows for said in row["haystack_sessions"])
+    assert re.search(r"write: \d+ calls, ", capsys.readouterr().err)
+
+
+def test_questions_golds_and_dates_are_those_made_without_a_model(tmp_path: Path) -> None:
+    told = [
+        {name: value for name, value in row.items() if name != "haystack_sessions"}
+        for path, words in (("a.json", BY_MODEL), ("b.json", BY_MODEL[:2]))
+        for row in generated(tmp_path / path, *words)
+    ]
+    assert told[:11] == told[11:]
+
+
+def test_a_chat_model_is_asked_over_the_network(tmp_path: Path, chat_server: ChatServer) -> None:
+    chat_server.default = lambda asked: author.write(asked.last)
+    served = generated(tmp_path / "served.json", *BY_MODEL[:2], "--model", f"openai:any@{chat_server.url}")
+
+    assert served == generated(tmp_path / "rote.json", *BY_MODEL)
+
+
+def test_a_file_that_broke_off_is_carried_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, rote, asked = tmp_path / "made.json", author.write, []
+
+    def failing(prompt: str) -> str:
+        asked.append(prompt)
+        if len(asked) == 9:
+            raise ConnectionError("gone")
+        return rote(prompt)
+
+    monkeypatch.setattr(author, "write", failing)
+    assert main(["longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
+    assert "What is complete is kept" in capsys.readouterr().err
+    begun = json.loads(file.read_bytes())
+    assert 0 < len(begun) < 11
+    assert generated(file, *BY_MODEL)[: len(begun)] == begun
+    assert generated(tmp_path / "whole.json", *BY_MODEL) == json.loads(file.read_bytes())
+
+
+def test_a_file_edited_into_something_else_is_refused_when_it_is_carried_on(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "made.json"
+    rows = generated(file, *BY_MODEL)
+    del rows[0]["haystack_dates"]
+    file.write_text(json.dumps(rows), encoding="utf-8")
+
+    assert main(["longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
+    assert "haystack_dates" in capsys.readouterr().err
+
+
+def test_the_model_is_told_what_was_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rote, asked = author.write, []
+
+    def forgetful(prompt: str) -> str:
+        asked.append(prompt)
+        return "[]" if len(asked) == 1 else rote(prompt)
+
+    monkeypatch.setattr(author, "write", forgetful)
+    generated(tmp_path / "made.json", *BY_MODEL)
+    assert "It cannot be used: it must be a list of" in asked[1]
+
+
+def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
+    return [{"user": text, "assistant": assistant} for text in users]
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        (said("How?", "Thistle the dog is chewing table legs, so how?"), ""),
+        (said("How?"), "a list of 2 rounds"),
+        (said("How?", " "), "round 2 must have"),
+        (said("How?", "The dog is chewing table legs again, so how?"), "must keep ['thistl']"),
+        (said("How?", "My dog Thistle is fine, so how?"), "does not tell"),
+        (said("My dog is Thistle.", "Thistle, the dog, is chewing the table."), "is said again"),
+    ],
+)
+def test_what_is_told_stands_in_one_message_and_in_no_other(value: Any, wrong: str) -> None:
+    if not wrong:
+        assert [turn["has_answer"] for turn in chat(value, [Aside(), DOG], 1, KEPT)] == [False, False, True, False]
+        return
+    with pytest.raises(ValueError, match=re.escape(wrong)):
+        chat(value, [Aside(), DOG], 1, KEPT)
+
+
+def test_a_list_stands_in_the_answer_line_for_line() -> None:
+    turns = chat(said("Make one.", assistant=f"Here:\n{LIST.made}"), [LIST], 0, ())
+    assert [turn["has_answer"] for turn in turns] == [False, True]
+    with pytest.raises(ValueError, match="lacks this line of `made`"):
+        chat(said("Make one.", assistant="1. Moss"), [LIST], 0, ())
+
+
+def test_a_message_that_drops_the_gold_value_is_refused() -> None:
+    seen = 0
+    for needle in questions(150, 2):
+        if needle.query.how not in ("value", "latest", "before"):
+            continue
+        for told, fact in zip(needle.told, needle.world, strict=True):
+            seen += 1
+            message = told.aside.said
+            for word in fact.value.split():
+                message = message.replace(word, "something")
+            must = kept(told, [one.value for one in needle.world])
+            assert chat(said(told.aside.said), [told.aside], 0, must)
+            with pytest.raises(ValueError, match="must keep"):
+                chat(said(message), [told.aside], 0, must)
+    assert seen > 60
+
+
+def test_histories_of_any_length_are_compiled_from_what_the_model_wrote(tmp_path: Path) -> None:
+    file, long = tmp_path / "made.json", tmp_path / "long.json"
+    generated(file, "--count", "33", *BY_MODEL[2:])
+    assert main(["longmemeval-compile", str(file), "--sessions", "8", "--fillers", str(file), "-o", str(long)]) == 0
+
+    written = {
+        said["content"] for row in json.loads(file.read_bytes()) for part in row["haystack_sessions"] for said in part
+    }
+    rows = json.loads(long.read_bytes())
+    assert {turn["content"] for row in rows for part in row["haystack_sessions"] for turn in part} <= written
