@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -10,6 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
@@ -20,6 +22,7 @@ from pytest_ltm._engine.agent import Promised, Reply, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents import _guard
 from pytest_ltm.agents._adapt import AgentSource, cut, grant, seconds, texts
 
 if TYPE_CHECKING:
@@ -37,30 +40,26 @@ _GRACE = 1.0
 """Seconds that it has to end by itself, and again to end when told to, before it is killed."""
 
 
+_HAS_GUARD = os.name == "posix"
+
+
 class Gone(Exception):
     """The process has ended, or says no more."""
 
 
 class LineProcess:
-    """A process with a group of its own, its stdin and stdout as lines; close it.
+    """A process with a guard (`_guard.py`), its stdin and stdout as lines; close it.
 
     What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if given), the last lines in
-    `tail()`. Raises AgentError if the command cannot be started.
+    `tail()`. All that it has started ends with it, and with us. Raises AgentError if the command cannot be started.
     """
 
     def __init__(
         self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
     ) -> None:
+        self._lifeline: int | None = None
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own
-                [*command],
-                cwd=folder,
-                env={**os.environ, **more},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=os.name == "posix",
-            )
+            self._process = self._started([*command], folder, {**os.environ, **more})
         except OSError as error:
             raise AgentError(f"{command[0]!r} cannot be started: {error.strerror or error}") from error
         self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -76,6 +75,32 @@ class LineProcess:
         ]
         for thread in self._threads:
             thread.start()
+
+    def _started(self, command: list[str], folder: str | None, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        start: Callable[..., subprocess.Popen[bytes]] = functools.partial(
+            subprocess.Popen, cwd=folder, env=environment, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        if not _HAS_GUARD:
+            return start(command)
+        (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
+        try:
+            guard = [sys.executable, "-I", "-S", _guard.__file__, str(os.getpid()), str(held), str(ready)]
+            process = start([*guard, *command], pass_fds=(held, ready))
+        except BaseException:
+            os.close(told)
+            self._let_go()
+            raise
+        finally:
+            os.close(held)
+            os.close(ready)
+        with os.fdopen(told, "rb") as pipe:
+            fault = pipe.read()
+        if fault:
+            self._let_go()
+            process.communicate()
+            raise OSError(int(fault), os.strerror(int(fault)))
+        return process
 
     def write(self, line: bytes) -> None:
         """Send a line; returns before the process has read it."""
@@ -120,9 +145,9 @@ class LineProcess:
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
         self._outgoing.put(None)  # closes its stdin, which tells it to go
-        for last_word in (None, signal.SIGTERM):
-            if last_word is not None:
-                self._signal(last_word)
+        for told in (False, True):
+            if told:
+                self._process.terminate()  # the guard tells its whole group
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_GRACE)
                 break
@@ -132,17 +157,17 @@ class LineProcess:
 
     def kill(self) -> None:
         """End it and whatever it has started at once: also within a call that has run out of time."""
-        self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        self._let_go()
+        if not _HAS_GUARD:
+            self._process.kill()
         self._process.wait()
         self._outgoing.put(None)
 
-    def _signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process's group, which is ours alone; where there are no groups, to the process."""
-        with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, number)
-            else:
-                self._process.send_signal(number)
+    def _let_go(self) -> None:
+        """Have the guard kill everybody."""
+        lifeline, self._lifeline = self._lifeline, None
+        if lifeline is not None:
+            os.close(lifeline)
 
 
 def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
@@ -223,10 +248,7 @@ class CommandAgent:
         if not isinstance(answer["reply"], str):
             raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
         self._told.append((message, answer["reply"]))
-        usage = answer.get("usage") or {}
-        if not isinstance(usage, dict) or not usage.keys() <= set(_COUNTS):
-            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
-        return Reply(answer["reply"], Usage(**usage) if usage else None, answer.get("cost_usd"))
+        return Reply(answer["reply"], *self._took(answer))
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings."""
@@ -245,9 +267,18 @@ class CommandAgent:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
 
-    def _accept(self, message: str, reply: str) -> None:
-        self._asked({"accept": {"message": message, "reply": reply}}, "ok")
+    def _accept(self, message: str, reply: str) -> Reply:
+        answer = self._asked({"accept": {"message": message, "reply": reply}}, "ok")
         self._told.append((message, reply))
+        return Reply("", *self._took(answer))
+
+    def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
+        """Return what an answer says of usage and cost."""
+        usage, cost = answer.get("usage"), answer.get("cost_usd")
+        if isinstance(usage, dict) and not usage.keys() <= set(_COUNTS):
+            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
+        counts = usage if isinstance(usage, dict) else {}
+        return reported(counts) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]

@@ -133,7 +133,8 @@ class Report:
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
         if refused or not self._run.plays or not self._run.folder.path.is_dir():
             return
-        if self._run.disk_is_gone and session.exitstatus == pytest.ExitCode.INTERRUPTED:  # by that, not by a person
+        by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
+        if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         result = self.result = self._read()
         if not result.conversations:
@@ -165,7 +166,9 @@ class Report:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Learn from a worker why it has ended."""
-        self._run.disk_is_gone |= "ltm_disk_is_gone" in getattr(node, "workeroutput", {})
+        output = getattr(node, "workeroutput", {})
+        self._run.disk_is_gone |= "ltm_disk_is_gone" in output
+        self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the tables."""
@@ -184,7 +187,8 @@ class Report:
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
-        why = "records could not be written to disk" if self._run.disk_is_gone else self._lost(self.result)
+        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
+        why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(self.result)
         if why and self._gate.verdict is None:
             for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)

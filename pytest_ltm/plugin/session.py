@@ -188,6 +188,8 @@ class LtmRun:
         """A gate is on: a score below its threshold fails no item."""
         self.disk_is_gone = False
         """The disk could not be written, here or under a worker, so the session was ended."""
+        self.ended_by = ""
+        """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: dict[tuple[str, str], int] = {}

@@ -32,6 +32,7 @@ from pytest_ltm.plugin.resuming import Resume, Unfinished
 from pytest_ltm.plugin.selection import Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import Settings
+from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN
 from pytest_ltm.plugin.xdist.controller import Controller
 from pytest_ltm.plugin.xdist.worker import Worker
@@ -63,6 +64,7 @@ def _register(config: pytest.Config) -> None:
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
+    manager.register(Signals(run), "ltm-signals")
     run.costs.check()
     canaries, probe = Canaries(run), Probe(run)
     if run.plays:

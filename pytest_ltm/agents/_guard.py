@@ -1,0 +1,137 @@
+"""Guard: stands between us and a process that an agent is, so that all that it has started ends with it, or with us.
+
+Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it starts the command, which has our
+pipes to itself, and sleeps. When the command ends, or nobody holds the other end of the pipe LIFELINE any more, or the
+parent has died, all descendants are killed, and the guard ends as the command has. Where the command cannot be started,
+the number of the error is written into the pipe READY, which is closed otherwise.
+
+On Linux orphans become children of the guard, in whatever session they are; elsewhere the command's process group is
+what can be found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_IS_LINUX = sys.platform == "linux"
+
+
+def _prctl(option: int, value: int) -> None:
+    if _IS_LINUX:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _start(command: list[str], ready: int) -> int:
+    """Return the number of a new process, the head of a group of its own."""
+    os.set_inheritable(ready, False)
+    guard = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setpgid(0, 0)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # what is ignored here would be ignored there
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == guard:
+            os.execvp(command[0], command)  # noqa: S606 - as the user says it
+    except OSError as error:
+        os.write(ready, str(error.errno).encode())
+    finally:
+        os._exit(127)
+
+
+def _ended(child: int) -> int | None:
+    """Bury whoever has died; return how the child has ended, None where it has not."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == child:
+                return status
+            if not pid:
+                break
+    return None
+
+
+def _watch(child: int, parent: int, lifeline: int, woken: int) -> int:
+    """Return how the child has ended, or is about to, because nobody wants it any more."""
+    while True:
+        readable, _, _ = select.select([lifeline, woken], [], [])
+        if woken in readable and signal.SIGTERM in os.read(woken, 512):
+            with contextlib.suppress(OSError):
+                os.killpg(child, signal.SIGTERM)
+        status = _ended(child)
+        if status is not None:
+            return status
+        if lifeline in readable or os.getppid() != parent:
+            return signal.SIGKILL
+
+
+def _children() -> list[int]:
+    """Return the children of this process; none where the system does not tell."""
+    me, found = os.getpid(), []
+    with contextlib.suppress(OSError):
+        for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - pathlib would take half of the time to start
+            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                if int(file.read().rpartition(b")")[2].split()[1]) == me:
+                    found.append(int(name))
+    return found
+
+
+def _kill_all(child: int) -> None:
+    """Kill the child's group and every descendant: those of whom we kill become our children."""
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for pid in _children() if _IS_LINUX else [child]:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _end_as(status: int) -> None:
+    """End as the child has."""
+    if os.WIFSIGNALED(status):
+        import resource
+
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core file is enough
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def main() -> None:
+    """Start the command of the command line and watch over it."""
+    parent, lifeline, ready = map(int, sys.argv[1:4])
+    os.set_inheritable(lifeline, False)
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # not ignored: they wake us
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
+    child = _start(sys.argv[4:], ready)
+    os.close(ready)
+    os.write(wakes, b"\0")  # the parent may have died before we asked to be told
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for pipe in range(3):  # the child's alone: who reads them sees when it closes them
+        os.dup2(nowhere, pipe)
+    status = _watch(child, parent, lifeline, woken)
+    _kill_all(child)
+    _end_as(status)
+
+
+if __name__ == "__main__":
+    main()

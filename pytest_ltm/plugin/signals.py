@@ -1,0 +1,98 @@
+"""SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_ltm._gate.verdict import UNMEASURABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
+
+    from pytest_ltm.plugin.session import LtmRun
+
+_NAMES = ("SIGTERM", "SIGHUP")
+
+
+class Signals:
+    """Handles what nobody else does, from the start of the session until everything is written.
+
+    The first of them counts, because who ends a job often sends several. In a worker it ends the session once the
+    message in flight has its reply: the controller, which has the signal as well or will hear of it, gives it its time.
+    """
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._session: pytest.Session | None = None
+        self._handled: list[int] = []
+        self._is_finishing = False
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Begin; a session that had not started has no end in which the status could be set."""
+        self._session = session
+        if self._run.plays and threading.current_thread() is threading.main_thread():
+            self._begin()
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self._run.ended_by:
+                pytest.exit(f"ended by {self._run.ended_by}", UNMEASURABLE)
+            raise
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Let results and report be written whatever comes now."""
+        self._is_finishing = True
+        yield
+
+    def pytest_unconfigure(self) -> None:
+        """Handle them no longer."""
+        for number in self._handled:
+            signal.signal(number, signal.SIG_DFL)
+
+    def _begin(self) -> None:
+        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
+                signal.signal(number, self._end)
+                self._handled.append(number)
+
+    def _end(self, number: int, _: FrameType | None) -> None:
+        run, session = self._run, self._session
+        if run.ended_by or self._is_finishing or session is None:
+            return
+        run.ended_by = signal.Signals(number).name
+        session.shouldstop = f"ended by {run.ended_by}"  # also where foreign code swallows what is raised
+        if run.is_worker:
+            output: dict[str, Any] = cast("Any", run.config).workeroutput
+            output["ltm_ended_by"] = run.ended_by
+            return
+        writer: Any = run.config.get_terminal_writer()
+        writer._file = _Forgiving(writer._file)
+        raise KeyboardInterrupt(run.ended_by)
+
+
+class _Forgiving:
+    """The terminal, which may be closed: what it does not take is lost, and the run folder is not."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> int:
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._file.fileno())
+            os.close(nowhere)
+        return len(text)
