@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import queue
@@ -77,16 +76,14 @@ class LineProcess:
             thread.start()
 
     def _started(self, command: list[str], folder: str | None, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        start: Callable[..., subprocess.Popen[bytes]] = functools.partial(
-            subprocess.Popen, cwd=folder, env=environment, start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
-            return start(command)
+            return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
         (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
         try:
             guard = [sys.executable, "-I", "-S", _guard.__file__, str(os.getpid()), str(held), str(ready)]
-            process = start([*guard, *command], pass_fds=(held, ready))
+            process = subprocess.Popen([*guard, *command], pass_fds=(held, ready), **options)  # noqa: S603 - as above
         except BaseException:
             os.close(told)
             self._let_go()
@@ -248,7 +245,10 @@ class CommandAgent:
         if not isinstance(answer["reply"], str):
             raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
         self._told.append((message, answer["reply"]))
-        return Reply(answer["reply"], *self._took(answer))
+        usage = answer.get("usage") or {}
+        if not isinstance(usage, dict) or not usage.keys() <= set(_COUNTS):
+            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
+        return Reply(answer["reply"], Usage(**usage) if usage else None, answer.get("cost_usd"))
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings."""
@@ -267,18 +267,9 @@ class CommandAgent:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
 
-    def _accept(self, message: str, reply: str) -> Reply:
-        answer = self._asked({"accept": {"message": message, "reply": reply}}, "ok")
+    def _accept(self, message: str, reply: str) -> None:
+        self._asked({"accept": {"message": message, "reply": reply}}, "ok")
         self._told.append((message, reply))
-        return Reply("", *self._took(answer))
-
-    def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
-        """Return what an answer says of usage and cost."""
-        usage, cost = answer.get("usage"), answer.get("cost_usd")
-        if isinstance(usage, dict) and not usage.keys() <= set(_COUNTS):
-            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
-        counts = usage if isinstance(usage, dict) else {}
-        return reported(counts) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]
