@@ -12,6 +12,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
 
+from ._wording import either, worded
+
 PUPPETS = (
     "Apollonia", "Crispin", "Fanchette", "Grimbold", "Hildegund", "Isidor", "Kunigunde", "Melchior", "Odila",
     "Pankraz", "Rosamund", "Wendelin",
@@ -23,31 +25,64 @@ CONTAINERS = (
 )  # fmt: skip
 THINGS = ("crown", "feather", "horseshoe", "marble", "medal", "puzzle", "slipper", "thimble", "trumpet", "wig")
 
-OPENING = (
-    "I am watching a puppet play and shall tell you what happens in it as it goes on; when it is over I shall ask "
-    "you about it. A puppet sees everything that is or happens in the room it is in, and nothing of other rooms. "
-    "Just follow along."
+OPENINGS = (
+    "I am [watching|sitting in] a puppet play, with {cast}, and shall tell you what happens in it.",
+    "There is a puppet play in the [park|square|town hall] tonight. The puppets are {cast}. I will keep you posted.",
+    "The puppets today are {cast}. I shall tell you about it [as it goes on|bit by bit], and then I have a question.",
+    "Guess where I am: at a puppet theatre! {cast} are on, and you get to hear [all about it|every bit of it].",
 )
-PREFIX = "Puppet play: "
-ENTERS = ("{who} comes into the {room}.", "{who} walks into the {room}.", "{who} steps into the {room}.")
-LEAVES = ("{who} leaves the {room}.", "{who} walks out of the {room}.", "{who} goes away from the {room}.")
-LIES = ("The {thing} lies in the {box} of the {room}.", "In the {room}, the {thing} is kept in the {box}.")
-MOVES = ("{who} puts the {thing} into the {box}.", "{who} moves the {thing} to the {box}.")
+RULE = (
+    "A puppet sees everything that is or happens in the room it is in, and nothing of other rooms.",
+    "Mind you: a puppet sees what is or happens in its own room, and nothing else.",
+)
+"""How puppets see; every second opening says it."""
+NAMED = ("Puppet play: ", "In the puppet play, ", "On the puppet stage, ", "The puppets again: ")
+UNNAMED = ("", "Now ", "Meanwhile, ", "And then ", "A little later, ", "Next, ")
+"""How lines begin: those of one list name the play, those of the other do not."""
+ENTERS = (
+    "{who} [comes|walks|steps|hurries|tiptoes|strides] into the {room}[.|, whistling.|, out of breath.]",
+    "into the {room} [comes|walks|bursts] {who}[.|, all smiles.|, with a bow.]",
+)
+LEAVES = (
+    "{who} [leaves|walks out of|goes away from|hurries out of] the {room}[.|, whistling.|, with a sigh.]",
+    "out of the {room} [goes|walks|strides] {who}[.|, nose in the air.|, without a word.]",
+)
+LIES = (
+    "the {thing} [lies|is|is kept] in the {box} of the {room}[.|, as one can see.|, plain to see.]",
+    "in the {room}, the {thing} [lies|is kept|is] in the {box}[.|, where it belongs.|, of all places.]",
+)
+MOVES = (
+    "{who} [puts|moves|drops|throws|stuffs] the {thing} into the {box}[.|, just like that.|, humming.]",
+    "into the {box} goes the {thing}, and it is {who} who [puts|moves|drops] it there[.|, with a grin.]",
+)
 REMARKS = (
-    "{who} sneezes three times.", "{who} sings about a {thing}.", "{who} has dreamt of a {thing}.",
-    "{who} is proud of a new pair of boots.", "{who} wishes for a {thing}.", "{who} laughs at nothing in particular.",
+    "{who} [sneezes|yawns|hiccups|claps] [three times|loudly|for joy].", "{who} sings about a {thing}.",
+    "{who} has dreamt of a {thing}[.|, in summer.|, long ago.]",
+    "{who} [wishes for|would love|hates the thought of] a {thing}.",
+    "{who} is proud of a new pair of [boots|gloves].",
+    "{who} laughs at [nothing in particular|the audience|a child in row two].",
+    "{who} says that a {thing} is [worth nothing|worth a fortune|never where it should be].",
+    "{who} [trips over|quarrels with] [a string|the scenery|the stage hand].",
 )  # fmt: skip
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "first": ("Where will {who} look for the {thing}?", "Where will {who} go to find the {thing}?"),
+    "first": (
+        "Where will {who} look for the {thing}?", "Where will {who} go to find the {thing}?",
+        "Where does {who} think that the {thing} is?",
+    ),
     "second": (
         "Where does {who} believe that {whom} will look for the {thing}?",
         "Where will {whom} look for the {thing}, as {who} believes?",
     ),
     "start": ("Where was the {thing} at the very beginning?", "Where was the {thing} at first?"),
     "end": ("Where is the {thing} really, now at the end?", "Where is the {thing} in truth by now?"),
-}
-CLOSING = (
-    'The puppet play is over. {question} Reply as JSON with the one place it is kept in, like {{"answer": "place"}}.'
+}  # fmt: skip
+OVER = ("The puppet play is over.", "The puppets have taken their bows.", "End of the puppet play!")
+DONE = ("That was it.", "Applause, and everybody is going home.", "The curtain is down, and I am on my way home.")
+"""How the end is told, with the play by its name or without."""
+CLOSINGS = (
+    'Reply as JSON with the one place it is kept in, like {{"answer": "place"}}.',
+    'Please give me the answer as JSON, with one word for what it is kept in, like this: {{"answer": "word"}}',
+    'Answer in JSON, as specifically as you can, with the one thing that it is kept in: {{"answer": "..."}}',
 )
 KINDS: Mapping[str, tuple[str, ...]] = {
     "theory_of_mind": ("first", "second"),
@@ -108,12 +143,14 @@ class Story:
     rng: random.Random
     stage: Stage = field(default_factory=Stage)
     lines: list[str] = field(default_factory=list)
+    puppets: list[str] = field(default_factory=list)
     visits: dict[str, int] = field(default_factory=dict)
     """How often each puppet has come into the room of the thing."""
 
     def tell(self, wordings: tuple[str, ...], **names: str) -> None:
         """Add a line."""
-        self.lines.append(PREFIX + self.rng.choice(wordings).format(**names))
+        beginning = self.rng.choice(either(self.rng, NAMED, UNNAMED))
+        self.lines.append(worded(self.rng, [beginning + wording for wording in wordings], **names))
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -134,7 +171,11 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
     chosen = rng.choice(fitting)
     question = rng.choice(QUESTIONS[asked]).format(who=chosen.who, whom=chosen.whom, thing=thing)
-    steps = spread([Say(OPENING), *map(Say, story.lines), Ask(CLOSING.format(question=question))])
+    question = f"{rng.choice(either(rng, OVER, DONE))} {question} {rng.choice(CLOSINGS).format()}"
+    first, *rest = rng.sample(story.puppets, len(story.puppets))
+    opening = worded(rng, OPENINGS, cast=f"{', '.join(rest)} and {first}")
+    opening += f" {rng.choice(RULE)}" if rng.random() < 1 / 2 else ""
+    steps = spread([Say(opening), *map(Say, story.lines), Ask(question)])
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
     extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
     return Definition(steps=steps, expected=chosen.answer, parameters={**parameters, **extra})
@@ -169,8 +210,8 @@ def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
 
 def _story(rng: random.Random, thing: str, others: list[str]) -> Story:
     """Return a play in which the thing is moved two or three times, and so has been in three or more places."""
-    story = Story(rng)
-    puppets, boxes = rng.sample(PUPPETS, 3), rng.sample(CONTAINERS, 4)
+    story = Story(rng, puppets=rng.sample(PUPPETS, 3))
+    puppets, boxes = story.puppets, rng.sample(CONTAINERS, 4)
     room, side = rng.sample(ROOMS, 2)
     for who in puppets[:2]:
         _enter(story, who, room)
@@ -216,7 +257,7 @@ def _move(story: Story, who: str, thing: str, box: str) -> None:
     generate=sally_anne,
     skills="T",
     floor=1 / 3,  # the thing was in three places at least
-    version="1",
+    version="2",
     reset="You can forget the puppet play and everybody in it.",
 )
 def test_sally_anne(ltm: Ltm) -> None:

@@ -15,15 +15,24 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_LINE = re.compile(r"(?:Puppet play: |\(On TV\) )(.+)", re.DOTALL)
-_OVER = re.compile(r"^The (?:puppet play is over|TV program has ended)[^.]*\.\s*(.+)", re.DOTALL)
+_LINE = re.compile(
+    r"(?P<mark>Puppet play: |In the puppet play, |On the puppet stage, |The puppets again: |\(On TV\) )?"
+    r"(?:Now |Meanwhile, |And then |A little later, |Next, )?(?P<line>.+)",
+    re.DOTALL,
+)
+_OVER = re.compile(
+    r"^(?:The (?:puppet play is over|puppets have taken|TV program has ended)[^.]*\.|End of the puppet play!)\s*(.+)",
+    re.DOTALL,
+)
 _NAME, _THING = r"([A-Z][\w-]*)", r"([\w-]+)"
 _EVENTS = {kind: wording(one, NAME=_NAME, THING=_THING) for kind, one in WORDS["play"].items()}
 _BELIEF = (
     re.compile(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
     re.compile(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
 )
-_SEARCH = re.compile(rf"[Ww]here will {_NAME} (?:look for|go to find) the {_THING}\?")
+_SEARCH = re.compile(
+    rf"[Ww]here (?:will {_NAME} (?:look for|go to find) the {_THING}|does {_NAME} think that the {_THING} is)\?"
+)
 _START = re.compile(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
 _END = re.compile(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
 
@@ -33,7 +42,8 @@ class SallyAnne(Topic):
 
     kinds = ("play",)
     forgets = re.compile(
-        r"\bpuppet play and shall\b|\bbroadcasting a program on TV\b|(?i:\bforget\b[^.?!]*\b(?:puppet play|TV program))"
+        r"\bpuppet play, with\b|\bThere is a puppet play\b|\bThe puppets today are\b|\bat a puppet theatre\b"
+        r"|\bbroadcasting a program on TV\b|(?i:\bforget\b[^.?!]*\b(?:puppet play|TV program))"
     )
     forgotten = "All right."
 
@@ -47,8 +57,8 @@ class SallyAnne(Topic):
 
 
 def _noted(turn: Turn, notes: Notebook) -> str | None:
-    marked = _LINE.match(turn.text)
-    line = marked.group(1).strip() if marked else turn.text.strip()
+    said_so = _LINE.match(turn.text)
+    marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
     said = next(([kind, *found.groups()] for kind, one in _EVENTS.items() if (found := one.match(line))), None)
     if said:
         notes.add(turn, "play", said)
@@ -70,7 +80,7 @@ def _answer(question: str, notes: Notebook) -> str | None:
     if pattern is _BELIEF[1]:
         return play.shared.get((found["who"], found["whom"], found["thing"]))
     if pattern is _SEARCH:
-        return play.known.get((found[1], found[2]))
+        return play.known.get((found[1] or found[3], found[2] or found[4]))
     places = play.places.get(found[1], [None])
     return places[0] if pattern is _START else places[-1]
 
@@ -106,6 +116,12 @@ class _Play:
                     self.present.append(names[0])
             case "leaves":
                 self._forget(names[0])
+            case "joins":
+                self.add("enters", (names[1], names[0]))
+            case "gone":
+                self._forget(names[1])
+            case "moved":
+                self.places.setdefault(names[1], []).append(names[0])
             case "lies":
                 self.places.setdefault(names[0], []).append(names[1])
             case "kept" | "moves":

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
+from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm._engine.plan import PlannedExample
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
@@ -98,15 +99,33 @@ def test_no_simple_guess_earns_half_of_the_marks() -> None:
     assert hits["last"] / 600 == pytest.approx(1 / 3, abs=0.06)
 
 
+LINES = (sally_anne.ENTERS, sally_anne.LEAVES, sally_anne.LIES, sally_anne.MOVES, sally_anne.REMARKS)
+
+
 def test_the_question_names_no_container_and_no_line_holds_a_colour() -> None:
-    texts = [sally_anne.CLOSING, *(question for group in sally_anne.QUESTIONS.values() for question in group)]
-    assert not {word for text in texts for word in words(text)} & set(sally_anne.CONTAINERS)
+    asked = [question for group in sally_anne.QUESTIONS.values() for question in group]
+    texts = [*asked, *sally_anne.OVER, *sally_anne.DONE, *sally_anne.CLOSINGS]
+    around = [*texts, *sally_anne.OPENINGS, *sally_anne.RULE, *sally_anne.NAMED, *sally_anne.UNNAMED]
+    lines = [text for wordings in LINES for text in variants(wordings)]
+    assert not {word for text in (*around, *lines) for word in words(text)} & set(sally_anne.CONTAINERS)
     everything = [
-        *texts, sally_anne.OPENING, *sally_anne.PUPPETS, *sally_anne.ROOMS, *sally_anne.CONTAINERS,
-        *sally_anne.THINGS, *sally_anne.ENTERS, *sally_anne.LEAVES, *sally_anne.LIES, *sally_anne.MOVES,
-        *sally_anne.REMARKS,
+        *around, *lines, *sally_anne.PUPPETS, *sally_anne.ROOMS, *sally_anne.CONTAINERS, *sally_anne.THINGS,
     ]  # fmt: skip
     assert not {word for text in everything for word in words(text)} & set(colours.COLOURS)
+
+
+@pytest.mark.parametrize("wordings", LINES)
+def test_sixty_wordings_and_more_of_each_kind_of_line(wordings: tuple[str, ...]) -> None:
+    assert len(set(variants(wordings))) * len((*sally_anne.NAMED, *sally_anne.UNNAMED)) >= 60
+
+
+def test_half_of_the_lines_and_questions_do_without_the_play_and_half_of_the_openings_without_the_rule() -> None:
+    made = [[step.text for step in definition(seed).steps if not isinstance(step, Wait)] for seed in range(200)]
+    lines = [line for _, *told, _ in made for line in told]
+    unnamed = [line for line in lines if not {"puppet", "puppets"} & set(words(line))]
+    assert len(unnamed) / len(lines) == pytest.approx(1 / 2, abs=0.05)
+    assert sum("uppet" in asked for *_, asked in made) == pytest.approx(100, abs=25)
+    assert sum(any(rule in opening for rule in sally_anne.RULE) for opening, *_ in made) == pytest.approx(100, abs=25)
 
 
 def published() -> list[Definition]:
