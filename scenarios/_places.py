@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from pytest_ltm import Say
 
 from ._parameters import whole
+from ._wording import either, worded
 
 Leg: TypeAlias = tuple[int, str, str]
 """Kilometres, direction, and the place where the leg ends."""
@@ -32,21 +33,54 @@ FARTHEST = 5
 """Kilometres of the longest leg."""
 
 FIRST = (
-    "Let me tell you about the town of {town}. Right in its middle is the {place}.",
-    "I want to describe the town of {town} to you. It begins with the {place}.",
+    "let me tell you about [the town of |]{town}. [Right in its middle|At its heart|In the centre] is the {place}.",
+    "I [want|would like|promised] to describe [the town of |]{town} to you. It [begins|starts] with the {place}.",
+    "[I've just moved to|I grew up in|my aunt lives in] {town}. [Right in the middle|At its heart] is the {place}.",
+    "everything in {town} [begins|starts] at the {place}[.|, so I'll do so as well.]",
+    "{town} has grown around the {place}[, so let me begin there|, they say|].",
 )
+FIRST_UNNAMED = (
+    "the {place} is [right |]in the [middle|centre] of [my home town|the town where I grew up|our town].",
+    "[right in the middle of|at the heart of] [my home town|our town|the town I come from] [stands|is] the {place}.",
+    "[my home town|our town] begins with the {place}[, at least for me|, if you come by train|].",
+    "[I grew up|I live|we live] next to the {place}, [right |]in the [middle|centre] of town.",
+)
+"""Of a town that has no other name, so that the question has none either."""
 NEXT = (
-    "In {town} the {place} is {km} km {way} of the {before}.",
-    "Another sight of {town} is the {place}: it lies {km} km {way} of the {before}.",
-    "If you leave the {before} of {town} and walk {km} km {way}, you get to the {place}.",
-    "{km} km {way} of the {before} in {town} there is the {place}.",
+    "in {town} the {place} [is|lies|stands] {km} km {way} of the {before}.",
+    "another [sight|corner|bit] of {town} is the {place}[: it lies|, which is|;] {km} km {way} of the {before}.",
+    "if you leave the {before} of {town} and [walk|cycle|go] {km} km {way}, you [get to|reach] the {place}.",
+    "{km} km {way} of the {before} in {town} [there is|you find|stands] the {place}.",
+    "[from|starting from] the {before} of {town} [it's|it is|I walk] {km} km {way} to the {place}.",
 )
+NEXT_UNNAMED = (
+    "the {place} [is|lies] {km} km {way} of the {before}[.|, by the way.|, as far as I remember.]",
+    "[then|next] [there's|comes] the {place}, {km} km {way} of the {before}.",
+    "from the {before} you [go|walk|drive] {km} km {way}, and there's the {place}.",
+    "[I used to work|my brother works|we often met] at the {place}: that's {km} km {way} of the {before}.",
+    "{km} km {way}, from the {before}, you [come to|reach|see] the {place}.",
+    "you can't miss the {place}[:|, just] go {km} km {way} from the {before}.",
+    "[we went to|I passed|I've been to] the {place} [today|yesterday], {km} km {way} of the {before}.",
+)
+FROM_THERE = (
+    "from there [it's|it is|I walk|you go|we cycle] {km} km {way} to the {place}.",
+    "{km} km {way} from there [is|you find|stands|we have|you see] the {place}.",
+    "[then|next|after that] [comes|there's] the {place}, {km} km {way} from there.",
+    "and from there it's {km} km {way} [if you want to see|if you need|to] the {place}.",
+)
+"""From the place told before."""
 RESET = "You can forget the town that I described, and all of its places."
 
 
 def town(rng: random.Random) -> str:
-    """Return the name of a town; there are 240, so that two in one conversation rarely share it."""
-    return f"{rng.choice(BEGINNINGS)}{rng.choice(ENDINGS)}"
+    """Return the name of a town, of which there are 240; every second town has none, and is the user's own."""
+    return f"{rng.choice(BEGINNINGS)}{rng.choice(ENDINGS)}" if rng.random() < 0.5 else ""
+
+
+def asked(rng: random.Random, wordings: Sequence[str], where: str, start: str, goal: str) -> str:
+    """Return a question about the way from one place to another; it may name the town, if that has a name."""
+    within = f" in {where}" if where and rng.random() < 0.5 else ""
+    return worded(rng, wordings, way=f"from the {start} to the {goal}{within}")
 
 
 def number_of_places(parameters: Mapping[str, Any], default: int, least: int) -> int:
@@ -82,9 +116,15 @@ def end(legs: Iterable[Leg]) -> Point:
 
 
 def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg]) -> list[Say]:
-    """Return one statement for each place of a town."""
-    befores = [start, *(place for _, _, place in legs)]
-    said = [Say(rng.choice(FIRST).format(town=where, place=start))]
-    for before, (km, way, place) in zip(befores, legs, strict=False):
-        said.append(Say(rng.choice(NEXT).format(town=where, place=place, km=km, way=way, before=before)))
+    """Return one statement for each place of a town; `where` "" is a town whose name is not told.
+
+    Half of those after the first name no town, and some of these not the place before either.
+    """
+    said = [Say(worded(rng, FIRST if where else FIRST_UNNAMED, town=where, place=start))]
+    before = start
+    for number, (km, way, place) in enumerate(legs):
+        unnamed = either(rng, NEXT_UNNAMED, FROM_THERE) if number else NEXT_UNNAMED
+        wordings = either(rng, NEXT, unnamed) if where else unnamed
+        said.append(Say(worded(rng, wordings, town=where, place=place, km=km, way=way, before=before)))
+        before = place
     return said

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._places import PLACES, RESET, Leg, end, number_of_places, route, told, town
+from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
 
 QUESTIONS = (
-    "How far and in which compass direction is it from the {start} to the {goal} in {town}, as the crow flies?",
-    "If I went from the {start} to the {goal} in {town} in a straight line, how far would I go, in which direction?",
+    "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",
+    "[if|suppose] I [went|flew|sailed] {way} in a straight line, how far is that, and [in which direction|which way]?",
+    "as the crow flies, [how far is it|what's the distance|how long is the way], and in [which|what] direction, {way}?",
+    "what's the direct way {way}: [how many km|how far|how long], and in [which|what] [compass |]direction?",
+    "I'd like to fly [straight |]{way}, as the crow flies[. How|: how] far, and [in which direction|which way]?",
+    "[there must be|is there] a direct way {way}. [How|Just how] far [is it|is that], and in [which|what] direction?",
 )
 
 
@@ -27,7 +31,7 @@ def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     places = rng.sample(PLACES, number_of_places(parameters, 5, least=3))
     where, legs = town(rng), _aligned(rng, places)
     statements = told(rng, where, places[0], legs)
-    question = rng.choice(QUESTIONS).format(start=places[0], goal=places[-1], town=where)
+    question = asked(rng, QUESTIONS, where, places[0], places[-1])
     east, north = end(legs)
     return Definition(
         steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),

@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._places import PLACES, RESET, number_of_places, route, told, town
+from pytest_ltm.scenarios._places import PLACES, RESET, asked, number_of_places, route, told, town
+from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
 
 QUESTIONS = (
-    "How do I get from the {start} to the {goal} in {town} if I pass all places in the order in which I told them?",
-    "I am at the {start} in {town}, and I want to go to the {goal}, by way of all places in the order of my telling.",
+    "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",
+    "how would I [travel|walk|go] {way}, following the [places|sights] I [told you about|described|mentioned]?",
+    "I want to [get|go|walk|cycle] {way}, [past every place I mentioned|the way I described it|seeing it all].",
+    "[what's|tell me|remind me of] the way {way}, [place by place|past all I told you about|in the order I told it].",
 )
-LEGS = "Say for each leg the direction and the kilometres."
+LEGS = "[Please give me|I need|Tell me] the direction and the kilometres [of|for] [each|every] leg."
 
 
 def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -28,7 +31,7 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     places = rng.sample(PLACES, number_of_places(parameters, 6, least=2))
     where, legs = town(rng), route(rng, places)
     statements = told(rng, where, places[0], legs)
-    question = f"{rng.choice(QUESTIONS)} {LEGS}".format(start=places[0], goal=places[-1], town=where)
+    question = f"{asked(rng, QUESTIONS, where, places[0], places[-1])} {worded(rng, (LEGS,))}"
     return Definition(
         steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
         expected={"start": places[0], "route": [list(leg) for leg in legs]},

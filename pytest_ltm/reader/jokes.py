@@ -21,6 +21,8 @@ _AGO = re.compile(r"\bago\b", re.IGNORECASE)
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
+_ALSO_STATEMENTS = ("play", "personal")
+"""Notes of what is kept as a statement, too, and is no joke."""
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
 """Seconds within which two moments are the same: people say minutes, some of them rounded down."""
@@ -64,7 +66,10 @@ def _recalled(turn: Turn, notes: Notebook) -> Note | None:
 def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
     best: list[Note] = []
+    understood = {note.position for other in _ALSO_STATEMENTS for note in notes.every(other)}
     for note in notes.visible(kind):
+        if note.position in understood:
+            continue
         if best and _distance(note, moment) > _distance(best[0], moment):
             break
         if best and _distance(note, moment) < _distance(best[0], moment):

@@ -20,21 +20,30 @@ _PLACE = r"(?P<place>\w[\w' ]*?)"
 _BEFORE = r"(?P<before>\w[\w' ]*?)"
 _RELATIVE = [wording(one, re.IGNORECASE, PLACE=_PLACE, KM=_KM, WAY=_WAY, BEFORE=_BEFORE) for one in WORDS["places"]]
 _FIRST = re.compile(
-    r"\btown of \w+\b.*\b(?:its middle is|begins with) the \w"
-    r"|^There is an? \w[\w' ]* in the cent(?:er|re) of my home ?town",
-    re.IGNORECASE,
+    r"^There is an? \w[\w' ]* in the cent(?:er|re) of my home ?town"
+    r"|\btown\b.*\b(?:middle|centre|heart|begins|starts)\b|\b(?:middle|centre|heart)\b.*\btown\b"
+    r"|\b(?:about|describe|moved to|grew up in|lives in|everything in) (?-i:[A-Z])\w+\b.*"
+    r"\b(?:middle|centre|heart|begins|starts)\b"
+    r"|\bhas grown around the\b",
+    re.IGNORECASE | re.DOTALL,
 )
+_END = r"(?=\s*(?:[.,:;]|$|\b(?:of|in|is|lies|stands|it(?:'s| is)|you|and|there|which|I|we|today|yesterday)\b))"
+_FROM = re.compile(rf"\b(?:of|from|leave) the (?P<before>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_THERE = re.compile(r"\bfrom there\b", re.IGNORECASE)
+_TO = re.compile(rf"(?<!of )(?<!from )(?<!leave )\bthe (?P<place>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_LEG = re.compile(rf"\b{_KM} {_WAY}\b", re.IGNORECASE)
+_TOWN = r"(?: in (?-i:[A-Z])\w+)?"
 _ROUTE = re.compile(
-    r"\b(?:from|at) (?:the )?(?P<start>\w[\w' ]*?)(?: in \w+)?(?:,? and I want to go)? to (?:the )?(?P<goal>\w[\w' ]*?)"
-    r"(?= in \w+ if\b|, by way\b| following\b)",
+    rf"\b(?:from|at) (?:the )?(?P<start>\w[\w' ]*?){_TOWN}(?: and want to \w+)? to (?:the )?(?P<goal>\w[\w' ]*?)"
+    rf"(?={_TOWN}(?:,| by way\b| passing\b| following\b))",
     re.IGNORECASE,
 )
 _DIRECT = re.compile(
     r"\b(?:from|starting from) (?:the )?(?P<start>\w[\w' ]*?)(?: in \w+)?(?: going directly)? to (?:the )?"
-    r"(?P<goal>\w[\w' ]*?)(?=(?: (?:in|of) \w+)?(?:[,.?]| as the crow flies| in a straight line))",
+    r"(?P<goal>\w[\w' ]*?)(?=(?: (?:in|of) \w+)?(?:[,.:?]| as the crow flies| in a straight line))",
     re.IGNORECASE,
 )
-_STRAIGHT = re.compile(r"\b(?:as the crow flies|in a straight line|going directly)\b", re.IGNORECASE)
+_STRAIGHT = re.compile(r"\b(?:as the crow flies|in a straight line|going directly|direct way)\b", re.IGNORECASE)
 _STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
@@ -50,15 +59,29 @@ class Locations(Topic):
 
 
 def _told(turn: Turn, notes: Notebook) -> str | None:
-    found = first_match(_RELATIVE, turn.text.strip())
-    if found is None:
+    leg = _published(turn.text.strip()) or _leg(turn.text)
+    if leg is None:
         return "Noted." if _FIRST.search(turn.text) else None
-    leg = (_name(found["before"]), int(found["km"]), found["way"].lower(), _name(found["place"]))
     notes.add(turn, "place", leg)
     return "Noted."
 
 
+def _published(text: str) -> Leg | None:
+    found = first_match(_RELATIVE, text)
+    return (_name(found["before"]), int(found["km"]), found["way"].lower(), _name(found["place"])) if found else None
+
+
+def _leg(text: str) -> Leg | None:
+    """Return the leg that a sentence tells; it begins "" where that is the place told before."""
+    far, to, before = _LEG.search(text), _TO.search(text), _FROM.search(text)
+    if far is None or to is None or not (before or _THERE.search(text)):
+        return None
+    return (before["before"] if before else "", int(far["km"]), far["way"].lower(), to["place"])
+
+
 def _asked(text: str, notes: Notebook) -> str | None:
+    if _LEG.search(text):
+        return None
     straight = _STRAIGHT.search(text) is not None
     found = (_DIRECT if straight else _ROUTE).search(text)
     if found is None:
@@ -77,11 +100,11 @@ def _legs(start: str, goal: str, notes: Notebook) -> list[Leg] | None:
     """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
     legs: list[Leg] = []
     wanted = goal
-    for note in notes.visible("place"):
-        before, km, way, place = note.content
+    told = [note.content for note in notes.visible("place")]
+    for number, (named, km, way, place) in enumerate(told):
         if place == wanted:
-            legs.append((before, km, way, place))
-            wanted = before
+            wanted = named or next((earlier[-1] for earlier in told[number + 1 : number + 2]), "")
+            legs.append((wanted, km, way, place))
         if wanted == start:
             return legs[::-1]
     return None

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import locations, locations_directions
+from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError, DefinitionError
@@ -98,10 +99,10 @@ def test_an_unknown_scoring_is_refused() -> None:
         LiesAt(3, "north", PLACES, "v3")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("question", locations.QUESTIONS)
+@pytest.mark.parametrize("question", list(variants(locations.QUESTIONS)))
 def test_the_question_gives_nothing_away(question: str) -> None:
     for way in ("north", "south", "east", "west"):
-        assert LiesAt(3, way, PLACES)([question.format(start="lido", goal="opera", town="Elverfell")]).value == 0
+        assert LiesAt(3, way, PLACES)([question.format(way="from the lido to the opera in Elverfell")]).value == 0
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, "5", True])

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import _places, locations_directions
+from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import DefinitionError
@@ -61,9 +62,9 @@ def test_a_wrong_number_of_places_is_named(number: object) -> None:
         GENERATE(random.Random(0), {"known_locations": number})
 
 
-@pytest.mark.parametrize("question", locations_directions.QUESTIONS)
+@pytest.mark.parametrize("question", list(variants(locations_directions.QUESTIONS)))
 def test_the_question_leads_nowhere(question: str) -> None:
-    asked = question.format(start="lido", goal="opera", town="Elverfell")
+    asked = question.format(way="from the lido to the opera in Elverfell")
     verdict = LeadsTo("lido", ((1.0, "north", "opera"),))([asked])
     assert getattr(verdict, "value", None) == 0
 
@@ -86,7 +87,7 @@ def test_two_towns_with_the_same_places_are_told_apart_by_what_was_told_last() -
         "In Brockdale the opera is 1 km west of the lido.",
     ):
         reader.reply(text)
-    question = locations_directions.QUESTIONS[0].format(start="lido", goal="opera", town="Brockdale")
+    question = "How do I get from the lido to the opera, following the places I named?"
     assert reader.reply(question) == "From the lido, go 1 km west to the opera."
 
 

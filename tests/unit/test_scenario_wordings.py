@@ -8,7 +8,16 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_ltm.scenarios import _first_names, colours, jokes, name_list, names
+from pytest_ltm.scenarios import (
+    _first_names,
+    _places,
+    colours,
+    jokes,
+    locations,
+    locations_directions,
+    name_list,
+    names,
+)
 from pytest_ltm.scenarios._wording import capital, variants, worded
 
 from pytest_ltm._engine.scenario import Say
@@ -26,6 +35,12 @@ MESSAGES = {
     "names, later": [*_first_names.CHANGES, *_first_names.WITHOUT_THE_WORD],
     "names, question": names.QUESTIONS,
     "name_list, question": name_list.QUESTIONS,
+    "places, first": [*_places.FIRST, *_places.FIRST_UNNAMED],
+    "places, later": [*_places.NEXT, *_places.NEXT_UNNAMED, *_places.FROM_THERE],
+    "locations, question": locations.QUESTIONS,
+    "locations_directions, question": [
+        f"{question} {locations_directions.LEGS}" for question in locations_directions.QUESTIONS
+    ],
     "jokes": [*jokes.INTRODUCTIONS, *jokes.WITHOUT_THE_WORD],
     "jokes, question": jokes.QUESTIONS,
 }
@@ -125,3 +140,31 @@ def test_half_of_the_later_names_are_told_without_the_word() -> None:
     told = [[step.text for step in one.steps if type(step) is Say][1:] for one in definitions]
     later = [text for one in told for text in one]
     assert 0.4 < sum(not re.search(r"\b(?:name|call)", text) for text in later) / len(later) < 0.6
+
+
+@pytest.mark.parametrize("wordings", [_places.NEXT, _places.NEXT_UNNAMED, _places.FROM_THERE])
+def test_full_reads_every_wording_of_a_place(wordings: Sequence[str]) -> None:
+    slots = {"town": "Hobberwold", "place": "music hall", "before": "fire station", "km": 3, "way": "west"}
+    for said in variants(wordings):
+        reader = make_reader("full")()
+        reader.reply("The fire station is 2 km north of the lido.")
+        reader.reply(capital(said.format(**slots)))
+        told = reader.reply("How do I get from the lido to the music hall, following the places I named?")
+        assert "From the fire station, go 3 km west to the music hall." in told, said
+
+
+@pytest.mark.parametrize("wordings", [locations.QUESTIONS, locations_directions.QUESTIONS])
+@pytest.mark.parametrize("within", ["", " in Hobberwold"])
+def test_full_reads_every_question_about_places(wordings: Sequence[str], within: str) -> None:
+    reader = make_reader("full")()
+    reader.reply("The fire station is 2 km north of the lido.")
+    for question in variants(wordings):
+        asked = capital(question.format(way=f"from the lido to the fire station{within}"))
+        assert "2 km north" in reader.reply(asked), question
+
+
+def test_most_places_are_told_without_the_name_of_a_town() -> None:
+    make = locations_directions.locations_directions
+    told = [step.text for seed in range(200) for step in make(random.Random(seed), {}).steps if type(step) is Say]
+    endings = "|".join(_places.ENDINGS)
+    assert 0.5 < sum(not re.search(rf"\b[A-Z][a-z]+(?:{endings})\b", text) for text in told) / len(told) < 0.8
