@@ -1,4 +1,4 @@
-"""`locomo-score`, the official F1 of a file of answers; `locomo-generate`, new conversations with questions."""
+"""`locomo-score`, the official F1 of a file of answers; `locomo-generate` and `locomo-check`, new conversations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
 from pytest_ltm.datasets._author import asked_model
+from pytest_ltm.datasets.locomo.file import load
 from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm.datasets.locomo.generate.modelled import modelled
+from pytest_ltm.datasets.locomo.generate.modelled import at_once, faults, modelled
+from pytest_ltm.datasets.locomo.generate.speakers import by_turns
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import verdict
@@ -129,6 +131,8 @@ def _check(given: Namespace) -> None:
             raise DatasetError(f"{path}: cannot be written: it is a folder, or its folder does not exist")
     if given.model and (given.graph or given.tokens):
         raise DatasetError("--graph and --tokens are for conversations from templates; --model takes neither")
+    if given.turn_by_turn and not given.model:
+        raise DatasetError("--turn-by-turn needs --model: the two speakers are asked in turn")
 
 
 def _chance(given: Namespace, number: int) -> random.Random:
@@ -165,14 +169,14 @@ def _from_templates(given: Namespace) -> list[dict[str, Any]]:
 
 def _by_model(given: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
-    records = _begun(given.output)
+    records, writes = _begun(given.output), by_turns if given.turn_by_turn else at_once
     with asked_model(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _name(given, number), _chance(given, number)
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue
-            records.append(modelled(name, _size(given, rng), model, rng, _say))
+            records.append(modelled(name, _size(given, rng), model, rng, _say, writes))
             _write(given.output, records)
         _say(str(model.cost))
     return records
@@ -187,7 +191,27 @@ def _begun(path: Path) -> list[dict[str, Any]]:
         raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
     if not isinstance(found, list) or not all(isinstance(one, dict) and "sample_id" in one for one in found):
         raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
+    if wrong := _faults(path, found):
+        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm locomo-check, or name another file")
     return found
+
+
+# --- locomo-check
+
+
+def check(given: Namespace) -> int:
+    """Say what is wrong with a file of conversations; return 1 if anything is."""
+    load(given.file)
+    wrong = _faults(given.file, json.loads(given.file.read_bytes()))
+    sys.stdout.write("".join(f"{sentence}\n" for sentence in wrong) or f"{given.file}: nothing is wrong\n")
+    return bool(wrong)
+
+
+def _faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
+    """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
+    if records:
+        load(path)
+    return [f"{record['sample_id']}: {sentence}" for record in records for sentence in faults(record)]
 
 
 def _write(path: Path, value: Any) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import locomo_files
 import longmemeval_files
 import pytest
+from run_folders import latest_run
+
+from pytest_ltm._cli import main
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -94,6 +98,29 @@ def test_it_gives_the_published_answers_of_locomo(project: Project, asking: str)
     tasks = ("--ltm-locomo-tasks=questions,events,dialogue", f"--ltm-locomo-asking={asking}")
     project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=data.json", *tasks)
     assert {row["score"] for row in project.results().values()} == {1.0}
+
+
+def rows(project: Project) -> list[dict[str, Any]]:
+    held = [json.loads(path.read_bytes()) for path in latest_run(project.path).glob("*/results.json")]
+    return [row for one in held for row in one["scenarios"]]
+
+
+def test_it_has_full_marks_in_each_task_on_generated_conversations(project: Project) -> None:
+    assert main(["locomo-generate", "-o", "new.json", "--sessions", "6", "--turns", "90"]) == 0
+    tasks = "--ltm-locomo-tasks=questions,events,dialogue"
+    project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=new.json", tasks)
+
+    assert {row["score"] for row in rows(project)} == {1.0}
+    assert {"events", "dialogue", "temporal"} < {row["scenario"] for row in rows(project)}
+
+
+def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
+    assert main(["longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "10k"]) == 0
+    project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json")
+
+    unscored = {row["scenario"] for row in rows(project) if row["score"] is None}
+    assert {row["score"] for row in rows(project)} == {1.0, None}
+    assert unscored == {"single_session_preference"}  # needs a judge
 
 
 def test_it_gives_the_published_answers_of_longmemeval(project: Project) -> None:

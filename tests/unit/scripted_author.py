@@ -19,6 +19,8 @@ def _answer(prompt: str) -> Any:
         return _events(prompt)
     if "are friends who chat" in prompt:
         return _turns(prompt)
+    if prompt.startswith("You are "):
+        return _turn(prompt)
     if prompt.startswith("A chat of "):
         return _reflection(prompt)
     return _questions(prompt)
@@ -46,6 +48,15 @@ def _turns(prompt: str) -> list[dict[str, Any]]:
         }
         for n in range(count)
     ]
+
+
+def _turn(prompt: str) -> dict[str, Any]:
+    chat = prompt.split("The chat so far:")[1]
+    mark = re.sub(r"\W", "", re.findall(r"It is (.+?)\. What has happened", prompt)[0])
+    number = len(_lines(chat))
+    shown = re.findall(r"shared a photo of this: (.+?)\. React", prompt)
+    said = f"I flew kite {mark}x{number} over hill{number}." + "".join(f" What {caption}!" for caption in shown)
+    return {"text": said, **({"photo": f"a kite, number {number}"} if "Share a photo with it" in prompt else {})}
 
 
 def _lines(prompt: str) -> list[tuple[str, str, str]]:

@@ -1,7 +1,8 @@
 """One conversation written by a model, step by step: personas, event graphs, sessions with memory, questions.
 
 Maharana et al. (2024), section 3: after each session the two agents keep a summary and observations, from which
-the next is written. Dates are ours, not the model's. What does not hold is asked for again, a few times.
+the next is written, at once or turn by turn (`speakers`). Dates are ours, not the model's. What does not hold is asked
+for again, a few times.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._text.dates import MONTHS
-from pytest_ltm.datasets._author import need, prompt_of, written_by
+from pytest_ltm.datasets._author import need, written_by
 from pytest_ltm.datasets.locomo.generate.dialogue import question, record
+from pytest_ltm.datasets.locomo.generate.speakers import Scene, lines, prompt
 from pytest_ltm.datasets.locomo.generate.world import outlines, texts
 from pytest_ltm.datasets.locomo.metric import tokens
-from pytest_ltm.datasets.locomo.samples import Category, written, written_day
+from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from pytest_ltm.datasets._author import Model
     from pytest_ltm.datasets.locomo.generate.dialogue import Size
+    from pytest_ltm.datasets.locomo.generate.speakers import Writes
     from pytest_ltm.datasets.locomo.generate.world import Outline
 
     _Turn = Mapping[str, Any]
@@ -59,18 +62,18 @@ def events(value: Any, first: date, last: date, count: int) -> list[dict[str, An
     return list(value)
 
 
-def turns(value: Any, speakers: Sequence[str], session: int, count: int) -> list[dict[str, Any]]:
+def turns(value: Any, scene: Scene) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; the speakers alternate."""
     need(isinstance(value, list), "it must be a list of turns.")
+    count = scene.turns
     need(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
     found = []
-    for number, one in enumerate(value, start=1):
+    for place, one in enumerate(value):
         said = one.get("text") if isinstance(one, dict) else None
-        need(isinstance(said, str) and bool(said.strip()), f"turn {number} must be an object with a `text`.")
-        who = speakers[(number - 1) % 2]
-        need(one.get("speaker") == who, f"turn {number} must be spoken by {who}, not {one.get('speaker')!r}.")
-        photo = {"blip_caption": one["photo"]} if isinstance(one.get("photo"), str) and one["photo"] else {}
-        found.append({"speaker": who, **photo, "dia_id": f"D{session}:{number}", "text": said})
+        need(isinstance(said, str) and bool(said.strip()), f"turn {place + 1} must be an object with a `text`.")
+        who = scene.order[place % 2]
+        need(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
+        found.append(scene.turn(place, str(said), one["photo"] if isinstance(one.get("photo"), str) else ""))
     return found
 
 
@@ -86,21 +89,6 @@ def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any
             need(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
             need(note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat.")
     return {"summary": value["summary"], "observations": observed}
-
-
-# --- What a model is asked to write, step by step; every answer is to be JSON.
-
-
-def _prompt(step: str, **parts: object) -> str:
-    return prompt_of(texts("prompts"), step, **parts)
-
-
-def _lines(turns: Sequence[_Turn]) -> str:
-    return "\n".join(
-        f"{one['dia_id']} {one['speaker']}: {one['text']}"
-        + (f" [photo: {one['blip_caption']}]" if "blip_caption" in one else "")
-        for one in turns
-    )
 
 
 # --- Whether a question that a model wrote holds, as far as rules can tell; each check gives a reason or "".
@@ -203,14 +191,19 @@ class _Draft:
         ]
 
 
-def modelled(name: str, size: Size, model: Model, rng: random.Random, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Return the record of a new conversation; `tell` hears what is dropped. DatasetError if the model cannot do it."""
+def modelled(
+    name: str, size: Size, model: Model, rng: random.Random, tell: Callable[[str], None], writes: Writes
+) -> dict[str, Any]:
+    """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
+
+    Raises DatasetError if the model cannot do it.
+    """
     one, two = rng.sample(texts("personas")["names"], 2)
     plan = outlines(size.sessions, size.turns, rng)
     draft = _Draft((one, two))
     _people(draft, plan, model)
     for outline in plan:
-        _sit(draft, outline, plan, model)
+        _sit(draft, outline, plan, model, writes)
         _ask(draft, outline, size.wanted * outline.number // len(plan) - len(draft.asked), model)
     tell(f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped")
     return _record(name, draft, plan)
@@ -222,31 +215,41 @@ def _people(draft: _Draft, plan: list[Outline], model: Model) -> None:
     count = max(2, len(plan) * _EVENTS_A_SESSION)
     other = None
     for who in draft.speakers:
-        unlike = _prompt("unlike", about=other) if other else ""
-        other = written_by(model, _prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
+        unlike = prompt("unlike", about=other) if other else ""
+        other = written_by(model, prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
         draft.personas[who] = other
-        prompt = _prompt("events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat())
+        asked = prompt("events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat())
         draft.events[who] = written_by(
-            model, prompt, lambda value: events(value, begin, last, count), f"events of {who}"
+            model, asked, lambda value: events(value, begin, last, count), f"events of {who}"
         )
 
 
-def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model) -> None:
+def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
     """Add one session and what is kept of it."""
     one, two = draft.speakers
     order = (one, two) if outline.first == 0 else (two, one)
     when, what = written(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * asked for asked in outline.blocks) + 4
-    summaries = [kept["summary"] for kept in draft.kept[-_SUMMARIES:]]
-    prompt = _prompt(
-        "session", one=order[0], two=order[1], personas=draft.personas, when=when, news=_news(draft, outline, plan),
-        memory={"summaries": summaries, "facts": draft.facts()[-_REMEMBERED:]}, count=count,
+    said = writes(
+        Scene(
+            number=outline.number, when=when, order=order, personas=draft.personas, news=_news(draft, outline, plan),
+            summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]], facts=draft.facts(), turns=count,
+        ),
+        model,
     )  # fmt: skip
-    said = written_by(model, prompt, lambda value: turns(value, order, outline.number, count), what)
     draft.sessions.append(said)
-    prompt = _prompt("reflection", one=one, two=two, when=when, turns=_lines(said))
-    kept = written_by(model, prompt, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
+    asked = prompt("reflection", one=one, two=two, when=when, turns=lines(said))
+    kept = written_by(model, asked, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
     draft.kept.append(kept)
+
+
+def at_once(scene: Scene, model: Model) -> list[dict[str, Any]]:
+    """Return the turns of a session that the model wrote in one answer."""
+    asked = prompt(
+        "session", one=scene.order[0], two=scene.order[1], personas=scene.personas, when=scene.when, news=scene.news,
+        memory={"summaries": scene.summaries, "facts": scene.facts[-_REMEMBERED:]}, count=scene.turns,
+    )  # fmt: skip
+    return written_by(model, asked, lambda value: turns(value, scene), f"session {scene.number}")
 
 
 def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
@@ -264,10 +267,10 @@ def _ask(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
     if count <= 0:
         return
     one, two = draft.speakers
-    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), _lines(draft.sessions[-1])
+    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), lines(draft.sessions[-1])
     when = written(outline.at)
-    prompt = _prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
-    for one in written_by(model, prompt, _listed, f"questions about session {outline.number}"):
+    request = prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
+    for one in written_by(model, request, _listed, f"questions about session {outline.number}"):
         if fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
             draft.dropped += 1
         else:
@@ -295,3 +298,45 @@ def _events(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, A
     news = _news(draft, outline, plan)
     told = {who: [text.partition(": ")[2] for text in texts] for who, texts in news.items()}
     return {**told, "date": written_day(outline.at)}
+
+
+# --- A file that people have edited: what no longer holds.
+
+
+def faults(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the conversation of a file, with its place; the file itself could be loaded."""
+    said = record["conversation"]
+    speakers = (said["speaker_a"], said["speaker_b"])
+    known: dict[str, _Turn] = {}
+    before = None
+    for number in sorted(int(name.split("_")[1]) for name in said if re.fullmatch(r"session_\d+", name)):
+        at = read_date(said.get(f"session_{number}_date_time", ""))
+        if at is None or (before and at <= before):
+            yield f"session_{number}_date_time: is no date, or not after the session before"
+        before = at or before
+        yield from _faults_of_turns(said[f"session_{number}"], number, speakers, known)
+    for number, one in enumerate(record["qa"]):
+        asked = {**one, "category": Category(one["category"]).label}
+        asked["answer"] = str(one.get("answer", one.get("adversarial_answer", "")))
+        if wrong := fault(asked, known, speakers, [other["question"] for other in record["qa"][:number]]):
+            yield f"qa[{number}] ({one['question']!r:.60}): {wrong}"
+    for name, observed in record.get("observation", {}).items():
+        for who, notes in observed.items():
+            cited = [one for _, ids in notes for one in (ids if isinstance(ids, list) else [ids])]
+            lost = [one for one in cited if one not in known]
+            yield from (f"observation.{name}.{who}: cites {one!r}, which is no turn" for one in lost)
+
+
+def _faults_of_turns(
+    turns: Sequence[_Turn], session: int, speakers: Sequence[str], known: dict[str, _Turn]
+) -> Iterator[str]:
+    previous = ""
+    for number, one in enumerate(turns, start=1):
+        name, who = f"D{session}:{number}", one["speaker"]
+        if one["dia_id"] != name:
+            yield f"session_{session}, turn {number}: dia_id is {one['dia_id']!r}, expected {name!r}"
+        if who not in speakers or who == previous:
+            yield f"session_{session}, turn {number}: spoken by {who!r}; the two take turns"
+        if not one["text"].strip():
+            yield f"session_{session}, turn {number}: says nothing"
+        known[one["dia_id"]], previous = one, who
