@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -13,39 +14,59 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
 
 from ._parameters import whole
+from ._wording import either, worded
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 ENTRIES = (
-    "New entry in the register: {key} holds {value}.",
-    "Please put this into the register: {key} holds {value}.",
-    "The register has another entry, {key} holds {value}.",
+    "[new entry in|please put this into|new for|note in] the register: {key} [holds|gives|leads to] {value}.",
+    "the register has [another entry|something new|one more code][:|,] {key} [holds|gives] {value}.",
+    "in the register {key} [now |]holds {value}[.|, by the way.|, as of today.]",
+)
+UNNAMED = (
+    "[and|next|also,|then] {key} [holds|gives|leads to|goes with] {value}.",
+    "[I see that|I'm told that|it turns out that] {key} [holds|gives|leads to|goes with] {value}[.|, by the way.]",
+    "[under|for|with] {key} [you find|there is|put|write] {value}[.|, please.]",
+)
+TOGETHER = (
+    "[please keep|here is|this is|note|learn] the [whole |]register[ for me|, all of it|, as it stands|]:\n{entries}",
+    "[these are pairs|each key has its value]. [Keep them|You will need them|Note them][:| now:]\n{entries}",
 )
 PLAIN = (
-    "What does {key} hold in the register? Reply with the code only.",
-    "Please look up {key} in the register: which code does it hold? Reply with nothing else.",
+    "[so, |now, |]what does {key} [hold|give|lead to][ in the register|]? [Reply with|Give me|I need] the code only.",
+    "[please |]look up {key}[ in the register|][:|, please:] which code does it hold? [Reply with|Say] nothing else.",
 )
 NESTED = (
-    "Look up {key} in the register. If the code that it holds has an entry of its own, look that up as well, and so "
-    "on. What is the code at which this ends, because it has no entry? Reply with that code only."
+    "[please |now |]look up {key}[ in the register|]. If the code that it holds has an entry of its own, look that up "
+    "[as well|too], and so on. [What|Which] is the code at which this ends, because it has no entry? "
+    "[Reply with|Give me] that code only."
 )
+APART, AT_ONCE = "apart", "together"
 
 
 def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `pairs` (default 8) entries over 90 % of the span, then the question.
 
     `levels` (default 2) is how many entries have to be looked up, one after the other: with 1 no value is the key of
-    another entry. The further entries form such chains, too. The value at the end of one is expected.
+    another entry. The further entries form such chains, too. The value at the end of one is expected. `told` is
+    `apart` (default) for a message each, or `together` for all in one JSON object, with long random keys and values.
     """
     pairs, levels = whole(parameters, "pairs", 8, most=1000), whole(parameters, "levels", 2, most=20)
     if levels > pairs:
         raise ValueError(f"{levels} levels need as many pairs; there are only {pairs}")
-    chains = _chains(rng, pairs, levels)
-    entries = [
-        Say(rng.choice(ENTRIES).format(key=key, value=value)) for chain in chains for key, value in pairwise(chain)
-    ]
-    needles = tuple(say.text for say in entries[:levels])
-    rng.shuffle(entries)
-    question = Ask((NESTED if levels > 1 else rng.choice(PLAIN)).format(key=chains[0][0]), about=needles)
+    told = parameters.get("told", APART)
+    if told not in (APART, AT_ONCE):
+        raise ValueError(f"told is {APART!r} or {AT_ONCE!r}, not {told!r}")
+    chains = _chains(rng, pairs, levels, _long_codes if told == AT_ONCE else _codes)
+    links = [link for chain in chains for link in pairwise(chain)]
+    if told == AT_ONCE:
+        shuffled = dict(rng.sample(links, len(links)))
+        entries = [Say(worded(rng, TOGETHER, entries=json.dumps(shuffled, indent=0)))]
+        needles = tuple(say.text for say in entries)
+    else:
+        entries = [Say(worded(rng, either(rng, ENTRIES, UNNAMED), key=key, value=value)) for key, value in links]
+        needles = tuple(say.text for say in entries[:levels])
+        rng.shuffle(entries)
+    question = Ask(worded(rng, (NESTED,) if levels > 1 else PLAIN, key=chains[0][0]), about=needles)
     return Definition(
         steps=spread([*entries, question]),
         expected=chains[0][-1],
@@ -53,9 +74,11 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-def _chains(rng: random.Random, pairs: int, levels: int) -> list[list[str]]:
+def _chains(
+    rng: random.Random, pairs: int, levels: int, make: Callable[[random.Random, int], list[str]]
+) -> list[list[str]]:
     """Return chains of codes, each the key of the next one, with `pairs` links; the first chain has `levels` links."""
-    links, codes = pairs, _codes(rng, 2 * pairs)
+    links, codes = pairs, make(rng, 2 * pairs)
     chains: list[list[str]] = []
     while links:
         length = min(links, rng.randint(1, levels) if chains else levels)
@@ -71,6 +94,10 @@ def _codes(rng: random.Random, number: int) -> list[str]:
         syllables = "".join(rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(2))
         codes[f"{syllables}{rng.randint(10, 99)}"] = None
     return list(codes)
+
+
+def _long_codes(rng: random.Random, number: int) -> list[str]:
+    return [f"{rng.getrandbits(128):032x}" for _ in range(number)]
 
 
 @pytest.mark.ltm(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -42,24 +43,42 @@ class DelayedRecall:
 
 # --- Entries of a register: which code holds which, followed to the end.
 
-_ENTRY = re.compile(r"\b(\w+) holds (\w+)\.")
-_ASKED = re.compile(r"\b(?:[Ll]ook up|does) (\w+) (?:hold )?in the register\b")
+_LARGEST = 200_000
+_CODE = r"(?-i:[a-z]{4}\d\d)"
+_ENTRY = re.compile(rf"[^?]*?\b({_CODE})\b[^?]*?\b({_CODE})\b[^?]*", re.IGNORECASE)
+_ASKED = re.compile(rf"\b({_CODE}|[0-9a-f]{{32}})\b")
+_REGISTER = re.compile(r"\{\s*\"[^{}]*\}\s*$")
 
 
 class KeyValuePairs(Topic):
     """Notes entries and looks them up, on and on."""
 
     kinds = ("entry",)
-    about = re.compile(r"\bregister\b")
+    about = re.compile(rf"\bregister\b|\b(?:{_CODE}|[0-9a-f]{{32}})\b")
     forgets = re.compile(r"\bforget the register\b", re.IGNORECASE)
+
+    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+        """Note a whole register, or do what one says of an entry."""
+        found = _REGISTER.search(turn.text) if len(turn.text) <= _LARGEST else None
+        return _registered(found[0], turn, notes) if found else super().respond(turn, notes)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note an entry, or follow the entries that can still be seen."""
-        if entry := _ENTRY.search(turn.text):
+        if entry := _ENTRY.fullmatch(turn.text.lower()):
             notes.add(turn, "entry", entry.groups())
             return "Noted."
-        asked = _ASKED.search(turn.text)
+        asked = _ASKED.search(turn.text.lower())
         return _followed(asked[1], notes) if asked else None
+
+
+def _registered(register: str, turn: Turn, notes: Notebook) -> str | None:
+    try:
+        pairs = json.loads(register)
+    except ValueError:
+        return None
+    for key, value in pairs.items():
+        notes.add(turn, "entry", [key, value])
+    return "Noted."
 
 
 def _followed(key: str, notes: Notebook) -> str:

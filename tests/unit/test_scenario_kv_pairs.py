@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 import random
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
+from pytest_ltm.scenarios._wording import capital, variants
 
 from pytest_ltm._engine.plan import PlannedExample
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
@@ -17,6 +20,9 @@ from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import RecallsValue
 from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import run_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def definition(seed: int, **parameters: Any) -> Definition:
@@ -66,10 +72,36 @@ def test_entries_are_spread_over_90_percent_of_the_span() -> None:
 
 def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going_on() -> None:
     made = definition(4, levels=1)
-    entries = [words(step.text) for step in made.steps if isinstance(step, Say)]
-    pairs = [(said[said.index("holds") - 1], said[said.index("holds") + 1]) for said in entries]
+    pairs = [re.findall(r"[a-z]{4}\d\d", step.text) for step in made.steps if isinstance(step, Say)]
     assert not {key for key, _ in pairs} & {value for _, value in pairs}
-    assert made.questions[0].text in [text.format(key=key) for text in kv_pairs.PLAIN for key, _ in pairs]
+    assert "and so on" not in made.questions[0].text
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_all_entries_may_be_told_together_with_long_random_codes(levels: int) -> None:
+    made = [definition(seed, told="together", pairs=60, levels=levels) for seed in range(3)]
+    (told,) = [step.text for step in made[0].steps if type(step) is Say]
+    register = json.loads(told[told.index("{") :])
+    assert len(register) == 60
+    assert all(re.fullmatch("[0-9a-f]{32}", code) for pair in register.items() for code in pair)
+    assert made[0].questions[0].about == (told,)
+    assert [wait.span for wait in made[0].steps if isinstance(wait, Wait)] == pytest.approx([0.9])
+    assert scores(make_reader("full")(), made, span=None) == [1.0] * 3
+    assert scores(make_reader("window", "8k")(), made, span=32_000) == [0.0] * 3
+
+
+def test_half_of_the_entries_do_not_speak_of_the_register() -> None:
+    texts = [step.text for seed in range(100) for step in definition(seed).steps if type(step) is Say]
+    assert 0.4 < sum("register" not in text for text in texts) / len(texts) < 0.6
+
+
+@pytest.mark.parametrize("wordings", [kv_pairs.ENTRIES, kv_pairs.UNNAMED])
+def test_full_reads_every_wording_of_an_entry_and_every_question(wordings: Sequence[str]) -> None:
+    for said in variants(wordings):
+        reader = make_reader("full")()
+        reader.reply(capital(said.format(key="dima12", value="tivo42")))
+        for question in (*variants(kv_pairs.PLAIN), *variants((kv_pairs.NESTED,))):
+            assert reader.reply(capital(question.format(key="dima12"))) == "tivo42", (said, question)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +110,7 @@ def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going
         ({"pairs": 0}, "pairs is a whole number from 1 to 1000, not 0"),
         ({"levels": "2"}, "levels is a whole number from 1 to 20, not '2'"),
         ({"levels": True}, "levels is a whole number from 1 to 20, not True"),
+        ({"told": "at once"}, "told is 'apart' or 'together', not 'at once'"),
         ({"pairs": 2, "levels": 3}, "3 levels need as many pairs; there are only 2"),
     ],
 )
@@ -88,7 +121,8 @@ def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) ->
 
 def test_no_word_of_our_texts_looks_like_a_code_or_is_a_colour() -> None:
     reset = kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"]
-    said = {word for text in (*kv_pairs.ENTRIES, *kv_pairs.PLAIN, kv_pairs.NESTED, reset) for word in words(text)}
+    texts = (*kv_pairs.ENTRIES, *kv_pairs.UNNAMED, *kv_pairs.TOGETHER, *kv_pairs.PLAIN, kv_pairs.NESTED)
+    said = {word for text in (reset, *variants(texts)) for word in words(text)}
     assert not any(character.isdigit() for word in said for character in word)
     assert not said & set(colours.COLOURS)
 

@@ -13,6 +13,7 @@ from pytest_ltm.scenarios import (
     _places,
     colours,
     jokes,
+    kv_pairs,
     locations,
     locations_directions,
     name_list,
@@ -41,6 +42,8 @@ MESSAGES = {
     "locations_directions, question": [
         f"{question} {locations_directions.LEGS}" for question in locations_directions.QUESTIONS
     ],
+    "kv_pairs, entry": [*kv_pairs.ENTRIES, *kv_pairs.UNNAMED],
+    "kv_pairs, question": [*kv_pairs.PLAIN, kv_pairs.NESTED],
     "jokes": [*jokes.INTRODUCTIONS, *jokes.WITHOUT_THE_WORD],
     "jokes, question": jokes.QUESTIONS,
 }
