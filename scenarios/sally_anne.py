@@ -48,7 +48,7 @@ LEAVES = (
     "out of the {room} [goes|walks|strides] {who}[.|, nose in the air.|, without a word.]",
 )
 LIES = (
-    "the {thing} [lies|is|is kept] in the {box} of the {room}[.|, as one can see.|, plain to see.]",
+    "the {thing} [lies|is|is kept] in the {box} of the {room}[.|, in full view.|, plain to see.]",
     "in the {room}, the {thing} [lies|is kept|is] in the {box}[.|, where it belongs.|, of all places.]",
 )
 MOVES = (
@@ -56,11 +56,11 @@ MOVES = (
     "into the {box} goes the {thing}, and it is {who} who [puts|moves|drops] it there[.|, with a grin.]",
 )
 REMARKS = (
-    "{who} [sneezes|yawns|hiccups|claps] [three times|loudly|for joy].", "{who} sings about a {thing}.",
+    "{who} [sneezes|yawns|hiccups|claps] [twice|loudly|for joy].", "{who} sings about a {thing}.",
     "{who} has dreamt of a {thing}[.|, in summer.|, long ago.]",
     "{who} [wishes for|would love|hates the thought of] a {thing}.",
     "{who} is proud of a new pair of [boots|gloves].",
-    "{who} laughs at [nothing in particular|the audience|a child in row two].",
+    "{who} laughs at [nothing in particular|the audience|a child in the front row].",
     "{who} says that a {thing} is [worth nothing|worth a fortune|never where it should be].",
     "{who} [trips over|quarrels with] [a string|the scenery|the stage hand].",
 )  # fmt: skip
