@@ -13,6 +13,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
 
+from ._wording import worded
+
 DISHES: Mapping[str, tuple[str, ...]] = {
     "Starters": (
         "Leek soup with croutons", "Smoked trout with horseradish", "Stuffed mushrooms with walnuts",
@@ -39,34 +41,79 @@ SERVED = {"Starters": 4, "Main courses": 6, "Sweet things": 3}
 LEAST = 3
 """Dishes that a menu has at least: one that is sold out, one that is ordered instead, one that is brought."""
 
-ROLE = (
-    "Let us play a scene in a restaurant. I am the waiter and you are a guest who is hungry and thirsty. Messages that "
-    "begin with Waiter: are said to the guest; please answer them just as a guest would, in a sentence or two, and "
-    "order from the menu only. All right?"
-)
-GREETINGS = (
-    "Waiter: Good evening, how nice to see you. Here is our menu.",
-    "Waiter: Welcome, I hope that you like the table by the window. Here is the menu.",
+ROLES = (
+    (
+        "[let us play a scene in a restaurant|how about a little role play|imagine a restaurant|a small game]: I "
+        "am the waiter and you are a guest who is [hungry and thirsty|very hungry|here for the first time]. "
+        "Messages that begin with Waiter: are said to the guest; please answer them [just as|as] a guest would, in "
+        "a sentence or two, and order from the menu only. [All right?|Ready?|Agreed?|Shall we?]"
+    ),
 )
 WELCOME = (
-    "{greeting}\n\n{menu}\n\nPlease choose your meal in peace; I will come back for your order. For now, what would "
-    "you like to drink?"
+    (
+        "[good evening|welcome|how nice to see you|do come in][.|, your table is by the window.|, and mind the "
+        "step.] [Here is our menu|This is our menu|And this is our menu].\n\n{menu}\n\n[Please choose in peace; I will "
+        "come back for your order.|Take your time; I will be back.] [For now, what|But first, what|Meanwhile, "
+        "what] would you like to drink?"
+    ),
 )
 EAT = (
-    "Waiter: Your drink, please. Have you decided what you would like to eat?",
-    "Waiter: Here is your drink. And what would you like to eat?",
+    (
+        "[your drink, please|here is your drink|here we are, one drink|cheers][.|, just as you ordered it.|, with "
+        "a smile.] [And what|Now then, what|So, what|Now, what] would you like to eat?"
+    ),
+    "[your drink|the drink], at last. [Have you decided|Do you know by now|May I ask] what you would like to eat?",
+    (
+        "[sorry for the wait|it is a busy night], here is your drink. [Have you decided|Do you know|May I ask] "
+        "what you would like to eat?"
+    ),
 )
-TAKEN = ("Waiter: {dish}, a good choice.", "Waiter: {dish}, gladly.")
+TAKEN = (
+    (
+        "{dish}, [a good choice|gladly|very well|my own favourite|of course][.|, thank you.|. It will take a "
+        "little while.]"
+    ),
+    (
+        "[very good|of course|certainly|all right], {dish} [it is|it shall be|for you][.|, thank you.|. Bear with "
+        "us.|. I am off.]"
+    ),
+)
 SOLD_OUT = (
-    "Waiter: I am terribly sorry, the kitchen tells me that this dish has just sold out: {dish}. What may I bring you "
-    "instead?"
+    (
+        "[I am terribly sorry|I have bad news|do forgive me|this is embarrassing]: [the kitchen tells me|it turns "
+        "out|I hear] that this dish has just sold out: {dish}. [What may I bring you instead?|What would you like "
+        "in its place?]"
+    ),
+    (
+        "[alas|oh dear|bad luck|I am afraid], {dish} [is|is now] sold out[.|, to the next table.|, since a minute "
+        "ago.] [What may I bring you instead?|What would you like in its place?]"
+    ),
 )
-INSTEAD = ("Waiter: {dish} then. Thank you for your patience.", "Waiter: {dish} it shall be.")
-WRONG = ("Waiter: There you are: {dishes}. Enjoy your meal!", "Waiter: Dinner is served: {dishes}. Enjoy your meal!")
-SORRY = "Waiter: Oh, forgive me! I shall put that right at once."
+INSTEAD = (
+    (
+        "[very well|of course|all right|gladly], {dish} [then|it shall be|it is][.|. Thank you for your "
+        "patience.|, and thank you.|. It will not be long.|, on the double.]"
+    ),
+)
+WRONG = (
+    (
+        "[there you are|here you are|dinner is served|here comes dinner|your dinner][, with best wishes from the "
+        "kitchen|, at last|]: {dish}. [Enjoy your meal!|Enjoy!|Careful, the plate is hot.|I hope that you are "
+        "hungry.]"
+    ),
+)
+SORRY = (
+    (
+        "[oh|oh no|good heavens|oh dear], [forgive me|I am so sorry|how could I]! [I shall put that right at "
+        "once.|That goes straight back.|One moment, please.|I will see to it.|Give me a minute.]"
+    ),
+)
 ANOTHER = (
-    "Waiter: At last, {dish}, as you wished. To make up for it the house offers you another glass of what you had to "
-    "drink. What was it?"
+    (
+        "[at last|and here is|as you wished|now the right one]: {dish}. [To make up for it|With our apologies|For "
+        "your trouble], the house [offers|would like to bring] you another [glass of what you had to drink|drink, "
+        "the same as before|glass of what you ordered to drink]. What was it?"
+    ),
 )
 WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 """The share of the span after which each stage begins, as published."""
@@ -89,8 +136,12 @@ def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Step,
         for section, dishes in menu.items()
         for line in (f"\n{section}:", *(f"{next(numbers)}. {dish}" for dish in dishes))
     ]
-    welcome = WELCOME.format(greeting=rng.choice(GREETINGS), menu="\n".join(lines).strip())
-    return Say(ROLE), Wait(span=WAITS[0]), Ask(welcome, about=(ROLE,))
+    role, welcome = worded(rng, ROLES), _waiter(rng, WELCOME, menu="\n".join(lines).strip())
+    return Say(role), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
+
+
+def _waiter(rng: random.Random, wordings: Sequence[str], **slots: str) -> str:
+    return f"Waiter: {worded(rng, wordings, **slots)}"
 
 
 def _menu(rng: random.Random) -> dict[str, list[str]]:
@@ -102,7 +153,7 @@ def _menu(rng: random.Random) -> dict[str, list[str]]:
     generate=restaurant,
     skills="C,I",
     floor=1 / len(WAITS),  # the first order is from a menu just read
-    version="1",
+    version="2",
     reset="The scene in the restaurant is over. You are no guest any more; please forget all about it.",
 )
 def test_restaurant(ltm: Ltm) -> None:
@@ -124,6 +175,7 @@ class Visit:
         self.ltm = ltm
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
+        self.roles = tuple(step.text for step in self.before if isinstance(step, Say))
         self.guest = PlaysGuest(Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring)
         if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
             raise ValueError(
@@ -138,7 +190,7 @@ class Visit:
         heard = self.guest.waiter
         about = ((self.welcome,), (self.welcome,), (self.welcome,), heard[2:3], (self.welcome,))[len(heard)]
         answer = self._guest(message)
-        self.replies.append(self.ltm.ask(message, about=about if heard else (ROLE,), answer=answer))
+        self.replies.append(self.ltm.ask(message, about=about if heard else self.roles, answer=answer))
         self.guest = replace(self.guest, waiter=(*heard, message))
         self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
 
@@ -164,20 +216,20 @@ class Visit:
 
 def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     """Yield what the waiter asks, as long as each reply is what a guest would say."""
-    pick = ltm.random.choice
+    rng = ltm.random
     ltm.play(visit.before)
     yield visit.welcome
     ltm.wait(span=WAITS[1])
-    yield pick(EAT)
+    yield _waiter(rng, EAT)
     *kept, gone = visit.ordered
-    ltm.say(pick(TAKEN).format(dish=" and ".join(visit.ordered)))
+    ltm.say(_waiter(rng, TAKEN, dish=" and ".join(visit.ordered)))
     ltm.wait(span=WAITS[2])
-    yield SOLD_OUT.format(dish=gone)
+    yield _waiter(rng, SOLD_OUT, dish=gone)
     right = visit.ordered
-    ltm.say(pick(INSTEAD).format(dish=" and ".join(right)))
+    ltm.say(_waiter(rng, INSTEAD, dish=" and ".join(right)))
     ltm.wait(span=WAITS[3])
     strange = [dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)] or [gone]
-    yield pick(WRONG).format(dishes=" and ".join([*kept, pick(strange)]))
-    ltm.say(SORRY)
+    yield _waiter(rng, WRONG, dish=" and ".join([*kept, rng.choice(strange)]))
+    ltm.say(_waiter(rng, SORRY))
     ltm.wait(span=WAITS[4])
-    yield ANOTHER.format(dish=" and ".join(right))
+    yield _waiter(rng, ANOTHER, dish=" and ".join(right))

@@ -213,7 +213,7 @@ _ITEM = re.compile(r"^\d{1,3}\. (.+)$")
 _DRINKS = re.compile(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
 _EAT = re.compile(r"\blike to eat\b")
 _GONE = re.compile(r"\bsold out\b|\bunavailable\b")
-_SERVED = re.compile(r"\b(?:There you are|Here you are|Dinner is served):")
+_SERVED = re.compile(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
 _DRANK = re.compile(r"\bWhat was it\?|\bWhat were you having\?")
 
 

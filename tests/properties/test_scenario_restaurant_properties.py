@@ -30,15 +30,15 @@ class Guest:
         if message.endswith("to drink?"):
             self.drink = self.rng.choice(self.menu("Drinks:"))
             return f"May I have the {self.drink.lower()}?"
-        if message.endswith(("to eat?", "instead?")):
+        if message.endswith("to eat?") or "sold out" in message:
             self.dish = self.rng.choice([d for d in self.menu("Starters:", "Drinks:") if d not in self.ordered])
             self.ordered.append(self.dish)
             return f"I will have the {self.dish}, please."
-        if "Enjoy your meal" in message:
+        if re.search(r"Enjoy|plate is hot|you are hungry", message):
             return "Lovely, thanks!" if self.dish in message else f"I ordered the {self.dish}, this is a mistake."
         return self.drink if message.endswith("What was it?") else "Thank you."
 
-    def menu(self, start: str, end: str = "Please choose") -> list[str]:
+    def menu(self, start: str, end: str = "would you like") -> list[str]:
         text = next(message for message in self.heard if start in message)
         return re.findall(r"^\d+\. (.+)$", text[text.index(start) : text.index(end)], re.MULTILINE)
 
