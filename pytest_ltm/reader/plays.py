@@ -159,7 +159,9 @@ def _room(lines: Sequence[Sequence[Any]]) -> str:
 _PUBLISHED = re.compile(
     r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL
 )
-_NAMED = re.compile(r"\b[A-Z][\w'-]+ [A-Z][\w'-]+")
+_FULL_NAME = r"[A-Z][\w'-]+ [A-Z][\w'-]+"
+_NAMED = re.compile(rf"\b{_FULL_NAME}")
+_THREE_SENDERS = re.compile(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
 _ASKED = re.compile(
     r"\bclandestine messages\b|"
     r"^(?=.*\b[Ww]here\b)(?=.*\b[Ww]hen\b).*\b(?:bring|carry|have with me|take|leave at home)\b",
@@ -180,6 +182,8 @@ class SpyMeeting(Topic):
         """Note a message, or put together those that can still be seen."""
         if _ASKED.search(turn.text):
             return _arranged(notes)
+        if _THREE_SENDERS.search(turn.text):
+            return "I am all ears."
         published = _PUBLISHED.match(turn.text)
         if not published and not _NAMED.search(turn.text):
             return None
