@@ -30,7 +30,7 @@ class Appender:
     """A file that grows; the process that makes one must be its only writer."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        self._path, self._synced = path, -math.inf
+        self._path, self._synced, self._process = path, -math.inf, os.getpid()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
         try:
             self._file: int | None = os.open(path, flags, 0o666)
@@ -41,6 +41,8 @@ class Appender:
         """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
         if self._file is None:
             raise refused(self._path, "it is closed")
+        if os.getpid() != self._process:
+            raise refused(self._path, "this process is a copy of the one that writes it")
         try:
             _write(self._file, data)
             if lasting and stopwatch() - self._synced >= LASTING_SECONDS:

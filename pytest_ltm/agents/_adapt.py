@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import secrets
 import weakref
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from pytest_ltm._engine.agent import CAPABILITIES, Agent, Configured, Reply, Resettable
 from pytest_ltm._storage.errors import AgentError, told
 from pytest_ltm.agents._capabilities import capabilities, members, required, takes
-from pytest_ltm.agents._speaker import OwnLoop, outside_any_loop, shown
+from pytest_ltm.agents._speaker import OwnLoop, end_copy, outside_any_loop, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -117,14 +118,16 @@ class AgentSource:
             raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
 
     def _guarded(self, what: str, call: Callable[[], object], fatal: Fatal) -> object:
-        passing: Fatal = (*fatal, GeneratorExit)
+        process = os.getpid()
         try:
             with outside_any_loop():
                 return call()
-        except passing:
+        except fatal:
             raise
         except BaseException as error:
             raise AgentError(f"agent {self.spec!r} {what}: {told(error)}") from error
+        finally:
+            end_copy(process)
 
     def _remember(self, made: object) -> None:
         # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.

@@ -6,10 +6,12 @@ import _signal  # type: ignore[import-not-found,unused-ignore]  # the module `si
 import asyncio
 import inspect
 import math
+import mmap
+import os
 import reprlib
 import signal
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -98,6 +100,14 @@ REPEAT = 0.25
 """Seconds after which a call that swallowed the first interruption is interrupted again, and so on."""
 
 
+IGNORED = 3
+"""The interruptions that a call may swallow."""
+PATIENCE = 3.0
+"""Seconds that it has at least, from the first one on, to put things in order."""
+when_hung: list[Callable[[], object]] = []
+"""What the last of these does ends the process of a call that goes on beyond that; where there is none, it goes on."""
+
+
 class OutOfTime(BaseException):
     """The call was interrupted; no `Exception`, because retry loops swallow those."""
 
@@ -142,6 +152,7 @@ class _Alarm:
         self._outer_at = math.inf
         self._outer_repeat = 0.0
         self._is_set = False
+        self._rings = 0
 
     def set(self) -> None:
         outer_in, self._outer_repeat = signal.setitimer(signal.ITIMER_REAL, 0)
@@ -171,7 +182,31 @@ class _Alarm:
             self._start()
             self._handler(number, frame)
         if self._at <= stopwatch():
+            self._rings += 1
+            if self._rings > IGNORED and stopwatch() >= self._at + PATIENCE and when_hung:
+                when_hung[-1]()
             raise OutOfTime
+
+
+# --- Copies: an agent that forks must not come back twice, each with the rest of the run before it.
+
+_COPIED = mmap.mmap(-1, 1)
+"""Shared with all copies of this process: 1 once one of them has come back."""
+UNMEASURABLE = 75
+
+
+def end_copy(process: int) -> None:
+    """End this process at once if it is not that one, but a copy that foreign code has made of it."""
+    if os.getpid() != process:
+        _COPIED[0] = 1
+        os._exit(UNMEASURABLE)
+
+
+def copied() -> bool:
+    """Return whether a copy came back since this was last asked."""
+    found = _COPIED[0] == 1
+    _COPIED[0] = 0
+    return found
 
 
 # --- The event loop that one conversation has for itself, whatever loop the thread is in.
@@ -248,8 +283,10 @@ class OwnLoop:
             return
         try:
             tasks = asyncio.all_tasks(loop)
-            loop.run_until_complete(_cancelled(tasks))
-            _UNSTOPPABLE.extend(task for task in tasks if not task.done())
+            try:
+                loop.run_until_complete(_cancelled(tasks))
+            finally:
+                _UNSTOPPABLE.extend(task for task in tasks if not task.done())
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
@@ -272,7 +309,7 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
     # more at whoever looks at the task in the next run.
     try:
         return await awaitable, None
-    except GeneratorExit:
+    except GeneratorExit:  # it may come from whoever frees the coroutine
         raise
     except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
         return None, error
@@ -293,6 +330,8 @@ T = TypeVar("T")
 
 MAX_MESSAGE_TOKENS = 4096
 """The size of the largest message to an agent that does not say how much it takes."""
+
+COPY = "it has forked: a copy of this process came back from a call, and was ended. Let a copy end in the agent"
 
 SAVING = 1.0
 """Seconds that saving an agent may take in all, however fast the agent is."""
@@ -326,7 +365,7 @@ class Speaker:
         self._takes_turns = agent if isinstance(agent, TakesTurns) else None
         self.max_message_tokens = self._limit()
         self._timeout = timeout
-        self._passing: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
+        self._passing = fatal
         self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
         self._owned = owned
         self._loop = OwnLoop()
@@ -407,9 +446,9 @@ class Speaker:
         except AgentFault as fault:
             return str(fault)
         finally:
-            with outside_any_loop():
-                self._loop.close()
-        return None
+            with outside_any_loop(), suppress(OutOfTime):
+                call_within(None if self._timeout is None else self._timeout + 2 * GRACE, self._loop.close)
+        return f"agent {self._name}: {COPY}" if copied() else None
 
     def _close_agent(self) -> None:
         for name in ("aclose", "close"):
@@ -470,6 +509,9 @@ class Speaker:
 
     def _call(self, method: str, *arguments: object) -> Any:
         """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
+        if copied():
+            raise AgentFault(f"agent {self._name}: {COPY}", fatal=True)
+        process = os.getpid()
         try:
             with outside_any_loop():
                 return self._loop.call(self._timeout, getattr(self.agent, method), *arguments)
@@ -484,6 +526,8 @@ class Speaker:
         except BaseException as error:
             self._pass_on(error)
             raise AgentFault(f"agent {self._name} raised in {method}(): {told(error)}") from error
+        finally:
+            end_copy(process)
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""

@@ -35,13 +35,13 @@ from pytest_ltm._record.resume import (
 )
 from pytest_ltm._record.timings import JudgeRetry, Timings
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import ConversationOver, DefinitionError, DiskFault, LtmError, told
+from pytest_ltm._storage.errors import AgentError, ConversationOver, DefinitionError, DiskFault, LtmError, told
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import OutOfTime, Speaker, call_within
 from pytest_ltm.plugin.judging import CACHE, run_judge
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import Settings
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
+MAKING = (*FATAL, OutOfTime)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +210,18 @@ class Supply:
 
     def make(self) -> Speaker:
         """Make the next agent; AgentError if it cannot be made."""
-        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder))
+        return self._in_time(lambda: self._spoken_to(self._source.make(fatal=MAKING, folder=self._folder)))
+
+    def _in_time(self, make: Callable[[], Speaker]) -> Speaker:
+        """Return what is made; the limit for a reply is that for making an agent, too."""
+        limit = None if self._source.unlimited else self._settings.reply_timeout
+        try:
+            return call_within(limit, make)
+        except OutOfTime:
+            raise AgentError(
+                f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
+                "--ltm-reply-timeout=SECONDS"
+            ) from None
 
     def _spoken_to(self, agent: Agent) -> Speaker:
         source, settings = self._source, self._settings
@@ -218,7 +230,7 @@ class Supply:
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried,
         )  # fmt: skip
-        configuration = source.configuration(agent, fatal=FATAL)
+        configuration = source.configuration(agent, fatal=MAKING)
         facts = AgentFacts(
             spec=redacted(source.spec),
             configuration=None if configuration is None else redacted_configuration(configuration),
@@ -233,7 +245,7 @@ class Supply:
 
         AgentError if it cannot be made.
         """
-        self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder)).close()
+        self._in_time(lambda: self._spoken_to(self._source.sample(fatal=MAKING, folder=self._folder))).close()
         return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> Speaker:

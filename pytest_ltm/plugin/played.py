@@ -135,6 +135,10 @@ class PlayedConversation:
             if not body.begun:
                 body.let_go()
 
+    def keep(self) -> None:
+        """Make sure that what was written is on disk; the process is about to end."""
+        self._opened.journal.close()
+
     def close(self, reason: str) -> None:
         """Finish the files; what is still in progress is unwound and not reported."""
         if self._closed:

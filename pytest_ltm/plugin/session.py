@@ -327,6 +327,11 @@ class LtmRun:
         except DiskFault as fault:
             self._end(self._session, fault)
 
+    def keep(self) -> None:
+        """Make sure that what was written of the conversation that is being played is on disk."""
+        if self._playing is not None:
+            self._playing.keep()
+
     def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True

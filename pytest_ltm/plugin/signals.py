@@ -1,15 +1,23 @@
-"""SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75."""
+"""SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
+
+So does, without report, an agent that cannot be interrupted.
+"""
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pytest_ltm._gate.verdict import UNMEASURABLE
+from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm.agents._speaker import when_hung
+from pytest_ltm.plugin.resuming import command
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -18,6 +26,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.session import LtmRun
 
 _NAMES = ("SIGTERM", "SIGHUP")
+STACKS = "hung.txt"
+"""The file in the run folder that says where every thread was when an agent could not be interrupted."""
 
 
 class Signals:
@@ -39,6 +49,7 @@ class Signals:
         self._session = session
         if self._run.plays and threading.current_thread() is threading.main_thread():
             self._begin()
+            when_hung.append(self._hung)
         try:
             yield
         except KeyboardInterrupt:
@@ -54,6 +65,8 @@ class Signals:
 
     def pytest_unconfigure(self) -> None:
         """Handle them no longer."""
+        if self._hung in when_hung:
+            when_hung.remove(self._hung)
         for number in self._handled:
             signal.signal(number, signal.SIG_DFL)
 
@@ -76,6 +89,23 @@ class Signals:
         writer: Any = run.config.get_terminal_writer()
         writer._file = _Forgiving(writer._file)
         raise KeyboardInterrupt(run.ended_by)
+
+    def _hung(self) -> None:
+        """End this process: say where every thread is, and keep what was said."""
+        run = self._run
+        with suppress(DiskFault):
+            run.keep()
+        capture: Any = run.config.pluginmanager.get_plugin("capturemanager")
+        if capture is not None:
+            capture.suspend_global_capture(in_=True)
+        way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {command(run)}"
+        said = f"\nltm: the agent goes on in spite of all interruptions, so this process ends{way}\n"
+        with suppress(OSError):
+            os.write(2, said.encode())
+            faulthandler.dump_traceback(2)
+        with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
+            faulthandler.dump_traceback(file)
+        os._exit(UNMEASURABLE)
 
 
 class _Forgiving:
