@@ -22,7 +22,7 @@ def _run(project: Project, scenario: str, parameters: str) -> RunResult:
         ("colours", "colour_chnges: 6", "does not use 'colour_chnges'*reads colour_changes*mean 'colour_changes'[?]"),
         ("spy_meeting", "meetings: 2", "'spy_meeting' does not use 'meetings'; it has none."),
         ("chapter_break", "book: a.txt, chapters: 2", "a.txt: cannot be read*"),
-        ("kv_pairs", "pairs: 4, level: 1", "does not use 'level'; here it reads pairs, levels.*"),
+        ("kv_pairs", "pairs: 4, level: 1", "does not use 'level'; here it reads pairs, levels, told.*"),
     ],
 )
 def test_a_parameter_that_nothing_reads_is_refused(project: Project, scenario: str, parameters: str, says: str) -> None:
