@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.author import author
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
-from pytest_ltm.datasets._author import asked_model
 from pytest_ltm.datasets.locomo.file import load
 from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
 from pytest_ltm.datasets.locomo.generate.modelled import at_once, faults, modelled
@@ -170,7 +170,7 @@ def _from_templates(given: Namespace) -> list[dict[str, Any]]:
 def _by_model(given: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
     records, writes = _begun(given.output), by_turns if given.turn_by_turn else at_once
-    with asked_model(given.model) as model:
+    with author(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _name(given, number), _chance(given, number)
             if any(record["sample_id"] == name for record in records):

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.author import author
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets._author import asked_model
 from pytest_ltm.datasets.longmemeval.generate.modelled import modelled
 from pytest_ltm.datasets.longmemeval.generate.needles import identity, questions, records
 from pytest_ltm.datasets.longmemeval.generate.talk import counted
@@ -56,7 +56,7 @@ def _by_model(given: Namespace) -> int:
     """Make what the file does not hold yet, and write it after each question: what broke off is taken up again."""
     records = _begun(given.output)
     done = {record["question_id"] for record in records}
-    with asked_model(given.model) as model:
+    with author(given.model) as model:
         for number, one in enumerate(questions(given.count, given.seed)):
             seed = f"{given.seed} {number}"
             if identity(one, seed)[0] not in done:

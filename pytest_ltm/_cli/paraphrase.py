@@ -12,13 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.author import author
 from pytest_ltm._cli.played import examples, play
 from pytest_ltm._engine.definition import dump, read_json
 from pytest_ltm._statistics import FULL_MARKS
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets._author import asked_model, need, prompt_of, written_by
+from pytest_ltm.datasets._author import need, prompt_of, written_by
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def run(given: Namespace) -> int:
     _claim(given.output, header)
     with tempfile.TemporaryDirectory(prefix="ltm-paraphrase-") as name:
         sources = _own(given, Path(name) / "own")
-        with asked_model(given.model) as model:
+        with author(given.model) as model:
             for place, path in sources.items():
                 target = given.output / f"{place}{_ENDING}"
                 if not target.exists():  # what is there was written before the command broke off

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +19,6 @@ from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chat_server import ChatServer
 
 Capture = pytest.CaptureFixture[str]
@@ -59,6 +59,28 @@ def test_a_chat_model_is_asked_over_the_network(tmp_path: Path, chat_server: Cha
     served = generated(tmp_path / "served.json", *BY_MODEL[:2], "--model", f"openai:any@{chat_server.url}")
 
     assert served == generated(tmp_path / "rote.json", *BY_MODEL)
+
+
+COMMAND = """
+import json, sys
+sys.path.insert(0, {folder!r})
+import scripted_author_longmemeval as author
+for line in sys.stdin:
+    print(json.dumps({{"reply": author.write(json.loads(line)["message"])}}), flush=True)
+"""
+
+
+def test_an_agent_in_a_process_of_its_own_may_write(tmp_path: Path) -> None:
+    script = tmp_path / "agent.py"
+    script.write_text(COMMAND.format(folder=str(Path(author.__file__).parent)), encoding="utf-8")
+    served = generated(tmp_path / "served.json", "--count", "2", "--model", f"cmd:{sys.executable} {script}")
+
+    assert served == generated(tmp_path / "rote.json", "--count", "2", *BY_MODEL[2:])
+
+
+def test_an_agent_that_cannot_be_is_told_in_a_sentence(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["longmemeval-generate", "-o", str(tmp_path / "x.json"), "--model", "gone.yml"]) == 2
+    assert "--model gone.yml: agent 'gone.yml': there is no such file" in capsys.readouterr().err
 
 
 def test_a_file_that_broke_off_is_carried_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
