@@ -14,6 +14,7 @@ from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
 from ._parameters import whole
+from ._wording import capital, worded
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
@@ -115,11 +116,85 @@ class Story:
         return kinds or ["confirmed"]
 
 
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What the user does, but for an exception: `{v}` is what, and the question for it has `{when}`."""
+
+    clause: str
+    question: str
+    values: Sequence[str]
+
+
+HABITS = (
+    Habit("drink {v} with breakfast", "what do I drink with breakfast {when}?",
+          ("coffee", "cocoa", "buttermilk", "cider", "lemonade", "oolong", "water", "tomato juice")),
+    Habit("get to the office by {v}", "how do I get to the office {when}?",
+          ("tram", "ferry", "bicycle", "scooter", "train", "skateboard", "bus", "taxi")),
+    Habit("fall asleep to {v}", "what do I fall asleep to {when}?",
+          ("jazz", "opera", "audiobooks", "rain sounds", "folk songs", "the radio", "lectures", "tango")),
+    Habit("have {v} for lunch", "what do I have for lunch {when}?",
+          ("soup", "dumplings", "sandwiches", "omelette", "pancakes", "leftovers", "noodles", "salad")),
+    Habit("wear {v} at home", "what do I wear on my feet at home {when}?",
+          ("clogs", "slippers", "sandals", "moccasins", "woolly socks", "boots", "flip-flops", "gaiters")),
+    Habit("read {v} in the evening", "what do I read in the evening {when}?",
+          ("novels", "poems", "comics", "biographies", "cookbooks", "timetables", "fairy tales", "plays")),
+)  # fmt: skip
+OCCASIONS = (
+    "on Sundays", "at my mother's", "when it snows", "in the holidays", "on my birthday", "when my cousin visits",
+    "during Lent", "when I am ill", "in August", "when there is a full moon",
+)  # fmt: skip
+USUAL = ("normally", "as a rule", "on an ordinary day", "most of the time")
+RULES = (
+    "I always {clause}[.|, you can rely on that.|, and that's that.|, if you must know.]",
+    "[as a rule|normally|day in, day out|year after year], I {clause}[.|, by the way.|, like my father.|, I'm afraid.]",
+    "you [should|may want to|ought to] know that I {clause}, [whatever happens|as a rule|every day|without fail].",
+    "[I'm a creature of habit: |It's always the same with me: |Call me dull, but ]I {clause}[.|, come what may.]",
+    "nothing [calms me|suits me] like this: I {clause}[.|, every day.|, and have for years.|, no questions asked.]",
+)
+EXCEPTIONS = (
+    "{when}, though, I {clause}[.|, just so you know.|, if I may be honest.|, and like it.]",
+    "[well|all right|I admit it|to be fair|mind you], {when} I {clause}[.|, but only then.|, I can't help it.]",
+    "{when} I {clause}[ instead|, but not otherwise|, which is a different matter|, for a change|, I admit].",
+    "[the one time|the only time|the one day] I {clause} is {when}[.|, for old times' sake.|, as it happens.]",
+    "[believe it or not|oddly enough|strange as it is], {when} I {clause}[.|, and only then.|, and nobody may know.]",
+    "there is one exception: {when} I {clause}[.|, just for once.|, and that has its reasons.|, as you will see.]",
+    "I {clause} {when}, [but not else|so there|don't ask me why|I must say].",
+)
+CHANGES, EXCEPTION = "changes", "exception"
+
+
+def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: int) -> Definition:
+    """Return a habit and its exception for each topic, in any order, and questions for the habit and the exception."""
+    says: list[Say] = []
+    asked: list[tuple[str, str, tuple[str, str], tuple[str, ...]]] = []
+    for habit, when in zip(rng.sample(HABITS, topics), rng.sample(OCCASIONS, topics), strict=True):
+        usual, exceptional = rng.sample(habit.values, 2)
+        rule = worded(rng, RULES, clause=habit.clause.format(v=usual))
+        other = worded(rng, EXCEPTIONS, clause=habit.clause.format(v=exceptional), when=when)
+        says += [Say(text) for text in rng.sample([rule, other], 2)]
+        for time, values in ((rng.choice(USUAL), (usual, exceptional)), (when, (exceptional, usual))):
+            asked.append((capital(habit.question.format(when=time)), values[0], values, (rule, other)))
+    rng.shuffle(says)
+    rng.shuffle(asked)
+    return Definition(
+        steps=spread([*says, *(Ask(question, about=about) for question, _, _, about in asked)]),
+        expected=[right for _, right, _, _ in asked],
+        parameters={**parameters, "mentioned": [[values[1]] for _, _, values, _ in asked]},
+    )
+
+
 def conflicting_personal_information(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `statements` (default 4) about each of `topics` (default 2), mixed, then a question for each topic.
 
-    All messages over 90 % of the span. What the user said last to be so, and did not withdraw, is expected.
+    All messages over 90 % of the span. What the user said last to be so, and did not withdraw, is expected. `conflict`
+    is `changes` (default) for that, or `exception` for a habit and an exception to it for each topic, both of which
+    hold, with a question for either.
     """
+    conflict = parameters.get("conflict", CHANGES)
+    if conflict == EXCEPTION:
+        return _with_exceptions(rng, parameters, whole(parameters, "topics", 2, 1, len(HABITS)))
+    if conflict != CHANGES:
+        raise ValueError(f"conflict is {CHANGES!r} or {EXCEPTION!r}, not {conflict!r}")
     topics = whole(parameters, "topics", 2, 1, len(TOPICS))
     statements = whole(parameters, "statements", 4, 1, 9)
     inventions = Inventions(rng)

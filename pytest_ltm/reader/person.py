@@ -152,21 +152,55 @@ _LIFE = {
 _RUMOUR = re.compile(r"\b(?:that is not true|do not believe it|he is mistaken)\b", re.IGNORECASE)
 _WITHDRAWN = re.compile(r"\bI take back what I told you last about ([\w' ]+)\.")
 _HOLDS = re.compile(r"\bWhat I told you about ([\w' ]+) still holds\b")
-_KIND = "personal"
+_KIND, _HABIT = "personal", "habit"
+_HABITS = [
+    re.compile(rf"\bI (?:always )?{did}|\bdo I {asked}\b", re.IGNORECASE)
+    for did, asked in (
+        (r"drink (.+?) with breakfast", "drink with breakfast"),
+        (r"get to the office by (\w+)", "get to the office"),
+        (
+            r"fall asleep to (.+?)(?=[.,]| is | instead| on sundays| on my| at my| when | in | during |$)",
+            "fall asleep to",
+        ),
+        (r"have (.+?) for lunch", "have for lunch"),
+        (r"wear (.+?) at home", "wear on my feet at home"),
+        (r"read (.+?) in the evening", "read in the evening"),
+    )
+]
+"""How a habit is told, and how it is asked for."""
+_OCCASION = re.compile(
+    r"\b(?:on (?:sundays|my birthday)|at my|when (?:it|my|I|there)|in (?:the holidays|august)|during)\b", re.IGNORECASE
+)
+"""What makes it an exception."""
 
 
 class ConflictingPersonalInformation(Topic):
     """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
 
-    kinds = (_KIND,)
+    kinds = (_KIND, _HABIT)
     forgets = re.compile(r"\bforget all personal details\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a statement, or answer a question."""
+        habit = next(((n, found) for n, form in enumerate(_HABITS) if (found := form.search(turn.text))), None)
+        if habit:
+            return _habit(*habit, turn, notes)
         if not turn.text.rstrip().endswith("?"):
             return _noted(turn, notes)
         label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
         return _so_now(label, notes) if label else None
+
+
+def _habit(number: int, found: re.Match[str], turn: Turn, notes: Notebook) -> str:
+    """Note a habit, or its exception, or say which of the two holds."""
+    exception = _OCCASION.search(turn.text) is not None
+    if found[1]:
+        notes.add(turn, _HABIT, [number, exception, found[1]])
+        return "Good to know."
+    known = (note.content for note in notes.visible(_HABIT))
+    return next(
+        (f"{value}." for n, other, value in known if (n, other) == (number, exception)), "You have not told me."
+    )
 
 
 def _noted(turn: Turn, notes: Notebook) -> str | None:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pytest_ltm.scenarios import conflicting_personal_information as scenario
+from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.evaluators import KnowsCurrentFacts
 from pytest_ltm.reader.reader import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BODY = scenario.test_conflicting_personal_information
 GENERATE = scenario.conflicting_personal_information
@@ -111,3 +115,42 @@ def test_statements_are_mixed_and_questions_come_last_each_about_its_own_topic()
 def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
     with pytest.raises(ValueError, match=f"{name} is a whole number from . to .*, not {wrong!r}"):
         GENERATE(random.Random(0), {name: wrong})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_full_tells_a_habit_from_its_exception(seed: int) -> None:
+    (definition,) = generated(GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS))
+    assert scores(BODY, [definition], FULL, span=None) == [1.0]
+
+
+def test_a_habit_and_its_exception_are_both_asked_for_and_either_is_wrong_for_the_other() -> None:
+    (definition,) = generated(GENERATE, 1, conflict="exception", topics=1)
+    told = [step.text for step in definition.steps if type(step) is Say]
+    assert len(told) == len(definition.expected) == 2
+    assert [values[0] for values in definition.parameters["mentioned"]] == definition.expected[::-1]
+    assert all(sum(value in text for text in told) == 1 for value in definition.expected)
+    assert evaluator(definition)(definition.expected).value == 1
+    assert evaluator(definition)(definition.expected[::-1]).value == 0
+    assert evaluator(definition)([definition.expected[0]] * 2).value == 0.5
+
+
+@pytest.mark.parametrize("agent", [Echo, Silent])
+def test_echo_and_silent_know_no_habits(agent: type) -> None:
+    assert scores(BODY, generated(GENERATE, 6, conflict="exception"), agent, span=None) == [0.0] * 6
+
+
+@pytest.mark.parametrize("wordings", [scenario.RULES, scenario.EXCEPTIONS])
+@pytest.mark.parametrize("habit", scenario.HABITS)
+def test_full_reads_every_wording_of_a_habit(habit: scenario.Habit, wordings: Sequence[str]) -> None:
+    every = list(variants(wordings))
+    assert len(set(every)) == len(every) >= 40
+    when = "when it snows" if wordings is scenario.EXCEPTIONS else "as a rule"
+    for said in every:
+        reader = FULL()
+        reader.reply(capital(said.format(clause=habit.clause.format(v=habit.values[0]), when=when)))
+        assert reader.reply(capital(habit.question.format(when=when))) == f"{habit.values[0]}.", said
+
+
+def test_an_unknown_kind_of_conflict_is_named() -> None:
+    with pytest.raises(ValueError, match="conflict is 'changes' or 'exception', not 'none'"):
+        generated(GENERATE, 1, conflict="none")
