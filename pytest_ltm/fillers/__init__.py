@@ -2,7 +2,8 @@
 
 from pytest_ltm._engine.filler import Filler, FillerExchange
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Fact, answers_of, reply_of
-from pytest_ltm.fillers._trivia import TriviaFiller, filler_from_spec
+from pytest_ltm.fillers._spec import filler_from_spec
+from pytest_ltm.fillers._trivia import TriviaFiller
 
 __all__ = [
     "CLOSING", "INSTRUCTION", "Fact", "Filler", "FillerExchange", "TriviaFiller", "answers_of", "filler_from_spec",

@@ -1,4 +1,4 @@
-"""What a trivia message looks like: a quiz with its answers, which are wanted back as a JSON list."""
+"""What a quiz looks like: a quiz with its answers, which are wanted back as a JSON list."""
 
 from __future__ import annotations
 
@@ -15,8 +15,19 @@ INSTRUCTION = (
     "Here is a quiz in which every question already has its answer. "
     "Please return the answers, in the order of the questions, as one JSON list of strings."
 )
-"""The first line of every trivia message."""
+"""The first line of every message of `trivia`."""
 # It asks for the list, but not for nothing else: a scenario may have asked to add something to this reply.
+INSTRUCTIONS = (
+    INSTRUCTION,
+    "Below are questions and their answers. Give me just the answers as a JSON list of strings, in the same order.",
+    "I am preparing a quiz. Could you copy all answers of these questions, in order, into one JSON list of strings?",
+    "Questions with answers from last week's quiz follow. I need the answers: one JSON list of strings, in order.",
+    "For the quiz sheet: take the answers out of these lines, as they are, and put them into one JSON list of strings.",
+    "With the answers of this quiz, in the order of the questions, please make one JSON list of strings.",
+    "Can you turn the answers of the following quiz into a JSON list of strings? Keep their order.",
+    "Let us do some copying: a quiz with its answers, of which I would like the answers as one JSON list of strings.",
+)
+"""What the first line of a quiz may be."""
 CLOSING = "That was the last question."
 """The last line of every trivia message: it leaves no line break at the end that somebody may strip."""
 
@@ -52,9 +63,9 @@ def item(answer: str) -> str:
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
-def message_of(facts: Iterable[Fact]) -> str:
+def message_of(facts: Iterable[Fact], instruction: str = INSTRUCTION) -> str:
     """Return the message that asks for the answers."""
-    return f"{INSTRUCTION}\n{''.join(map(line, facts))}{CLOSING}"
+    return f"{instruction}\n{''.join(map(line, facts))}{CLOSING}"
 
 
 def reply_of(answers: Sequence[str]) -> str:
@@ -65,6 +76,6 @@ def reply_of(answers: Sequence[str]) -> str:
 def answers_of(message: str) -> list[str] | None:
     """Return the answers that a trivia message asks for, in order; None for any other message."""
     first, *lines = message.strip().split("\n")
-    if first != INSTRUCTION:
+    if first not in INSTRUCTIONS:
         return None
     return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]

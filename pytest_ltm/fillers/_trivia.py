@@ -9,11 +9,10 @@ from itertools import chain, combinations
 from math import exp, log
 from pathlib import Path
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import FillerError, did_you_mean
+from pytest_ltm._storage.errors import FillerError
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.fillers._knowledge import arithmetic
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, cost_of, item, message_of, reply_of
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from random import Random
 
-    from pytest_ltm._engine.filler import Filler
     from pytest_ltm._engine.tokens import TokenCounter
 
 
@@ -172,16 +170,17 @@ class TriviaFiller:
         self._counter = counter
         self._pool = pool
         self._deck = Deck(_facts(rng, counter, pool))
-        message = counter.count(f"{INSTRUCTION}\n{CLOSING}")
-        self._frame = Cost(message, message + counter.count(reply_of(["x"])) - counter.count(item("x")))
+        self._reply = counter.count(reply_of(["x"])) - counter.count(item("x"))
 
-    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+    def make(self, tokens: int, max_message_tokens: int, instruction: str = INSTRUCTION) -> FillerExchange:
         """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
 
-        The message keeps within `max_message_tokens`, even if the target is then not reached; FillerError if
-        one question alone does not.
+        The message begins with the `instruction` and keeps within `max_message_tokens`, even if the target is then
+        not reached; FillerError if one question alone does not.
         """
-        facts, room = self._deck.several(Room(tokens, max_message_tokens).less(self._frame))
+        frame = self._counter.count(f"{instruction}\n{CLOSING}")
+        room = Room(tokens, max_message_tokens).less(Cost(frame, frame + self._reply))
+        facts, room = self._deck.several(room)
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -189,19 +188,19 @@ class TriviaFiller:
             )
         facts = _plain_at_the_ends(facts)
         if not self._counter.additive:
-            facts = self._shortened(facts, tokens, max_message_tokens)
+            facts = self._shortened(facts, tokens, max_message_tokens, instruction)
         if self._pool is None and self._counter.additive:
-            return _exchange(facts, max_message_tokens - room.allowed)
-        return _exchange(facts)
+            return _exchange(facts, instruction, max_message_tokens - room.allowed)
+        return _exchange(facts, instruction)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts."""
         return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
 
-    def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int) -> list[Fact]:
+    def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int, instruction: str) -> list[Fact]:
         """Return fewer facts where the counts of lines add up to less than the count of the whole."""
         while len(facts) > 1:
-            exchange = _exchange(facts)
+            exchange = _exchange(facts, instruction)
             message = max(1, self._counter.count(exchange.message))
             both = message + self._counter.count(exchange.expected_reply)
             beyond = (message - max_message_tokens) * len(facts) / message
@@ -245,8 +244,8 @@ def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
     return facts
 
 
-def _exchange(facts: Sequence[Fact], message_tokens: int | None = None) -> FillerExchange:
-    return FillerExchange(message_of(facts), reply_of([fact.answer for fact in facts]), message_tokens)
+def _exchange(facts: Sequence[Fact], instruction: str, message_tokens: int | None = None) -> FillerExchange:
+    return FillerExchange(message_of(facts, instruction), reply_of([fact.answer for fact in facts]), message_tokens)
 
 
 # --- Facts from a file in the format of TriviaQA.
@@ -362,7 +361,7 @@ class MixedFiller:
         size = length + (_ANSWER if length <= short else self._reply)
         if size > tokens - _LEAST:
             size = tokens
-        made = self._remark(size, max_message_tokens) if size > short + _ANSWER else None
+        made = self.remark(size, max_message_tokens) if size > short + _ANSWER else None
         made = made or self._question(size, max_message_tokens)
         if made is None:
             raise FillerError(
@@ -384,7 +383,7 @@ class MixedFiller:
         fact = self._questions.one(Room(size, allowed))
         return fact and FillerExchange(fact.question, fact.answer)
 
-    def _remark(self, size: int, allowed: int) -> FillerExchange | None:
+    def remark(self, size: int, allowed: int) -> FillerExchange | None:
         """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
         fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + _ROOM <= size]
         if not fitting:
@@ -419,41 +418,3 @@ def _asked(fact: Fact, counter: TokenCounter) -> Cost:
 def _told(fact: Fact, counter: TokenCounter) -> Cost:
     message = max(1, counter.count(f"{_line(fact)}\n"))
     return Cost(message, message)
-
-
-# --- Which filler a value of `--ltm-filler` names.
-
-
-def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
-    """Return a new filler for one conversation: `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
-
-    A factory is called as `factory(rng, counter)`. Raises FillerError.
-    """
-    kind, colon, rest = spec.partition(":")
-    if kind == "trivia":
-        if colon and not rest:
-            raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")
-        return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
-    if kind == "mixed":
-        if colon:
-            raise FillerError(f"filler {spec!r}: 'mixed' has texts of its own and takes no more. Write 'mixed'")
-        return MixedFiller(rng, counter)
-    if not colon:
-        raise FillerError(
-            f"unknown filler {spec!r}.{did_you_mean(spec, ['trivia', 'mixed'])} "
-            "Known: trivia, trivia:PATH, mixed, or 'package.module:factory'"
-        )
-    return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
-
-
-def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
-    if not callable(factory):
-        raise FillerError(f"filler {spec!r} is no factory that takes (rng, counter): {factory!r}")
-    try:
-        made = factory(rng, counter)
-    except Exception as exc:
-        raise FillerError(f"filler {spec!r} could not be made: {type(exc).__name__}: {exc}") from exc
-    missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
-    if missing:
-        raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")
-    return cast("Filler", made)

@@ -76,15 +76,23 @@ _FIRST = re.compile(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
 _REMARK = re.compile(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
 """What was asked in a quiz, and the answer."""
+_SERIES = re.compile(r"[^\n\d]{0,40}(\d+) to (\d+)[^\n\d]{0,40}")
+"""A request to write out what belongs to each number of a row."""
+_ROW = 50
+"""Numbers that make a row: fewer may be a quantity or a time."""
 
 
 class Trivia:
-    """Returns the answers of `Q: ..., A: ...` lines; there is nothing in them, or in remarks on a quiz, to remember."""
+    """Returns the answers of `Q: ..., A: ...` lines.
+
+    Nobody asks about them later, nor about remarks on a quiz, nor about requests for rows of numbers.
+    """
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:  # noqa: ARG002 - the protocol's signature
         """Return the answers as a JSON list, where they are wanted."""
         head = turn.text[:_HEAD]
-        if _REMARK.match(head):
+        row = _SERIES.fullmatch(turn.text)
+        if _REMARK.match(head) or (row and int(row[2]) - int(row[1]) >= _ROW):
             return "Noted."
         if not (_FIRST.search(head) and _WANTED.search(head)):
             return None

@@ -391,11 +391,11 @@ def test_trivia_is_the_built_in_filler() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("trivial", r"unknown filler 'trivial'\. Did you mean 'trivia'\? Known: trivia, trivia:PATH"),
+        ("trivial", r"unknown filler 'trivial'\. Did you mean 'trivia'\? Known: varied, trivia, trivia:PATH"),
         ("trivia:", r"filler 'trivia:' names no file"),
         ("no_such_module:make", r"filler 'no_such_module:make': there is no module 'no_such_module'"),
         ("bad_filler:nothing", r"module 'bad_filler'.* has no 'nothing'"),
-        ("bad_filler:number", r"filler 'bad_filler:number' is no factory that takes \(rng, counter\): 7"),
+        ("bad_filler:number", r"filler 'bad_filler:number' must be a factory that takes \(rng, counter\), not 7"),
         ("bad_filler:raising", r"filler 'bad_filler:raising' could not be made: ZeroDivisionError"),
         ("bad_filler:takes_none", r"filler 'bad_filler:takes_none' could not be made: TypeError"),
         ("bad_filler:empty", r"filler 'bad_filler:empty' returned None, which has no method 'make and no configur"),

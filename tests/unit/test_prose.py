@@ -48,6 +48,7 @@ TEXTS = {
     "pytest_ltm/fillers/_knowledge.py": "quiz facts",
     "pytest_ltm/fillers/_quiz.py": "quiz messages",
     "pytest_ltm/fillers/_trivia.py": "quiz messages",
+    "pytest_ltm/fillers/_varied.py": "requests for lists",
     "pytest_ltm/datasets/locomo/generate": "conversations of invented people",
     "pytest_ltm/datasets/longmemeval/generate": "conversations of invented people",
     "pytest_ltm/reader": "what scenarios and agents say, as the reader recognises it",

@@ -123,7 +123,7 @@ def _held(run: Run, column: Column, series: int, first: int, rows: int) -> list[
 # --- Where verdicts come from, what a run was made of, and the command that repeats it.
 
 _OPTIONS = ("suite", "examples", "trials", "definitions", "filler", "tokenizer", "scoring", "judge", "time")
-_DEFAULTS = {"suite": "standard", "trials": 1, "filler": "trivia", "tokenizer": "cl100k_base", "scoring": "current",
+_DEFAULTS = {"suite": "standard", "trials": 1, "filler": "varied", "tokenizer": "cl100k_base", "scoring": "current",
              "judge": "none", "time": "simulated"}  # fmt: skip
 _OF_THE_PLAN = ("filler", "judge", "judge_votes", "opening")
 """What only a conversation's plan tells."""

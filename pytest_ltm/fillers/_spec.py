@@ -1,0 +1,55 @@
+"""Which filler a value of `--ltm-filler` names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import FillerError, did_you_mean
+from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
+from pytest_ltm.fillers._varied import VariedFiller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from pytest_ltm._engine.filler import Filler
+    from pytest_ltm._engine.tokens import TokenCounter
+
+
+_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": VariedFiller, "mixed": MixedFiller}
+
+
+def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
+    """Return a new filler for one conversation: `varied`, `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
+
+    A factory is called as `factory(rng, counter)`. Raises FillerError.
+    """
+    kind, colon, rest = spec.partition(":")
+    if kind == "trivia":
+        if colon and not rest:
+            raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")
+        return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
+    if kind in _OWN:
+        if colon:
+            raise FillerError(f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}")
+        return _OWN[kind](rng, counter)
+    if not colon:
+        raise FillerError(
+            f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
+            "Known: varied, trivia, trivia:PATH, mixed, or 'package.module:factory'"
+        )
+    return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
+
+
+def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
+    if not callable(factory):
+        raise FillerError(f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}")
+    try:
+        made = factory(rng, counter)
+    except Exception as exc:
+        raise FillerError(f"filler {spec!r} could not be made: {type(exc).__name__}: {exc}") from exc
+    missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
+    if missing:
+        raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")
+    return cast("Filler", made)
