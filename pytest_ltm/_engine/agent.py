@@ -6,22 +6,45 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from msgspec import Struct, field
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens as the provider bills them, by its own tokenizer."""
 
-    input_tokens: int = 0
+    # The counts have factories: unlike defaults they are always written.
+    input_tokens: int = field(default_factory=int)
     """Tokens sent, the cached ones included."""
-    output_tokens: int = 0
+    output_tokens: int = field(default_factory=int)
     """Tokens generated."""
-    cached_tokens: int = 0
+    cached_tokens: int = field(default_factory=int)
     """Those of the input tokens that came from the provider's cache."""
+    estimated: bool = False
+    """Some of it was not reported, and is an estimate from what was sent and said."""
+
+    def __add__(self, other: Usage | None) -> Usage:
+        return self if other is None else self._with(other, 1)
+
+    def __sub__(self, other: Usage) -> Usage:
+        return self._with(other, -1)
+
+    @property
+    def total(self) -> int:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
+
+    def _with(self, other: Usage, sign: int) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + sign * other.input_tokens,
+            output_tokens=self.output_tokens + sign * other.output_tokens,
+            cached_tokens=self.cached_tokens + sign * other.cached_tokens,
+            estimated=self.estimated or other.estimated,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +122,16 @@ class Checkpointable(Protocol):
 class AcceptsHistory(Protocol):
     """Can take in an exchange without generating a reply."""
 
-    def accept(self, message: str, reply: str) -> None:
+    def accept(self, message: str, reply: str) -> Usage | Reply | None:
         """Remember an exchange as if it had happened.
 
         Args:
             message: What the agent was told.
             reply: What it is to believe that it replied.
+
+        Returns:
+            What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
+            `usage()` reports it.
         """
         ...
 
@@ -239,3 +266,5 @@ class Promised:
 
     capabilities: frozenset[str]
     max_message_tokens: int | None = None
+    reports: frozenset[str] | None = None
+    """The numbers of usage and cost that its settings name; None: it may report any."""

@@ -193,7 +193,7 @@ class Channel:
         return is_new, self._messages - 1
 
     def _fault(self, number: int, fault: AgentFault) -> None:
-        self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal))
+        self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal, lost=fault.usage))
 
     def _end(self, *, is_new: bool) -> Exchange:
         exchange = self.transcript[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -160,6 +160,17 @@ class Tariff:
             usd = self.price.of(*_used(reply, counted))
         return None if usd is None else float(usd)
 
+    def of(self, usage: Usage) -> float | None:
+        """Return the dollars of tokens; None without a price."""
+        if self.price is None:
+            return 0.0 if self.free else None
+        return self.price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+
+    def estimates(self, reply: Priced) -> bool:
+        """Whether tokens or dollars of a reply are an estimate, for want of a report."""
+        unreported = reply.usage is None and reply.cost_usd is None and self.price is not None
+        return unreported or (reply.usage is not None and reply.usage.estimated)
+
     def spent(self, reply: Priced, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
@@ -174,32 +185,53 @@ class Bill:
     tariff: Tariff
     costs: dict[int, float] = field(default_factory=dict)
     """Dollars by exchange, where they are known."""
+    guesses: set[int] = field(default_factory=set)
+    """The exchanges whose tokens and dollars were not all reported."""
     hypothetical: bool = False
     """Nothing of it is spent."""
+    lost: Usage | None = None
+    """What was used and came to nothing."""
+    lost_usd: float | None = None
+    """What that cost, where a price or the cost of the reply before tells; in no other figure."""
     input_tokens: int | None = None
     """As the agent's provider counts them; None where no reply told."""
     output_tokens: int | None = None
     cached_tokens: int | None = None
     _asked: int = 0
     """Tokens of the last message."""
+    _last: float | None = None
+    """Dollars of the last reply."""
 
     def hear(self, event: events.Event) -> None:
         """Count what the conversation says."""
         if isinstance(event, events.Message):
             self._asked = event.tokens
         elif isinstance(event, events.Reply):
-            self.add(event, message_tokens=self._asked)
+            self._add(event, counted=(self._asked, event.tokens))
+        elif isinstance(event, events.Filler) and is_billed(event):
+            self._add(event)
+        if isinstance(event, (events.Reply, events.Filler, events.Fault)) and event.lost is not None:
+            self._lose(event.lost)
 
-    def add(self, reply: events.Reply, *, message_tokens: int) -> None:
-        """Count one reply."""
+    def _add(self, reply: events.Reply | events.Filler, counted: tuple[int, int] = (0, 0)) -> None:
         self.hypothetical |= reply.hypothetical
-        usd = self.tariff.cost(reply, counted=(message_tokens, reply.tokens))
-        if usd is not None:
-            self.costs[reply.exchange] = usd
+        if self.tariff.estimates(reply):
+            self.guesses.add(reply.exchange)
+        self._last = self.tariff.cost(reply, counted=counted)
+        if self._last is not None:
+            self.costs[reply.exchange] = self._last
         if reply.usage is not None:
             self.input_tokens = (self.input_tokens or 0) + reply.usage.input_tokens
             self.output_tokens = (self.output_tokens or 0) + reply.usage.output_tokens
             self.cached_tokens = (self.cached_tokens or 0) + reply.usage.cached_tokens
+
+    def _lose(self, usage: Usage) -> None:
+        self.lost = usage + self.lost
+        usd = self.tariff.of(usage)
+        if usd is None:
+            usd = self._last
+        if usd is not None:
+            self.lost_usd = (self.lost_usd or 0.0) + usd
 
     @property
     def usd(self) -> float | None:
@@ -209,6 +241,11 @@ class Bill:
     def of(self, exchanges: Collection[int]) -> float | None:
         """Return the dollars of these exchanges; None where no reply reports its cost."""
         return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
+
+
+def is_billed(told: events.Filler) -> bool:
+    """Whether telling an exchange took something, as far as the agent reports it."""
+    return told.usage is not None or told.cost_usd is not None
 
 
 def _used(reply: Priced, counted: tuple[int, int]) -> tuple[int, int, int]:
@@ -222,7 +259,8 @@ def _used(reply: Priced, counted: tuple[int, int]) -> tuple[int, int, int]:
 
 LEDGER = "budget.json"
 """The file in the run folder."""
-Side: TypeAlias = Literal["agent", "judge"]
+Side: TypeAlias = Literal["agent", "judge", "lost", "reserved", "gone"]
+"""Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died."""
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([km]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -276,13 +314,27 @@ class Budget:
 
     def spent(self) -> Spent:
         """Return what all have spent together."""
-        rows = (row for side in self._ledger.read().values() for row in side.values())
-        return sum((_from_row(row) for row in rows), Spent())
+        return _sum(self._ledger.read())
 
-    def check(self) -> None:
-        """Raise BudgetSpent if nothing may be spent any more."""
-        spent, limits = self.spent(), self.limits
-        over = []
+    def reserve(self, conversation: str, amount: Spent, *, anew: bool) -> None:
+        """Keep an amount for what a conversation is about to send; BudgetSpent if nothing may be spent any more.
+
+        What others have reserved counts as spent. `anew`: nothing is reserved by this process; what is was sent by one
+        that has died, and counts for good.
+        """
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            left = value.setdefault("reserved", {}).pop(conversation, None)
+            if anew and left is not None:
+                _put(value, "gone", conversation, _from_row(left))
+            self._refuse_if_over(_sum(value))
+            _put(value, "reserved", conversation, amount)
+            return value
+
+        self._ledger.change(alter)
+
+    def _refuse_if_over(self, spent: Spent) -> None:
+        limits, over = self.limits, []
         if limits.usd is not None and spent.usd >= limits.usd:
             over.append(f"--ltm-max-cost=${limits.usd:g}")
         if limits.tokens is not None and spent.tokens >= limits.tokens:
@@ -291,17 +343,26 @@ class Budget:
             raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
 
     def begin(self, known: Mapping[Side, Mapping[str, Spent]]) -> None:
-        """Begin the ledger with what was spent before the run was resumed."""
-        self._ledger.change(
-            lambda _: {side: {key: _row(spent) for key, spent in of.items()} for side, of in known.items()}
-        )
+        """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
 
-    def add(self, side: Side, conversation: str, spent: Spent) -> None:
-        """Write down what was spent."""
+        def alter(before: dict[str, Any]) -> dict[str, Any]:
+            value: dict[str, Any] = {
+                side: {key: _row(spent) for key, spent in of.items()} for side, of in known.items()
+            }
+            for being in ("gone", "reserved"):
+                for key, row in before.get(being, {}).items():
+                    _put(value, "gone", key, _from_row(row))
+            return value
+
+        self._ledger.change(alter)
+
+    def settle(self, side: Side | None, conversation: str, spent: Spent) -> None:
+        """Write down what was spent in place of what was reserved; None: nothing was."""
 
         def alter(value: dict[str, Any]) -> dict[str, Any]:
-            rows = value.setdefault(side, {})
-            rows[conversation] = _row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
+            value.get("reserved", {}).pop(conversation, None)
+            if side is not None:
+                _put(value, side, conversation, spent)
             return value
 
         self._ledger.change(alter)
@@ -314,26 +375,56 @@ class Account:
         self._budget, self._conversation, self._agent = budget, conversation, agent
         self.refused: BudgetSpent | None = None
         """Why nothing more was sent, if so."""
+        self._last = Spent()
+        """The last exchange: the next one is expected to take as much."""
+        self._reserved = False
 
     def check(self) -> None:
-        """Raise BudgetSpent if nothing may be spent any more."""
+        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take."""
         if self.refused is not None:
             raise self.refused
         try:
-            self._budget.check()
+            self._budget.reserve(self._conversation, self._last, anew=not self._reserved)
         except BudgetSpent as over:
             self.refused = over
             raise
+        self._reserved = True
 
-    def add(self, side: Side, *, usd: float | None, tokens: int) -> None:
-        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one."""
-        self._budget.add(side, self._conversation, Spent(usd or 0.0, tokens, 1))
-        if usd is None and self._budget.limits.usd is not None:
+    def release(self) -> None:
+        """Let go of what was reserved: nothing was sent."""
+        if self._reserved:
+            self._settle(None, Spent())
+
+    def vanish(self) -> None:
+        """Count what was reserved: it was sent, and nobody waits for what comes back."""
+        if self._reserved:
+            self._settle("gone", self._last)
+
+    def lose(self, *, usd: float | None, tokens: int) -> None:
+        """Write down what came to nothing; without a price it cost as much as the last reply."""
+        self._settle("lost", Spent(self._last.usd if usd is None else usd, tokens))
+
+    def add(self, side: Side, *, usd: float | None, tokens: int, calls: int = 1, metered: bool = True) -> None:
+        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
+
+        `metered`: its cost or its tokens were reported, or it costs nothing. A price of the message and the reply alone
+        is no limit: nobody knows what else was sent.
+        """
+        spent = Spent(usd or 0.0, tokens, calls)
+        self._settle(side, spent)
+        if side == "agent" and calls:
+            self._last = replace(spent, calls=0)
+        if (usd is None or not metered) and self._budget.limits.usd is not None:
             label = "judge" if side == "judge" else self._agent
             self.refused = BudgetSpent(
-                f"--ltm-max-cost: the {side} does not report what its replies cost, and no price is known. Give "
-                f"--ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
+                f"--ltm-max-cost: the {side} reports neither what its replies cost nor tokens that a known price could "
+                f"apply to. Let it report dollars, or tokens with --ltm-price={label}=IN/OUT (dollars per million "
+                "tokens), or limit tokens: --ltm-max-tokens=N"
             )
+
+    def _settle(self, side: Side | None, spent: Spent) -> None:
+        self._reserved = False
+        self._budget.settle(side, self._conversation, spent)
 
 
 def read_dollars(text: str) -> float:
@@ -355,19 +446,39 @@ def _amount(text: str, given: str, what: str) -> float:
 
 def spent_in(journal: Path, timed: Path, *, agent: Tariff, judge: Tariff) -> dict[Side, Spent]:
     """Return what a recorded conversation has spent; broken lines count as not there."""
-    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent()}
-    message = 0
+    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent(), "lost": Spent()}
+    bill, message = Bill(agent), 0
     for event in readable(journal, events.decode):
+        bill.hear(event)
         if isinstance(event, events.Message):
             message = event.tokens
         elif isinstance(event, events.Reply) and not event.hypothetical:
             usd, tokens = agent.spent(event, counted=(message, event.tokens))
             sides["agent"] += Spent(usd or 0.0, tokens, 1)
+        elif isinstance(event, events.Filler) and is_billed(event) and not event.hypothetical:
+            usd, tokens = agent.spent(event)
+            sides["agent"] += Spent(usd or 0.0, tokens)
+        elif isinstance(event, events.Judge) and event.fault is not None and event.usage is not None:
+            sides["lost"] += Spent(judge.of(event.usage) or 0.0, event.usage.total)
+    if bill.lost is not None:
+        sides["lost"] += Spent(bill.lost_usd or 0.0, bill.lost.total)
     for timing in readable(timed, timings.decode):
         if isinstance(timing, timings.JudgeTime) and not timing.remembered:
             usd, tokens = judge.spent(timing)
             sides["judge"] += Spent(usd or 0.0, tokens, 1)
+            if timing.lost is not None:
+                sides["lost"] += Spent(judge.of(timing.lost) or 0.0, timing.lost.total)
     return sides
+
+
+def _sum(value: Mapping[str, Any]) -> Spent:
+    rows = (row for side in value.values() for row in side.values())
+    return sum((_from_row(row) for row in rows), Spent())
+
+
+def _put(value: dict[str, Any], side: Side, conversation: str, spent: Spent) -> None:
+    rows = value.setdefault(side, {})
+    rows[conversation] = _row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
 
 
 def _row(spent: Spent) -> list[float]:

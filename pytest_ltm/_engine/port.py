@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from pytest_ltm._engine.agent import Prompt, Reply
+    from pytest_ltm._engine.agent import Prompt, Reply, Usage
     from pytest_ltm._engine.cost import Account
     from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm._engine.transcript import Exchange
@@ -43,6 +43,8 @@ class Speaker(Protocol):
     agent: Any
     capabilities: frozenset[str]
     max_message_tokens: int
+    lost: Usage | None
+    """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
 
     @property
     def saves_cheaply(self) -> bool:
@@ -51,8 +53,8 @@ class Speaker(Protocol):
     def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
         """Return the agent's reply."""
 
-    def tell(self, message: str, reply: str) -> None:
-        """Tell an exchange."""
+    def tell(self, message: str, reply: str) -> Reply:
+        """Tell an exchange, and return what that took as a reply without a text."""
 
     def save(self) -> bytes:
         """Return the agent's state."""
@@ -214,6 +216,7 @@ class Connection:
         self._used = False
         """It has heard something since it was made."""
         self._behind = known is not None
+        self._lost: Usage | None = None
 
     @classmethod
     def of(cls, speaker: Speaker) -> Self:
@@ -276,17 +279,33 @@ class Connection:
         if prompts:
             speaker.prompt(prompts)
         speaker.tell_time(now)
-        return speaker.ask(text, images)
+        try:
+            return speaker.ask(text, images)
+        finally:
+            self.lose(speaker.lost)
+
+    def lose(self, usage: Usage | None) -> None:
+        """Note what was used and came to nothing."""
+        if usage is not None:
+            self._lost = usage + self._lost
+
+    def lost(self) -> Usage | None:
+        """Return what was used and came to nothing since this was called last."""
+        lost, self._lost = self._lost, None
+        return lost
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what the agent retrieved for its last reply, if it shows that."""
         return self.speaker.retrieved()
 
-    def tell(self, message: str, reply: str, now: datetime) -> None:
+    def tell(self, message: str, reply: str, now: datetime) -> Reply:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._used = True
         self.speaker.tell_time(now)
-        self.speaker.tell(message, reply)
+        try:
+            return self.speaker.tell(message, reply)
+        finally:
+            self.lose(self.speaker.lost)
 
     def keep(self, number: int) -> None:
         """Save a Checkpointable agent after an exchange; AgentFault if it cannot be, DiskFault if the disk is full."""
@@ -339,15 +358,17 @@ class Connection:
         ):
             raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
         self.speaker.load(self._checkpoints.state(number))
-        for exchange in said[place + 1 :]:
-            self.tell(exchange.message, exchange.reply, exchange.now)
+        self._tell_again(said[place + 1 :])
 
     def _tell_all(self, said: Sequence[Exchange]) -> None:
         if self._used:
             self.close()
             self._speaker = None
+        self._tell_again(said)
+
+    def _tell_again(self, said: Sequence[Exchange]) -> None:
         for exchange in said:
-            self.tell(exchange.message, exchange.reply, exchange.now)
+            self.lose(self.tell(exchange.message, exchange.reply, exchange.now).usage)
 
 
 class Calling(Protocol):
@@ -430,8 +451,12 @@ class Live:
             began = stopwatch()
             reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts)
             seconds = stopwatch() - began
-            retrieved = self._connection.retrieved()
-            self._connection.keep(message.exchange)
+            try:
+                retrieved = self._connection.retrieved()
+                self._connection.keep(message.exchange)
+            except AgentFault:
+                self._connection.lose(reply.usage)
+                raise
             return reply, seconds, retrieved
 
         reply, seconds, retrieved = self._attempt(message.by, ask)
@@ -439,6 +464,7 @@ class Live:
         return events.Reply(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
             cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved, now=self._clock.tick(),
+            lost=self._spent_in_vain(),
         )  # fmt: skip
 
     def tell(self, told: events.Filler) -> events.Filler:
@@ -446,12 +472,22 @@ class Live:
         self._exchange = told.exchange
         self._have("")
 
-        def tell() -> None:
-            self._connection.tell(told.message, told.reply, self._clock.now)
-            self._connection.keep_told(told.exchange)
+        def tell() -> Reply:
+            took = self._connection.tell(told.message, told.reply, self._clock.now)
+            try:
+                self._connection.keep_told(told.exchange)
+            except AgentFault:
+                self._connection.lose(took.usage)
+                raise
+            return took
 
-        self._attempt("", tell)
-        return replace(told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick())
+        took = self._attempt("", tell)
+        told = replace(
+            told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
+            cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._spent_in_vain(),
+        )  # fmt: skip
+        self._charge(told, calls=0)
+        return told
 
     def written(self, reply: events.Reply) -> None:
         """Write down what the reply took, and charge it."""
@@ -459,9 +495,7 @@ class Live:
             return
         (message, seconds), self._asked = self._asked, None
         self._timings.write(ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6)))
-        if self._account is not None and not reply.hypothetical:
-            usd, spent = self._tariff.spent(reply, counted=(message.tokens, reply.tokens))
-            self._account.add("agent", usd=usd, tokens=spent)
+        self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def retried(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
@@ -469,6 +503,8 @@ class Live:
 
     def close(self) -> str | None:
         """Let the agent go."""
+        if self._account is not None:
+            self._account.release()
         return self._connection.close()
 
     def _have(self, by: str) -> None:
@@ -480,7 +516,32 @@ class Live:
             return self._calling(by, call)
         except AgentFault as fault:
             self._connection.faulted(fault)
+            fault.usage = self._spent_in_vain()
+            if self._account is not None:
+                self._account.release()
             raise
+        except BaseException:  # Ctrl-C: what was sent is on its way
+            if self._account is not None:
+                self._account.vanish()
+            raise
+
+    def _charge(self, took: events.Reply | events.Filler, *, calls: int, counted: tuple[int, int] = (0, 0)) -> None:
+        """Charge what was answered or told; what was told and used nothing is free."""
+        if self._account is None:
+            return
+        if took.hypothetical or not (calls or took.usage is not None or took.cost_usd is not None):
+            self._account.release()
+            return
+        usd, tokens = self._tariff.spent(took, counted=counted)
+        metered = took.usage is not None or took.cost_usd is not None or self._tariff.free
+        self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
+
+    def _spent_in_vain(self) -> Usage | None:
+        """Return what was used and came to nothing, and charge it."""
+        lost = self._connection.lost()
+        if lost is not None and self._account is not None:
+            self._account.lose(usd=self._tariff.of(lost), tokens=lost.total)
+        return lost
 
 
 class RecordedEvents(Protocol):
@@ -541,7 +602,9 @@ class Recorded:
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)
         if fault is not None:
-            raise AgentFault(fault.text, fatal=fault.fatal)
+            again = AgentFault(fault.text, fatal=fault.fatal)
+            again.usage = fault.lost
+            raise again
         found = self.upcoming(kind)
         if found is None:
             return None

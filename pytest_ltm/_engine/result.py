@@ -172,12 +172,16 @@ class ScenarioResult:
     """Of its own exchanges."""
     cost_usd: float | None = None
     """Of its own exchanges; None where the agent does not report it."""
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the cost was not reported: it is an estimate."""
     judge_calls: int = 0
     """Calls of the judge, votes and cached replies included."""
     judge_tokens: int = 0
     """Of those, as the judge's provider counts them, where it reports them."""
     judge_cost_usd: float | None = None
     """What those cost when they were made, be it in this run or in an earlier one; None where it is not reported."""
+    judge_estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the judge's tokens were not reported: they are estimates."""
     questions: tuple[QuestionResult, ...] = ()
     metrics: tuple[Metric, ...] = ()
     """Figures beside the score, in the order in which the scenario noted them."""
@@ -283,6 +287,11 @@ class ConversationResult:
     output_tokens: int | None = None
     cached_tokens: int | None = None
     """Of the input tokens, those that came from the provider's cache."""
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the tokens and dollars were not reported: they are estimates."""
+    lost_tokens: int = field(default=0, metadata={SPARSE: True})
+    """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
+    lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"

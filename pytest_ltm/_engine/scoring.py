@@ -24,12 +24,14 @@ def scenario_result(
     transcript: Transcript,
     *,
     costs: Mapping[int, float],
+    guesses: Collection[int] = (),
     own_wish: bool = False,
     **place: Any,
 ) -> ScenarioResult:
     """Return the result of an example.
 
-    `costs`: dollars by exchange, where the agent told them. `own_wish`: its error only says that it skipped itself.
+    `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
+    `own_wish`: its error only says that it skipped itself.
     `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
     outcome, cause, reason = _outcome(ending, lane.example.threshold)
@@ -57,6 +59,7 @@ def scenario_result(
         overrun=measured is not None and lane.span is not None and measured > lane.span,
         tokens=sum(exchange.message_tokens + exchange.reply_tokens for exchange in lane.own),
         cost_usd=sum(own_costs) if own_costs else None,
+        estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
         metrics=tuple(Metric(name, value) for name, value in lane.body.sheet.metrics.items()),
         **place,
@@ -79,6 +82,8 @@ def totals(record: Record, bill: Bill) -> dict[str, Any]:
         "cost_usd": bill.usd, "filler_cost_usd": usd({"filler", "history"}),
         "harness_cost_usd": usd({"opening", "reset"}), "hypothetical": bill.hypothetical,
         "input_tokens": bill.input_tokens, "output_tokens": bill.output_tokens, "cached_tokens": bill.cached_tokens,
+        "estimated": bool(bill.guesses), "lost_tokens": 0 if bill.lost is None else bill.lost.total,
+        "lost_cost_usd": bill.lost_usd,
     }  # fmt: skip
 
 

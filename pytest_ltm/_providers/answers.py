@@ -21,11 +21,12 @@ __tracebackhide__ = True
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Tokens as the provider counts and bills them; `cached` are among `input`."""
+    """Tokens as the provider counts and bills them; None where it does not, or says what cannot be."""
 
-    input: int
-    output: int
-    cached: int
+    input: int | None = None
+    output: int | None = None
+    cached: int = 0
+    """Among `input`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,7 @@ class Answer:
 
     text: str
     """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
-    used: Used | None
-    """None if the server does not say."""
+    used: Used
 
 
 def answer_of(response: Any, model: Model) -> Answer:
@@ -55,7 +55,7 @@ def answer_of(response: Any, model: Model) -> Answer:
         raise AgentFault(_SILENT[reason].format(model=model.name))
     if not isinstance(text, str):
         raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
-    return Answer(redacted(text), _used(getattr(response, "usage", None)))
+    return Answer(redacted(text), used_in(response))
 
 
 _SILENT = {
@@ -87,14 +87,17 @@ def _no_answer(response: Any, model: Model) -> AgentFault:
     )
 
 
-def _used(usage: Any) -> Used | None:
-    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    if asked is None or answered is None:
-        return None
-    # Some providers leave what was thought out of the completion, but not out of the total, nor of the bill.
-    answered = max(answered, (_count(usage, "total_tokens") or 0) - asked)
+def used_in(response: Any) -> Used:
+    """Return what a response says that it took, be there an answer in it or not."""
+    usage = getattr(response, "usage", None)
+    asked, answered = _count(usage, "prompt_tokens") or None, _count(usage, "completion_tokens")  # no prompt has none
+    total = _count(usage, "total_tokens")
+    if asked is not None and total is not None and total > asked:
+        # Some providers leave what was thought out of the completion, but not out of the total, nor of the bill.
+        answered = max(answered or 0, total - asked)
     cached = _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-    return Used(asked, answered, _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached)
+    cached = _count(usage, "prompt_cache_hit_tokens") or 0 if cached is None else cached
+    return Used(asked, answered, cached if asked is None else min(cached, asked))
 
 
 def _count(holder: Any, name: str) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_ltm._providers import limiter as _limiter
-from pytest_ltm._providers.answers import Answer, about_key, answer_of, names, not_taken, too_long
+from pytest_ltm._providers.answers import Answer, Used, about_key, answer_of, names, not_taken, too_long, used_in
 from pytest_ltm._providers.limiter import Limiter, Turn
 from pytest_ltm._providers.model import ENDPOINTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
@@ -30,6 +30,8 @@ Message = dict[str, str]
 """`role` and `content`."""
 
 _BUSY = frozenset({429, 503, 529})
+_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
+"""Names of errors of the client's that came before anything was sent."""
 _LONGEST = 300
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 _WITHOUT = {"temperature": "Write temperature=default"}
@@ -71,6 +73,8 @@ class Completions:
         self._parameters = _parameters(model)
         self._turn: Turn | None = None
         self._renamed = False
+        self.lost: Used | None = None
+        """What the last request took if it came to nothing; None if it did not, was refused or never arrived."""
 
     @contextmanager
     def turn(self) -> Iterator[Turn]:
@@ -91,8 +95,13 @@ class Completions:
         Raises Refused for another status than 200, ContextOverflow where that is because of the prompt's length,
         TransientFault for an answer that did not arrive whole, AgentFault for one that is none.
         """
+        self.lost = None
         with self.turn() as turn:
-            answer = answer_of(self._request(messages, more, turn), self.model)
+            response = self._request(messages, more, turn)
+            took = used_in(response)
+            self.lost = None if took == Used() and getattr(response, "error", None) else took
+            answer = answer_of(response, self.model)
+            self.lost = None
             turn.succeeded()
             return answer
 
@@ -106,14 +115,18 @@ class Completions:
         create: Any = self._client.chat.completions.create
         while True:
             try:
+                self.lost = Used()
                 return create(**self._body(messages, more))
             except APIStatusError as error:
+                self.lost = None
                 _raise_if_too_long(error, self.model)
                 if error.status_code in _BUSY:
                     turn.refused(_retry_after(error))
                 if not self._adjust(error):
                     raise Refused(self.model, error) from None  # the client's frames tell nobody anything
             except APIConnectionError as error:
+                if type(error.__cause__).__name__ in _UNREACHED:
+                    self.lost = None
                 cause = told(error.__cause__ or error)
                 raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
             except (JSONDecodeError, UnicodeDecodeError):

@@ -91,6 +91,8 @@ class Reply(Line, frozen=True, kw_only=True):
     """What the agent says that it retrieved, best first; None where it does not report it."""
     now: datetime | None = None
     """When it came, where the clock is the one on the wall."""
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
 
 
 class Filler(Line, frozen=True, kw_only=True):
@@ -105,6 +107,13 @@ class Filler(Line, frozen=True, kw_only=True):
     """Its id in the conversation's history, if it is part of that."""
     now: datetime | None = None
     """When it had been told, where the clock is the one on the wall."""
+    usage: Usage | None = None
+    """What taking it in used, where the agent reports that."""
+    cost_usd: float | None = None
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are what they would be."""
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
 
 
 class Wait(Line, frozen=True, kw_only=True):
@@ -174,6 +183,8 @@ class Fault(Line, frozen=True, kw_only=True):
     text: str
     fatal: bool = False
     """The conversation cannot go on after it."""
+    lost: Usage | None = None
+    """What was used all the same."""
 
 
 class End(Line, frozen=True, kw_only=True):

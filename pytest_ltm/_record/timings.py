@@ -48,6 +48,8 @@ class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
     seconds: float
     usage: Usage | None = None
     cost_usd: float | None = None
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
 
 
 class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):

@@ -20,7 +20,7 @@ LtmError
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 
 class LtmError(Exception):
@@ -64,6 +64,10 @@ class AgentFault(AgentError):
     def __init__(self, message: str, *, fatal: bool = False, interrupted: bool = False) -> None:
         super().__init__(message)
         self.fatal, self.interrupted = fatal, interrupted
+        self.refused = False
+        """There was a reply, which could not be used."""
+        self.usage: Any = None
+        """The Usage of what came to nothing, as far as it is known."""
 
 
 class TransientFault(AgentFault):
@@ -111,6 +115,8 @@ class JudgeError(LtmError):
     def __init__(self, message: str, *, cause: Literal["judge", "ungraded", "unscored", "requires"] = "judge") -> None:
         super().__init__(message)
         self.cause = cause
+        self.usage: Any = None
+        """The Usage of what came to nothing, as far as it is known."""
 
 
 class TokenizerError(LtmError):

@@ -14,10 +14,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._engine.agent import CAPABILITIES, Agent, Configured, Reply, Resettable
+from pytest_ltm._engine.agent import CAPABILITIES, Agent, Configured, Reply, Resettable, Usage
 from pytest_ltm._storage.errors import AgentError, told
 from pytest_ltm.agents._capabilities import capabilities, members, required, takes
-from pytest_ltm.agents._speaker import OwnLoop, end_copy, outside_any_loop, shown
+from pytest_ltm.agents._speaker import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
-__all__ = ["AgentSource", "capabilities", "source"]
+__all__ = ["AgentSource", "capabilities", "is_amount", "source"]
 
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
@@ -319,6 +319,12 @@ def cut(text: str) -> str:
     """Return a foreign text as errors show it: on one line, its beginning."""
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
+
+
+def reported(counts: Mapping[str, Any]) -> Usage:
+    """Return the usage that a server reports; what it does not, or what is no count, is marked to be estimated."""
+    found = {name: count for name, count in counts.items() if is_count(count)}
+    return Usage(**found, estimated=not {"input_tokens", "output_tokens"} <= found.keys())
 
 
 class Asks:

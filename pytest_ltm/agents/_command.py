@@ -17,16 +17,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Promised, Reply, Usage
+from pytest_ltm._engine.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents import _guard
-from pytest_ltm.agents._adapt import AgentSource, cut, grant, seconds, texts
+from pytest_ltm.agents._adapt import AgentSource, cut, grant, is_amount, reported, seconds, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
+
+    from pytest_ltm._engine.agent import Usage
 
 
 LONGEST_LINE = 2**24
@@ -245,10 +247,7 @@ class CommandAgent:
         if not isinstance(answer["reply"], str):
             raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
         self._told.append((message, answer["reply"]))
-        usage = answer.get("usage") or {}
-        if not isinstance(usage, dict) or not usage.keys() <= set(_COUNTS):
-            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
-        return Reply(answer["reply"], Usage(**usage) if usage else None, answer.get("cost_usd"))
+        return Reply(answer["reply"], *self._took(answer))
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings."""
@@ -267,9 +266,18 @@ class CommandAgent:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
 
-    def _accept(self, message: str, reply: str) -> None:
-        self._asked({"accept": {"message": message, "reply": reply}}, "ok")
+    def _accept(self, message: str, reply: str) -> Reply:
+        answer = self._asked({"accept": {"message": message, "reply": reply}}, "ok")
         self._told.append((message, reply))
+        return Reply("", *self._took(answer))
+
+    def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
+        """Return what an answer says of usage and cost."""
+        usage, cost = answer.get("usage"), answer.get("cost_usd")
+        if isinstance(usage, dict) and not usage.keys() <= set(_COUNTS):
+            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
+        counts = usage if isinstance(usage, dict) else {}
+        return reported(counts) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]

@@ -6,19 +6,21 @@ import json
 import os
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_ltm._engine.agent import Promised, Reply, Usage
+from pytest_ltm._engine.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, TransientFault, told
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._adapt import cut, grant, is_keyless, seconds, source, texts
+from pytest_ltm.agents._adapt import cut, grant, is_amount, is_keyless, reported, seconds, source, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from pytest_ltm._engine.agent import Usage
     from pytest_ltm.agents._adapt import AgentSource
 
 
@@ -92,7 +94,8 @@ class HttpSettings:
     reply: JsonPath = _REPLY
     """The response's field for the reply."""
     numbers: Mapping[str, JsonPath] = field(default_factory=dict)
-    """The response's fields for usage and cost, by the names of `Usage` and `Reply`; absent ones count nothing."""
+    """The response's fields for usage and cost, by the names of `Usage` and `Reply`; where tokens are
+    named, absent ones are estimated."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """What every request says beside."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -240,10 +243,7 @@ class HttpAgent:
         """
         data = self._post("", self._settings.message.written(self._common(), message))
         text = self._read(data, self._settings.reply, str, "a text")
-        found = {name: self._number(data, path) for name, path in self._settings.numbers.items()}
-        cost = found.pop("cost_usd", None)
-        counts = {name: value for name, value in found.items() if value is not None}
-        return Reply(text, Usage(**counts) if counts else None, cost)
+        return Reply(text, *self._took(data))
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings; variables by name."""
@@ -258,9 +258,10 @@ class HttpAgent:
     def _reset(self) -> None:
         self._conversation, self._begun = _new_id(), False
 
-    def _accept(self, message: str, reply: str) -> None:
+    def _accept(self, message: str, reply: str) -> Reply:
         settings = self._settings
-        self._post(settings.history, {**settings.message.written(self._common(), message), "reply": reply})
+        data = self._post(settings.history, {**settings.message.written(self._common(), message), "reply": reply})
+        return Reply("", *self._took(data))
 
     def _tell_time(self, now: datetime) -> None:
         self._now = now.isoformat()
@@ -288,11 +289,11 @@ class HttpAgent:
                 self._answer(self._settings.reset, self._common())
             self._begun = True
         response = self._answer(path, data)
-        if path:
-            return None
         try:
             return json.loads(response.text)
         except (ValueError, RecursionError):
+            if path:
+                return None
             raise AgentError(f"{self._settings.place('')} answered {_start(response)}, which is not JSON") from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
@@ -319,12 +320,15 @@ class HttpAgent:
             raise AgentError(f"{self._settings.place('')}: {path.text!r} is {cut(json.dumps(found))}, not {what}")
         return found
 
-    def _number(self, data: Any, path: JsonPath) -> Any:
-        """Return a number of usage or cost; None where the answer has none."""
-        try:
-            return path.read(data)
-        except LookupError:
-            return None
+    def _took(self, data: Any) -> tuple[Usage | None, float | None]:
+        """Return what an answer says of usage and cost."""
+        found = {}
+        for name, path in self._settings.numbers.items():
+            with suppress(LookupError):
+                found[name] = path.read(data)
+        cost = found.pop("cost_usd", None)
+        told = self._settings.numbers.keys() - {"cost_usd"}
+        return reported(found) if told else None, cost if is_amount(cost) else None
 
 
 def make_http(url: str, parameters: Field) -> AgentSource:
@@ -333,7 +337,7 @@ def make_http(url: str, parameters: Field) -> AgentSource:
     if not is_keyless():
         _need_client()
     made = source(lambda: HttpAgent(settings), spec=url)
-    made.given = Promised(settings.capabilities, settings.max_message_tokens)
+    made.given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
     return made
 
 

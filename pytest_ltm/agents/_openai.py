@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Answer, Completions, ContextOverflow, Model, model
+from pytest_ltm._providers import Completions, ContextOverflow, Model, Used, model
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
@@ -163,12 +163,18 @@ class OpenAiChat(TakesTurns):
         """Return the model's reply, having shown it as much of the conversation as fits."""
         message = self._noted(message)
         size = self._history.size_of(message)
-        answer = self._fitting(message, size)
-        if answer.used is not None:
+        try:
+            answer = self._fitting(message, size)
+        except BaseException:  # also a time limit from outside: what was sent is paid for
+            lost = self._completions.lost
+            if lost is not None:
+                self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
+            raise
+        usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
+        if answer.used.input is not None:
             self._history.learn(size, answer.used.input)
         self._history.add(message, size, answer.text)
-        usage = usage_of(answer)
-        self._used = _sum(self._used, usage)
+        self._used += usage
         return Reply(answer.text, usage)
 
     def accept(self, message: str, reply: str) -> None:
@@ -195,7 +201,7 @@ class OpenAiChat(TakesTurns):
         self._restore(kept)
 
     def usage(self) -> Usage:
-        """Return what the endpoint has counted since this agent was made."""
+        """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
         return self._used
 
     def count_tokens(self, text: str) -> int:
@@ -217,6 +223,10 @@ class OpenAiChat(TakesTurns):
 
     def _noted(self, message: str) -> str:
         return _sendable(message)
+
+    def _prompt(self, size: int) -> int:
+        """Return the estimated tokens of the model in the prompt whose newest message has this size."""
+        return round(self._history.estimate(size) * self._history.ratio)
 
     def _fitting(self, message: str, size: int) -> Any:
         """Return the answer to the newest message, after as much of the history as the model takes."""
@@ -262,12 +272,12 @@ class OpenAiChat(TakesTurns):
         return min((limit for limit in known if limit is not None), default=None)
 
     def _state(self) -> dict[str, Any]:
-        used = [getattr(self._used, name) for name in Usage.__slots__]
+        used = [getattr(self._used, name) for name in Usage.__struct_fields__]
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
 
     def _restore(self, kept: dict[str, Any]) -> None:
         self._learned = kept["learned"]
-        self._used = Usage(**dict(zip(Usage.__slots__, kept["used"], strict=True)))
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
         self._history.restore(kept)
 
 
@@ -330,18 +340,15 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def usage_of(answer: Answer) -> Usage | None:
-    """Return what an answer took, None if the server does not say."""
-    used = answer.used
-    if used is None:
-        return None
-    return Usage(input_tokens=used.input, output_tokens=used.output, cached_tokens=used.cached)
-
-
-def _sum(one: Usage, other: Usage | None) -> Usage:
-    if other is None:
-        return one
-    return Usage(**{name: getattr(one, name) + getattr(other, name) for name in Usage.__slots__})
+def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
+    """Return what was used; `prompt` and `reply` are estimates for what the server does not report."""
+    silent = used.output is None or (not used.output and reply > 0)
+    return Usage(
+        input_tokens=prompt if used.input is None else used.input,
+        output_tokens=reply if used.output is None or silent else used.output,
+        cached_tokens=used.cached if used.input is not None else 0,
+        estimated=used.input is None or silent,
+    )
 
 
 # --- What `openai:` and `ts:openai:` specs and their parameters mean; everything wrong is told before a run begins.

@@ -71,6 +71,17 @@ def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
     return lost
 
 
+def broken_off(error: BaseException) -> bool:
+    """Return whether the connection was lost, or patience, when the message may have been taken."""
+    for one in _chain(error):
+        if isinstance(one, TransientFault) or _status(one) is not None:
+            return False
+        found = _by_kind(one)
+        if found is not None:
+            return not found.untaken
+    return False
+
+
 def _chain(error: BaseException) -> Iterator[BaseException]:
     one: BaseException | None = error
     for _ in range(_DEEPEST):

@@ -16,12 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from msgspec import structs
+
 from pytest_ltm._engine.agent import Agent, Announced, Prompted, Reply, TakesTurns, Usage
 from pytest_ltm._engine.port import cannot_be_put_back
+from pytest_ltm._engine.tokens import APPROX, counter
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import capabilities, takes
+from pytest_ltm.agents._retry import broken_off
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -39,11 +43,18 @@ LONGEST_REPLY = 1_000_000
 def text_of(given: object, who: str) -> str:
     """Return an exact `str` without secrets that UTF-8 can hold; `who`: the agent, as messages call it."""
     if not isinstance(given, str):
-        raise AgentFault(f"agent {who} replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
+        raise _refused(f"agent {who} replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
-        raise AgentFault(f"agent {who} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
+        raise _refused(f"agent {who} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
     return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def _refused(text: str) -> AgentFault:
+    """Return the fault of a reply that came, and that somebody may bill."""
+    fault = AgentFault(text)
+    fault.refused = True
+    return fault
 
 
 def reply_of(given: object, who: str) -> Reply:
@@ -51,10 +62,15 @@ def reply_of(given: object, who: str) -> Reply:
     if not isinstance(given, Reply):
         return Reply(text_of(given, who))
     cost = given.cost_usd
-    if cost is not None and not _is_amount(cost):
-        raise AgentFault(f"agent {who} replied with a cost of {shown(cost)}; it is a number of dollars")
+    if cost is not None and not is_amount(cost):
+        raise _refused(f"agent {who} replied with a cost of {shown(cost)}; it is a number of dollars")
     usage = None if given.usage is None else usage_of(given.usage, who)
-    return Reply(text_of(given.text, who), usage, None if cost is None else float(cost), given.hypothetical is True)
+    try:
+        text = text_of(given.text, who)
+    except AgentFault as fault:
+        fault.usage = usage
+        raise
+    return Reply(text, usage, None if cost is None else float(cost), given.hypothetical is True)
 
 
 def usage_of(given: object, who: str) -> Usage:
@@ -63,7 +79,7 @@ def usage_of(given: object, who: str) -> Usage:
         counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
         if all(is_count(count) for count in counts):
             return given
-    raise AgentFault(f"agent {who} reported {shown(given)} as usage; it is a Usage of whole numbers")
+    raise _refused(f"agent {who} reported {shown(given)} as usage; it is a Usage of whole numbers")
 
 
 def retrieved_of(given: object, who: str) -> tuple[str, ...]:
@@ -78,7 +94,8 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_amount(value: object) -> bool:
+def is_amount(value: object) -> bool:
+    """Return whether a value is a number of dollars."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -343,6 +360,7 @@ class Speaker:
     `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through, all others become
     AgentFault. `name` is what messages call the agent. `owned`: close the agent, too, at the end. `retries`: how
     passing faults are tried again (None: never); `retried` is told of each attempt that is followed by another.
+    `count`: the tokens of a text, where an attempt used what nobody reports.
     What the agent says comes out without secrets, so that record and score agree.
     """
 
@@ -356,6 +374,7 @@ class Speaker:
         owned: bool = True,
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
+        count: Callable[[str], int] | None = None,
     ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
@@ -370,6 +389,9 @@ class Speaker:
         self._owned = owned
         self._loop = OwnLoop()
         self._retries, self._retried = retries, retried
+        self._count = counter(APPROX).count if count is None else count
+        self.lost: Usage | None = None
+        """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
@@ -378,14 +400,20 @@ class Speaker:
 
     def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
         """Return the reply to a message, and to the images in these files; AgentFault if there is none."""
-        before = self.usage()
-        reply = self._persistently(lambda: self._reply(message, images))
-        return reply if before is None or reply.usage is not None else replace(reply, usage=self._used_since(before))
+        return self._persistently(lambda: self._metered(message, lambda: self._reply(message, images)))
 
-    def tell(self, message: str, reply: str) -> None:
-        """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
+    def tell(self, message: str, reply: str) -> Reply:
+        """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it.
+
+        Returns what that took as a reply without a text.
+        """
         self._must("AcceptsHistory")
-        self._persistently(lambda: self._call("accept", message, reply), saves=self.saves_cheaply)
+        told = self._persistently(
+            lambda: self._metered(f"{message}\n{reply}", lambda: self._accepted(message, reply)),
+            saves=self.saves_cheaply,
+        )
+        # An agent that reports its usage and used nothing is as one that reports none: nothing is to be recorded.
+        return replace(told, usage=None) if told.usage is not None and not told.usage.total else told
 
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
@@ -464,12 +492,57 @@ class Speaker:
                 given = self._call("reply", message)
         return reply_of(given, self._name)
 
+    def _accepted(self, message: str, reply: str) -> Reply:
+        given = self._call("accept", message, reply)
+        if isinstance(given, Usage):
+            return Reply("", usage_of(given, self._name))
+        told = replace(reply_of(given, self._name), text="") if isinstance(given, Reply) else Reply("")
+        # Nothing is made up of an adapter's server that reports nothing on what it was told.
+        return replace(told, usage=None) if told.usage is not None and not told.usage.total else told
+
+    def _metered(self, sent: str, attempt: Callable[[], Reply]) -> Reply:
+        """Return the reply with what it used; of an attempt that comes to nothing that is kept apart."""
+        before = self.usage()
+        try:
+            reply = attempt()
+        except AgentFault as fault:
+            lost = self._lost(fault, before, sent)
+            if lost is not None:
+                self.lost = lost + self.lost
+            raise
+        if reply.usage is not None:
+            return replace(reply, usage=self._completed(reply.usage, sent, reply.text))
+        return reply if before is None else replace(reply, usage=self._used_since(before))
+
+    def _completed(self, usage: Usage, sent: str, said: str) -> Usage:
+        """Return a usage with estimates in place of what an adapter says that it does not know."""
+        if not usage.estimated:
+            return usage
+        return structs.replace(
+            usage,
+            input_tokens=usage.input_tokens or self._count(sent),
+            output_tokens=usage.output_tokens or self._count(said),
+        )
+
+    def _lost(self, fault: AgentFault, before: Usage | None, sent: str) -> Usage | None:
+        """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
+        if fault.usage is not None:
+            return cast(Usage, fault.usage)
+        with suppress(AgentFault):
+            more = None if before is None else self._used_since(before)
+            if more is not None and more.total:
+                return more
+        if not (fault.interrupted or fault.refused or broken_off(fault)):
+            return None
+        return Usage(input_tokens=self._count(sent), estimated=True)
+
     def _persistently(self, attempt: Callable[[], T], *, saves: bool = True) -> T:
         """Return what the attempt comes to, made again after passing faults, each time with the agent as it was.
 
         `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
         """
         began = stopwatch() - self._saving
+        self.lost = None
         try:
             return self._again_and_again(attempt, saves=saves)
         finally:
@@ -522,7 +595,9 @@ class Speaker:
         except self._passing:
             raise
         except AgentFault as fault:  # an adapter's own word
-            raise AgentFault(f"agent {self._name}: {fault}", fatal=fault.fatal) from fault
+            own = AgentFault(f"agent {self._name}: {fault}", fatal=fault.fatal)
+            own.usage = fault.usage
+            raise own from fault
         except BaseException as error:
             self._pass_on(error)
             raise AgentFault(f"agent {self._name} raised in {method}(): {told(error)}") from error
@@ -550,8 +625,8 @@ class Speaker:
         now = self.usage()
         if now is None:
             return None
-        more = {name: getattr(now, name) - getattr(before, name) for name in Usage.__slots__}
-        return Usage(**more) if min(more.values()) >= 0 else None
+        more = now - before
+        return more if min(more.input_tokens, more.output_tokens, more.cached_tokens) >= 0 else None
 
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:

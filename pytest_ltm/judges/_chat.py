@@ -6,15 +6,18 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Reply
+from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, model
-from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._openai import usage_of
+from pytest_ltm.agents._openai import ENCODING, FRAME, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._providers import Model
+    from pytest_ltm._engine.agent import Usage
+    from pytest_ltm._providers import Model, Used
+    from pytest_ltm._providers.completions import Message
     from pytest_ltm.judges._inquiry import Inquiry
 
 
@@ -58,10 +61,13 @@ class OpenAIJudge:
             try:
                 messages, extras = self._request(inquiry)
                 answer = self._completions.complete(messages, **extras)
-                return Reply(answer.text, usage_of(answer))
+                return Reply(answer.text, _usage(answer.used, messages, answer.text))
             except Exception as error:
-                if not self._leave_out(error):
-                    raise
+                if self._leave_out(error):
+                    continue
+                if self._completions.lost is not None and isinstance(error, AgentFault):
+                    error.usage = _usage(self._completions.lost, messages, "")
+                raise
 
     def close(self) -> None:
         """Close the connections; asking again opens new ones."""
@@ -83,6 +89,13 @@ class OpenAIJudge:
         named = [extra for extra in self._extras if extra in str(error)]
         self._extras.remove((named or self._extras)[0])
         return True
+
+
+def _usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
+    """Return what a request took, estimated where the server does not report it."""
+    count = counter(ENCODING).count
+    asked = sum(count(message["content"]) + FRAME for message in messages)
+    return usage_of(used, prompt=asked, reply=count(text))
 
 
 def _schema(grades: tuple[str, ...]) -> dict[str, Any]:

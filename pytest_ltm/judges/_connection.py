@@ -5,20 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._engine.score import Unscored
+from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import JudgeTime, Timings
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.errors import BudgetSpent, JudgeError, told
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.errors import AgentFault, BudgetSpent, JudgeError, told
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._openai import ENCODING
 from pytest_ltm.agents._speaker import OutOfTime, OwnLoop, outside_any_loop
 from pytest_ltm.judges._ask import LtmJudge, parse_grade
 from pytest_ltm.judges._chat import OpenAIJudge
@@ -67,7 +70,7 @@ class JudgeCache:
 
     def keep(self, key: str, reply: Reply, **about: object) -> None:
         """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
-        told = {"reply": reply.text, "usage": to_record(reply.usage), "cost_usd": reply.cost_usd}
+        told = {"reply": reply.text, "usage": to_builtins(reply.usage), "cost_usd": reply.cost_usd}
         record = {**about, **{name: value for name, value in told.items() if value is not None}}
         path = self._path(key)
         try:
@@ -89,6 +92,8 @@ class JudgeSpent:
     """What one example has asked the judge."""
 
     calls: int = 0
+    estimated: bool = False
+    """Some of it was not reported."""
     tokens: int = 0
     """Of questions and replies, as the judge's provider counts them, where it does."""
     cost_usd: float | None = None
@@ -98,7 +103,8 @@ class JudgeSpent:
         """Count one reply, and what it cost."""
         self.calls += 1
         if reply.usage is not None:
-            self.tokens += reply.usage.input_tokens + reply.usage.output_tokens
+            self.tokens += reply.usage.total
+            self.estimated |= reply.usage.estimated
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
@@ -132,6 +138,7 @@ class JudgeConnection:
         self._tariff, self._account = tariff or Tariff(), account
         self.spent: dict[str, JudgeSpent] = {}
         """By example."""
+        self._lost: Usage | None = None
 
     def handle(self, example: str) -> LtmJudge:
         """Return the judge as one example sees it."""
@@ -140,7 +147,8 @@ class JudgeConnection:
     def told_of(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about the judge."""
         spent = self.spent.get(example, JudgeSpent())
-        return {"judge_calls": spent.calls, "judge_tokens": spent.tokens, "judge_cost_usd": spent.cost_usd}
+        told = {"judge_calls": spent.calls, "judge_tokens": spent.tokens, "judge_cost_usd": spent.cost_usd}
+        return {**told, "judge_estimated": True} if spent.estimated else told
 
     def close(self) -> None:
         """Let the judge go."""
@@ -157,7 +165,7 @@ class JudgeConnection:
         try:
             reply = self._asked(example, inquiry) if recorded is None else _recorded(recorded)
         except JudgeError as error:
-            self._journal.write(about(fault=str(error)))
+            self._journal.write(about(fault=str(error), usage=error.usage))
             raise
         self._journal.write(about(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd))
         self.spent.setdefault(example, JudgeSpent()).add(reply, self._tariff.cost(reply))
@@ -168,11 +176,12 @@ class JudgeConnection:
         cache = self._cache if key else None
         kept = cache.find(key) if cache is not None else None
         began = stopwatch()
+        self._lost = None
         reply = self._bought(inquiry) if kept is None else kept
         self._timings.write(
             JudgeTime(
                 example=example, vote=inquiry.vote, remembered=kept is not None, seconds=round(stopwatch() - began, 6),
-                usage=reply.usage, cost_usd=reply.cost_usd,
+                usage=reply.usage, cost_usd=reply.cost_usd, lost=self._lost,
             )
         )  # fmt: skip
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
@@ -189,16 +198,37 @@ class JudgeConnection:
         except BudgetSpent as over:
             self._journal.over = over
             raise
-        reply = self._call(inquiry)
+        try:
+            reply = self._call(inquiry)
+        except JudgeError as error:
+            self._lose(error.usage)
+            self._account.release()
+            raise
+        except BaseException:  # Ctrl-C: what was sent is on its way
+            self._account.vanish()
+            raise
+        self._lose(getattr(self._call, "lost", None))
+        if reply.usage is None and reply.cost_usd is None and not self._tariff.free:
+            count = counter(ENCODING).count
+            said = Usage(input_tokens=count(inquiry.text), output_tokens=count(reply.text), estimated=True)
+            reply = replace(reply, usage=said)
         usd, tokens = self._tariff.spent(reply)
         self._account.add("judge", usd=usd, tokens=tokens)
         return reply
+
+    def _lose(self, usage: Usage | None) -> None:
+        """Charge what came to nothing."""
+        self._lost = usage
+        if usage is not None and self._account is not None:
+            self._account.lose(usd=self._tariff.of(usage), tokens=usage.total)
 
 
 def _recorded(judged: events.Judge) -> Reply:
     """Return what a journal holds; JudgeError where that is a fault."""
     if judged.reply is None:
-        raise JudgeError(str(judged.fault))
+        error = JudgeError(str(judged.fault))
+        error.usage = judged.usage
+        raise error
     return Reply(judged.reply, judged.usage, judged.cost_usd)
 
 
@@ -206,6 +236,15 @@ def _recorded(judged: events.Judge) -> Reply:
 
 LONGEST_REPLY = 200_000
 """The characters that a judge's reply may have."""
+
+
+def _judged(text: object) -> str:
+    """Return what a judge said, without secrets; JudgeError for what is no reply."""
+    if not isinstance(text, str):
+        raise JudgeError(f"the judge replied with a {type(text).__name__}; a reply is a str or a pytest_ltm Reply")
+    if len(text) > LONGEST_REPLY:
+        raise JudgeError(f"the judge replied with {len(text):,} characters; at most {LONGEST_REPLY:,} are accepted")
+    return redacted(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 class JudgeCall:
@@ -227,11 +266,32 @@ class JudgeCall:
         self._judge, self._timeout, self._retries, self._retried = judge, timeout, retries, retried
         self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
         self._loop = OwnLoop()
+        self.lost: Usage | None = None
+        """What attempts of the last call used that came to nothing."""
 
     def __call__(self, inquiry: Inquiry) -> Reply:
         """Return the judge's reply, secrets taken out; JudgeError if there is none."""
+        self.lost = None
+        try:
+            return self._reply(inquiry)
+        except JudgeError as error:
+            error.usage = self.lost
+            raise
+
+    def _asked(self, inquiry: Inquiry) -> Any:
+        try:
+            return self._loop.call(self._timeout, self._judge.assess, inquiry)
+        except AgentFault as fault:
+            if fault.usage is not None:
+                self.lost = fault.usage + self.lost
+            raise
+        except OutOfTime:
+            self.lost = Usage(input_tokens=counter(ENCODING).count(inquiry.text), estimated=True) + self.lost
+            raise
+
+    def _reply(self, inquiry: Inquiry) -> Reply:
         failures: list[Failed] = []
-        ask = partial(self._loop.call, self._timeout, self._judge.assess, inquiry)
+        ask = partial(self._asked, inquiry)
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
@@ -253,14 +313,12 @@ class JudgeCall:
             tried = self._retries.history(failures, error) if self._retries is not None else ""
             raise JudgeError(redacted(f"the judge failed: {told(error)}{tried}")) from error
         reply = given if isinstance(given, Reply) else Reply(given)
-        if not isinstance(reply.text, str):
-            raise JudgeError(f"the judge replied with a {type(given).__name__}; a reply is a str or a pytest_ltm Reply")
-        if len(reply.text) > LONGEST_REPLY:
-            raise JudgeError(
-                f"the judge replied with {len(reply.text):,} characters; at most {LONGEST_REPLY:,} are accepted"
-            )
-        text = redacted(reply.text.encode("utf-8", "backslashreplace").decode("utf-8"))
-        return Reply(text, reply.usage, reply.cost_usd)
+        try:
+            return Reply(_judged(reply.text), reply.usage, reply.cost_usd)
+        except JudgeError:
+            if reply.usage is not None:
+                self.lost = reply.usage + self.lost
+            raise
 
     def close(self) -> None:
         """Close the connections of our own judge of a chat model, and the loop of an `async` one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._engine.agent import Promised
 from pytest_ltm._engine.cost import (
     JUDGE,
     LEDGER,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
 _WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
+_NO_USAGE = (
+    "Let it report the tokens that it uses (reply() -> Reply with a usage, usage(), or the fields of an agent behind "
+    "HTTP), or limit tokens: --ltm-max-tokens=N"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +51,9 @@ class Known:
     source: str = ""
     """Where a price comes from, for readers."""
     untold: bool = False
-    """It never reports dollars by itself."""
+    """No dollars will be known: no price is, and it does not say that it reports them."""
+    unmetered: bool = False
+    """It reports neither dollars nor the tokens to which a price could apply."""
 
 
 def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
@@ -55,7 +62,11 @@ def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
 
     spec = spec_within(source)
     free = is_free(spec)
-    return _known(prices.of(label), model_of(spec), free=free, untold=_says_text_only(source) and not free)
+    reports = _reports(source)
+    return _known(
+        prices.of(label), model_of(spec), free=free,
+        untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
+    )  # fmt: skip
 
 
 def judge_of(spec: str, prices: Prices) -> Known:
@@ -65,9 +76,11 @@ def judge_of(spec: str, prices: Prices) -> Known:
     return _known(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
 
 
-def _known(given: Price | None, chosen: Model | None, *, free: bool, untold: bool = False) -> Known:
+def _known(
+    given: Price | None, chosen: Model | None, *, free: bool, untold: bool = False, unmetered: bool = False
+) -> Known:
     if given is not None:
-        return Known(tariff=Tariff(price=given), source="as given")
+        return Known(tariff=Tariff(price=given, free=free), source="as given", unmetered=unmetered)
     if chosen is None:
         return Known(tariff=Tariff(free=free), untold=untold)
     listed = list_price(chosen.name, chosen.base_url)
@@ -75,14 +88,21 @@ def _known(given: Price | None, chosen: Model | None, *, free: bool, untold: boo
     return Known(tariff=Tariff(price=listed), source=source, untold=listed is None)
 
 
-def _says_text_only(source: AgentSource) -> bool:
-    """Return whether an agent is declared to reply with a bare text, which has no cost."""
+def _reports(source: AgentSource) -> frozenset[str] | None:
+    """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     given: Any = source.given
+    if isinstance(given, Promised):
+        return given.reports
     function = getattr(given, "reply", given)
     try:
-        return inspect.signature(function).return_annotation in {str, "str"}
+        annotation = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
-        return False
+        return None
+    if "Reply" in str(annotation):
+        return frozenset({"usage", "cost_usd"})
+    if callable(getattr(given, "usage", None)):
+        return frozenset({"usage"})
+    return frozenset() if annotation in {str, "str"} else None
 
 
 class RunCosts:
@@ -115,12 +135,17 @@ class RunCosts:
                 who = "the judge" if label == JUDGE else f"the agent {label!r}"
                 way = _WAY_OUT.format(label=label)
                 raise pytest.UsageError(f"--ltm-max-cost: the cost of {who} is unknown. {way}")
+            if known.unmetered:
+                raise pytest.UsageError(
+                    f"--ltm-max-cost: the agent {label!r} does not report what it uses, so no price can apply to it. "
+                    f"{_NO_USAGE}"
+                )
 
     def begin(self) -> None:
         """Begin the ledger with what the run has spent before it was resumed."""
         if self._budget is None:
             return
-        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}}
+        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)
             found = spent_in(path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff)

@@ -16,6 +16,7 @@ from pytest_ltm._engine.conversation import AgendaScript
 from pytest_ltm._engine.plan import agent_fingerprint, definition_rng
 from pytest_ltm._engine.port import Checkpoints, Connection, Live, Recorded
 from pytest_ltm._engine.result import write_results
+from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record.events import AgentFacts, Header
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.rescored import recorded_result
@@ -228,7 +229,7 @@ class Supply:
         speaker = Speaker(
             agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
-            retried=self._retried,
+            retried=self._retried, count=counter(settings.tokenizer).count,
         )  # fmt: skip
         configuration = source.configuration(agent, fatal=MAKING)
         facts = AgentFacts(

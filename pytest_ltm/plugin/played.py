@@ -23,6 +23,7 @@ from pytest_ltm.plugin.opening import Site
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
+from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +174,7 @@ class PlayedConversation:
             ending,
             channel.transcript,
             costs=self._bill.costs,
+            guesses=self._bill.guesses,
             agent=place.agent,
             span_label=place.span,
             trial=place.conversation.trial,
@@ -207,6 +209,17 @@ class PlayedConversation:
         if any(not exchange.told and not exchange.reply for exchange in talk.channel.transcript):
             notices.append("the agent gave empty replies: accepted and scored as given")
         said = totals(talk.channel.record, self._bill)
+        if self._bill.guesses:
+            notices.append(
+                f"{counted(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
+                "are estimates (~), from what was sent and said"
+            )
+        if self._bill.lost is not None:
+            usd = "" if self._bill.lost_usd is None else f", ${self._bill.lost_usd:.4f}"
+            notices.append(
+                f"attempts that came to nothing used about {self._bill.lost.total:,} tokens{usd}, which is in no other "
+                "figure"
+            )
         if self.plan.count == "all" and said["reply_tokens"] > said["tokens"] / 2:
             notices.append(
                 f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "

@@ -20,6 +20,7 @@ from pytest_ltm.reporting.text import (
     amount,
     columns_of,
     counted,
+    dollars,
     exact,
     left,
     one_line,
@@ -118,10 +119,16 @@ class Column:
     """As the agent's provider counts them; None where no agent tells."""
     output_tokens: int | None
     cached_tokens: int | None
+    estimated: bool
+    """Some of the tokens and dollars were not reported."""
+    lost_tokens: int
+    """What attempts used that came to nothing; in no other figure."""
+    lost_cost_usd: float | None
     judge_calls: int
     """What the judge was asked, apart from all that is the agent's."""
     judge_tokens: int
     judge_cost_usd: float | None
+    judge_estimated: bool
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
@@ -182,6 +189,14 @@ class Column:
             return None
         return max(self.cost_usd - (self.filler_cost_usd or 0.0) - (self.harness_cost_usd or 0.0), 0.0)
 
+    def usd(self, name: str) -> str:
+        """Return one of its costs as it is shown: `~0.12` where some of it is an estimate."""
+        cost = getattr(self, name)
+        if cost is None:
+            return NOTHING
+        about = self.judge_estimated if name == "judge_cost_usd" else self.estimated or name == "lost_cost_usd"
+        return f"~{dollars(cost)}" if about else dollars(cost)
+
     @property
     def label(self) -> str:
         """`window_8k at 32k`, `oracle (control) at 32k`."""
@@ -210,7 +225,7 @@ class Column:
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 _SUMMED = (
     "tokens", "reply_tokens", "exchanges", "simulated_seconds", "cost_usd", "filler_cost_usd", "harness_cost_usd",
-    "input_tokens", "output_tokens", "cached_tokens",
+    "input_tokens", "output_tokens", "cached_tokens", "lost_tokens", "lost_cost_usd",
 )  # fmt: skip
 """What a column has of its conversations together."""
 
@@ -252,9 +267,11 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         filler_share=stats.filler_share(sum(each.filler_tokens for each in held), summed["tokens"]),
         overruns=sum(row.overrun for row in rows),
         hypothetical=any(each.hypothetical for each in held),
+        estimated=any(each.estimated for each in held),
         judge_calls=sum(row.judge_calls for row in rows),
         judge_tokens=sum(row.judge_tokens for row in rows),
         judge_cost_usd=known_sum(row.judge_cost_usd for row in rows),
+        judge_estimated=any(row.judge_estimated for row in rows),
         counts=frozenset(each.count for each in held),
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),

@@ -11,7 +11,7 @@ from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
 from pytest_ltm.reporting.columns import columns, leading_sentences, measured, precheck_sentences, span_sentences
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
-from pytest_ltm.reporting.text import NOTHING, amount, counted, dollars, one_line, percent, score_text
+from pytest_ltm.reporting.text import NOTHING, amount, counted, one_line, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,6 +114,8 @@ def _totals(found: Sequence[Column]) -> str:
     rows = [_total_row(column, costs.values(), trials=trials) for column in found]
     would = any(column.hypothetical for column in found)
     note = "\n\nUSD in parentheses: an estimate; nothing was spent." * would
+    if any("~" in column.usd(name) for column in found for name in costs.values()):
+        note += "\n\n~: not all of it was reported; that part is estimated from what was sent and said."
     return _table([*heads, *costs], rows) + note
 
 
@@ -122,6 +124,7 @@ _COSTS = {
     "for filler": "filler_cost_usd",
     "for harness": "harness_cost_usd",
     "USD of the judge": "judge_cost_usd",
+    "USD lost": "lost_cost_usd",
 }
 
 
@@ -130,10 +133,8 @@ def _total_row(column: Column, costs: Iterable[str], *, trials: bool) -> list[st
         return NOTHING if value is None else f"{score_text(value)} (k = {column.tries})"
 
     def usd(name: str) -> str:
-        cost = getattr(column, name)
-        if cost is None:
-            return NOTHING
-        return f"({dollars(cost)})" if column.hypothetical and name != "judge_cost_usd" else dollars(cost)
+        cost = column.usd(name)
+        return f"({cost})" if column.hypothetical and name != "judge_cost_usd" and cost != NOTHING else cost
 
     rate = column.pass_rate
     sure = f"{rate.interval.low:.0%} … {rate.interval.high:.0%}" if rate.interval else "interval needs trials"

@@ -37,6 +37,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_told_gap": result.told_gap,
         "ltm_tokens": result.tokens,
         "ltm_cost_usd": result.cost_usd,
+        "ltm_cost_estimated": result.estimated or None,
         "ltm_skills": ",".join(result.skills) or None,
         **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
     }
@@ -105,7 +106,7 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 VERDICTS = (
     "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
     "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span", "overrun",
-    "ltm_tokens", "ltm_cost_usd", "ltm_skills", "nodeid",
+    "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
 _FORMULA = tuple("=+-@\t\r")
@@ -142,8 +143,12 @@ def _column(column: Column) -> dict[str, Any]:
         "filler": column.filler_cost_usd,
         "harness": column.harness_cost_usd,
         "hypothetical": column.hypothetical,
+        **_flag(column.estimated),
     }
-    judge = {"calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd}
+    judge = {
+        "calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd,
+        **_flag(column.judge_estimated),
+    }  # fmt: skip
     return {
         **fields_of(column, "agent", "span_label", "span"),
         "total": column.total if column.out_of else None,
@@ -168,6 +173,7 @@ def _column(column: Column) -> dict[str, Any]:
         **fields_of(column, "simulated_seconds", "cost_usd"),
         "cost": None if column.cost_usd is None else cost,
         "usage": _usage(column),
+        **_lost(column),
         "judge": judge if column.judge_calls else None,
         "conversations": column.conversations,
         "scenarios": {
@@ -178,7 +184,17 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _usage(held: Column | ConversationResult) -> dict[str, Any] | None:
-    return None if held.input_tokens is None else fields_of(held, "input_tokens", "output_tokens", "cached_tokens")
+    if held.input_tokens is None:
+        return None
+    return {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_flag(held.estimated)}
+
+
+def _lost(held: Column | ConversationResult) -> dict[str, Any]:
+    return {"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}
+
+
+def _flag(estimated: object) -> dict[str, Any]:
+    return {"estimated": True} if estimated else {}
 
 
 def _speed(column: Column, seconds: float | None) -> dict[str, Any]:
@@ -201,6 +217,8 @@ def _conversation(held: ConversationResult) -> dict[str, Any]:
     return {
         **fields_of(held, *_OF_CONVERSATION),
         "usage": _usage(held),
+        **_flag(held.estimated),
+        **_lost(held),
         "notices": list(held.notices),
         "examples": [_example(row) for row in held.scenarios],
     }

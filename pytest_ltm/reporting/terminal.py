@@ -24,7 +24,6 @@ from pytest_ltm.reporting.text import (
     NOTHING,
     amount,
     counted,
-    dollars,
     exact,
     one_line,
     percent,
@@ -237,6 +236,7 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
         rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
         rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")
         rows += usd("judge in USD", "judge_cost_usd")
+    rows += usd("lost in USD", "lost_cost_usd")
     if verbosity > 0:
         rows += [
             row("LTM score (paper)", lambda one: NOTHING if one.reach is None else amount(round(one.reach))),
@@ -247,10 +247,8 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
 
 
 def _usd(column: Column, *, name: str, would: bool) -> str:
-    usd = getattr(column, name)
-    if usd is None:
-        return NOTHING
-    return f"({dollars(usd)})" if column.hypothetical and not would else dollars(usd)
+    usd = column.usd(name)
+    return f"({usd})" if column.hypothetical and not would and usd != NOTHING else usd
 
 
 def _all_would(found: Sequence[Column]) -> bool:

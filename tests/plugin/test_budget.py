@@ -16,7 +16,7 @@ AGENTS = """
 from pytest_ltm import Reply, Usage
 
 class Paid:
-    def reply(self, message):
+    def reply(self, message) -> Reply:
         return Reply("Understood.", cost_usd=0.01)
 
     def accept(self, message, reply):
@@ -160,7 +160,13 @@ def test_a_budget_of_dollars_that_nobody_can_keep_is_refused_or_ends_at_the_firs
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(["*the cost of the agent 'bots_Declared' is unknown. Give --ltm-price=bots_Declared*"])
     assert not (project.path / ".ltm").exists()
-    found = run(project, "--ltm-max-cost=1", "test_talk.py", agent="bots:Silent")
+    priced = run(project, "--ltm-max-cost=1", "--ltm-price=3/15", "test_talk.py", agent="bots:Declared")
+    assert priced.ret == pytest.ExitCode.USAGE_ERROR
+    priced.stderr.fnmatch_lines(["*'bots_Declared' does not report what it uses, so no price can apply to it*"])
+    unknown = run(project, "--ltm-max-cost=1", "test_talk.py", agent="bots:Silent")
+    assert unknown.ret == pytest.ExitCode.USAGE_ERROR
+    assert not (project.path / ".ltm").exists()
+    found = run(project, "--ltm-max-cost=1", "--ltm-price=3/15", "test_talk.py", agent="bots:Silent")
     assert (found.ret, len(replies(project))) == (75, 1)
     assert "--ltm-price=bots_Silent=IN/OUT" in found.stdout.str()
     run(project, "--ltm-max-cost=1", "test_talk.py", agent="full")

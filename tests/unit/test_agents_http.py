@@ -73,9 +73,9 @@ def test_fields_of_request_and_response_are_found_where_the_settings_say() -> No
     assert "message" not in body
 
 
-def test_usage_that_the_server_does_not_tell_is_not_made_up() -> None:
+def test_usage_that_the_server_does_not_tell_is_left_to_be_estimated() -> None:
     with serving(echo) as server, agent(server.url, input_tokens="usage.in", cost_usd="cost") as one:
-        assert one.reply("a") == Reply("heard a")
+        assert one.reply("a") == Reply("heard a", Usage(estimated=True))
 
 
 def test_a_conversation_without_id_is_possible() -> None:

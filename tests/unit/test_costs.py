@@ -89,8 +89,8 @@ def test_what_a_reply_costs_and_what_a_budget_is_charged_with(
 def test_a_bill_keeps_exchanges_apart() -> None:
     bill = Bill(Tariff(price=Price(1e6, 1e6)))
     assert (bill.usd, bill.of({0}), bill.input_tokens) == (None, None, None)
-    bill.add(reply(0), message_tokens=1)
-    bill.add(reply(4, usage=USED), message_tokens=1)
+    for event in (message(0, tokens=1), reply(0), message(4, tokens=1), reply(4, usage=USED)):
+        bill.hear(event)
     assert (bill.usd, bill.of({0}), bill.of({1})) == (1_103, 3, 0)
     assert (bill.input_tokens, bill.cached_tokens, bill.hypothetical) == (1_000, 600, False)
 
@@ -178,5 +178,5 @@ def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
     for remembered, usd in ((True, 9.0), (False, 0.5)):
         timings.write(JudgeTime(example="a/0", vote=0, remembered=remembered, seconds=1.0, cost_usd=usd))
     found = spent_in(journal, timed, agent=Tariff(price=Price(1e6, 1e6)), judge=Tariff())
-    assert found == {"agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1)}
+    assert found == {"agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1), "lost": Spent()}
     assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == Spent()

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm.testing import Played
 
-PLACE = {"agent": "mybot", "span_label": "2k", "trial": "0", "nodeid": "test_x.py::test_x[mybot-2k-0-0]"}
+PLACE: dict[str, Any] = {
+    "agent": "mybot",
+    "span_label": "2k",
+    "trial": "0",
+    "nodeid": "test_x.py::test_x[mybot-2k-0-0]",
+}
 
 
 def result(

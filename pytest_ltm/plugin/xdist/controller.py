@@ -45,21 +45,19 @@ class Scene:
     """The last moment of a journal, and what had been said until then."""
 
     record: Record = field(default_factory=Record)
-    agent: Tariff = field(default_factory=Tariff)
     judge: Tariff = field(default_factory=Tariff)
+    bill: Bill = field(default_factory=lambda: Bill(Tariff()))
+    """What the replies cost."""
+
+    def hear(self, event: events.Event) -> None:
+        """Add what the conversation says."""
+        self.record.add(event)
+        self.bill.hear(event)
 
     @property
     def answered(self) -> bool:
         """Whether the last message has a reply."""
         return self.record.last not in self.record.unanswered
-
-    @property
-    def bill(self) -> Bill:
-        """What the replies cost."""
-        bill = Bill(self.agent)
-        for number, reply in self.record.replies.items():
-            bill.add(reply, message_tokens=self.record.messages[number].tokens)
-        return bill
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -75,6 +73,7 @@ class Scene:
         return {
             "tokens": sum(one.message_tokens + one.reply_tokens for one in own),
             "cost_usd": sum(costs) if costs else None,
+            "estimated": any(one.number in bill.guesses for one in own),
             "judge_calls": len(asked),
             "judge_tokens": sum(one.usage.input_tokens + one.usage.output_tokens for one in asked if one.usage),
             "judge_cost_usd": sum(judged) if judged else None,
@@ -83,11 +82,11 @@ class Scene:
 
 def scene(journal: Path, agent: Tariff, judge: Tariff) -> Scene:
     """Return the last moment of a journal, or the one up to which it can be read."""
-    record = Record()
+    record, bill = Record(), Bill(agent)
     with suppress(LtmError):
-        for _ in record.follow(journal) if journal.is_file() else ():
-            pass
-    return Scene(record, agent, judge)
+        for _, event in record.follow(journal) if journal.is_file() else ():
+            bill.hear(event)
+    return Scene(record, judge, bill)
 
 
 # --- The reports of an item that no worker could report.
@@ -132,7 +131,7 @@ class Recovery:
     def __init__(self, run: LtmRun, ledger: Ledger) -> None:
         self._run, self._ledger = run, ledger
         self._tries = Tries()
-        self._far: dict[str, Record] = {}
+        self._far: dict[str, Scene] = {}
         """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, int] = {}
         """How many workers have died with a conversation."""
@@ -147,9 +146,9 @@ class Recovery:
     def told(self, name: str, event: events.Event) -> None:
         """A worker on another machine has written an event into the journal of that conversation."""
         if isinstance(event, events.Header):
-            self._far[name] = Record()
+            self._far[name] = Scene(judge=self._run.costs.judge.tariff, bill=Bill(self._tariff(name)))
         if name in self._far:
-            self._far[name].add(event)
+            self._far[name].hear(event)
 
     def over(self, name: str) -> None:
         """A conversation is complete, and its results are here."""
@@ -225,11 +224,14 @@ class Recovery:
         return (unfinished or begun or [run / next(iter(names))])[-1]
 
     def _scene(self, folder: Path) -> Scene:
-        costs, name = self._run.costs, ConversationName.of_folder(folder.name)
-        assert name is not None
         if folder.name in self._far:
-            return Scene(self._far[folder.name], costs.tariff_of(name.agent), costs.judge.tariff)
-        return scene(folder / JOURNAL, costs.tariff_of(name.agent), costs.judge.tariff)
+            return self._far[folder.name]
+        return scene(folder / JOURNAL, self._tariff(folder.name), self._run.costs.judge.tariff)
+
+    def _tariff(self, folder: str) -> Tariff:
+        name = ConversationName.of_folder(folder)
+        assert name is not None
+        return self._run.costs.tariff_of(name.agent)
 
     def _cannot_go_on(self, folder: Path) -> str:
         if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._statistics import mean
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
 from pytest_ltm.reporting.html.headline import forgotten
-from pytest_ltm.reporting.text import NOTHING, amount, dollars, percent, score_text, span_of_time
+from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span_of_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,8 +87,10 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
     def tokens(number: float | None) -> Figure:
         return Figure(NOTHING if number is None else amount(round(number)), number)
 
-    def usd(cost: float | None, *, would: bool = column.hypothetical) -> Figure:
-        return Figure(NOTHING if cost is None else f"{'would be ' if would else ''}${dollars(cost)}", cost)
+    def usd(name: str, *, would: bool = column.hypothetical) -> Figure:
+        cost, text = getattr(column, name), column.usd(name)
+        about, amount = "~" * text.startswith("~"), text.lstrip("~")
+        return Figure(NOTHING if cost is None else f"{'would be ' if would else ''}{about}${amount}", cost)
 
     total = f"{column.points} of {column.full}" if column.out_of else NOTHING
     filler = NOTHING if column.filler_share is None else f"{100 * column.filler_share:.0f}%"
@@ -103,10 +105,11 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         ("reply tokens", "reply_tokens"): tokens(column.reply_tokens),
         ("agent's share", "agent_share"): Figure(percent(column.agent_share), column.agent_share),
         ("time", "simulated_seconds"): Figure(span_of_time(column.simulated_seconds), column.simulated_seconds),
-        ("cost", "cost_usd"): usd(column.cost_usd),
-        ("for filler", "cost"): usd(column.filler_cost_usd),
-        ("for harness", "cost"): usd(column.harness_cost_usd),
-        ("judge cost", "judge"): usd(column.judge_cost_usd, would=False),
+        ("cost", "cost_usd"): usd("cost_usd"),
+        ("for filler", "cost"): usd("filler_cost_usd"),
+        ("for harness", "cost"): usd("harness_cost_usd"),
+        ("judge cost", "judge"): usd("judge_cost_usd", would=False),
+        ("lost", "usage"): usd("lost_cost_usd", would=False),
         ("overruns", "overruns"): Figure(str(column.overruns), column.overruns),
         ("no score", "unscored"): Figure(str(column.missing), column.missing),
     }

@@ -192,19 +192,24 @@ def _cost(found: Material) -> Answer:
     judged = sum(column.judge_cost_usd or 0.0 for column in columns)
     if judged:
         said += f" The judge cost another ${dollars(judged)}."
+    lost = sum(column.lost_tokens for column in columns)
+    if lost:
+        said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
         return Answer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
     spent = sum(column.filler_cost_usd or 0.0 for column in told)
+    about = "~" * any(column.estimated for column in told)
     text = f"Most of it for {dearest.label}: ${dollars(dearest.cost_usd or 0.0)}. "
+    text += "Some of it was not reported, and is estimated. " * bool(about)
     text += f"${dollars(spent)} of it went to filler. " * bool(spent)
     text += said
     untold = sum(column.cost_usd is None for column in columns)
     if untold:
         text += f" {untold} of {len(columns)} columns report no cost."
-    return Answer(question, f"${dollars(total)}", text)
+    return Answer(question, f"{about}${dollars(total)}", text)
 
 
 def _mind(found: Material) -> Answer | None:
