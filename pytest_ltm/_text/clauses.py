@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import lru_cache
 
 from pytest_ltm._text.words import phrases, plain, words
 
@@ -57,7 +59,14 @@ def sentence(text: str, start: int, end: int) -> str:
 
 def sentence_start(text: str, place: int) -> int:
     """Return where the sentence begins that a place is in."""
-    return max((found.end() for found in _SENTENCE_END.finditer(text, 0, place)), default=0)
+    ends = _sentence_ends(text)
+    before = bisect_right(ends, place)
+    return ends[before - 1] if before else 0
+
+
+@lru_cache(maxsize=2)
+def _sentence_ends(text: str) -> list[int]:
+    return [found.end() for found in _SENTENCE_END.finditer(text)]
 
 
 def places(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:

@@ -92,7 +92,7 @@ _LABEL = re.compile(r"\d+[.)] ")
 
 def _counts(text: str, one: re.Match[str]) -> bool:
     before = _BEFORE_COUNT.search(text[max(0, one.start() - 12) : one.start()])
-    return _COUNTED.match(text[one.end() :]) is not None or (before is not None and one["digits"].isdecimal())
+    return _COUNTED.match(text, one.end()) is not None or (before is not None and one["digits"].isdecimal())
 
 
 def _value(found: re.Match[str]) -> int:

@@ -91,9 +91,9 @@ class NamesColour(Ruled):
         """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
         colour = self.expected.lower()
         found = [Mention(*spot, self.expected) for spot in places(text, colour)]
-        taken = [(one.start, one.end) for one in found]
+        taken = {place for one in found for place in range(one.start, one.end)}
         for word in _WORD.finditer(text):
-            if any(start <= word.start() < end for start, end in taken):
+            if word.start() in taken:
                 continue
             if (
                 word[0] in COLOURS

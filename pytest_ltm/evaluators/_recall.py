@@ -415,7 +415,7 @@ class RecallsJoke(Ruled):
         plainly = level(text)
         for joke in (self.joke, *self.others):
             for start, end in places(plainly, joke):
-                before = plainly[sentence_start(plainly, max(start - 2, 0)) : start]
+                before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
                 if _DENIES.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
         return " ".join(part for part in _PARTS.split(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
@@ -423,6 +423,8 @@ class RecallsJoke(Ruled):
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
+_DENIED_FROM = 200
+"""So many characters before a joke may deny it."""
 _LOST = phrases(
     r"(?:cant|cannot|dont|do not|couldnt|unable to) (?:\w+ )?(?:recall|remember) (?:the )?"
     r"(?:punchline|punch line|rest|end|ending|exact|exactly|how|details|wording)",

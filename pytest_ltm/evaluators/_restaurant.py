@@ -17,7 +17,7 @@ from pytest_ltm.judges._ask import ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pytest_ltm.judges._inquiry import Judge
 
@@ -309,7 +309,7 @@ class Order:
 
 def read_order(reply: str, menu: Menu) -> Order:
     """Return what a reply orders, sentence by sentence, in linear time; never raises."""
-    dishes: list[str] = []
+    dishes: dict[str, None] = {}  # in order, each once
     strange: list[str] = []
     drinks: list[str] = []
     asked: list[str] = []
@@ -328,7 +328,7 @@ def read_order(reply: str, menu: Menu) -> Order:
             liked += found.dishes or found.drinks if not asks and found.plain else []
             continue
         mentioned = found
-        dishes += found.dishes
+        dishes |= dict.fromkeys(found.dishes)
         strange += found.strange
         drinks += found.drinks if cued or (named and not found.dishes) else []
         asked += found.dishes if cued or found.bare or _chosen(said) else []
@@ -373,7 +373,7 @@ def _refused(before: Sequence[str]) -> bool:
 class _Reading:
     """One sentence: dishes by name, what else sounds like food, drinks."""
 
-    def __init__(self, sentence: Sequence[str], menu: Menu, before: Sequence[str]) -> None:
+    def __init__(self, sentence: Sequence[str], menu: Menu, before: Collection[str]) -> None:
         self.menu = menu
         self.before = before
         self.dishes: list[str] = []
@@ -721,8 +721,11 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
             if len(said) * 3 >= len(named) * 2 or said & own:
                 found.append(Mention(run[0].start(), run[-1].end(), _OWN))
             run = []
-    inside = [one for one in found if any(one is not other and other.start <= one.start < other.end for other in found)]
-    return sorted((one for one in found if one not in inside), key=lambda one: one.start)
+    outside: list[Mention] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not outside or one.start >= outside[-1].end:
+            outside.append(one)
+    return outside
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -187,3 +187,18 @@ def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
     assert value_of(steps, ["chalk", "5"])[0] == 0.5
     assert value_of(steps, ["chalk", "4"])[0] == 1
     assert value_of(evaluator_of("RecallsSteps", {key: value[1:] for key, value in args.items()}), ["4"])[0] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)  # a limit, not a measurement: what grows with the square takes many minutes
+@pytest.mark.parametrize(
+    ("evaluator", "said"),
+    [
+        (evaluators.NamesColour(expected="teal"), "Your favourite colour is lavender. "),
+        (evaluators.PicksOption(expected=3), "5 "),
+        (evaluators.RecallsJoke(joke="The kettle left the choir: it was steamed.", others=("A fog walked in.",)), '{"joke": "The '
+         'kettle left the choir: it was steamed."} '),
+    ],
+)  # fmt: skip
+def test_a_very_long_answer_is_judged_in_time_in_proportion(evaluator: Any, said: str) -> None:
+    assert evaluator([said * (600_000 // len(said))]).reason
