@@ -14,6 +14,7 @@ from pytest_ltm.evaluators import AppliesRule
 
 from ._inventions import Inventions
 from ._parameters import whole
+from ._wording import capital, worded
 
 Thing = Mapping[str, int]
 """The values of one thing on offer, by measure."""
@@ -111,12 +112,94 @@ def _first(places: Sequence[int], by: tuple[str, bool], things: Sequence[Thing])
     return min(places, key=lambda place: _rank(by, things[place]), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Maxim:
+    """A principle, and dilemmas that it decides: what is to be chosen, what is right, what is wrong."""
+
+    words: str
+    dilemmas: Sequence[tuple[str, str, str]]
+
+
+MAXIMS = (
+    Maxim("if in doubt, take whatever can be undone", (
+        ("There is a flat that I may rent or buy.", "renting", "buying"),
+        ("I want to write my name into a book that I was lent.", "pencil", "ink"),
+        ("The shelf has to be fixed to the wall.", "screws", "glue"),
+        ("My niece would like a dragon on her arm.", "henna", "tattoo"),
+        ("My hair is in the way when I work.", "pinning", "cutting"),
+    )),
+    Maxim("never be in anybody's debt", (
+        ("I need a drill for an afternoon, and my neighbour has one.", "buying", "borrowing"),
+        ("The barman says that I may pay today or at the end of the month.", "today", "month"),
+        ("A friend would like to treat me to dinner.", "splitting", "accepting"),
+        ("The roof is leaking. I have savings, and the bank is friendly.", "savings", "loan"),
+        ("It rains, and somebody whom I hardly know offers me a lift.", "walking", "riding"),
+    )),
+    Maxim("own nothing that you cannot carry up the stairs by yourself", (
+        ("I would like to make music at home.", "ukulele", "piano"),
+        ("I need something to sit on for the balcony.", "stool", "sofa"),
+        ("I want to look things up in the evening.", "paperback", "encyclopaedia"),
+        ("I am going to spend the summer at the lake.", "tent", "caravan"),
+        ("All my letters need a place.", "shoebox", "bureau"),
+    )),
+    Maxim("it is better to wait for others than to be waited for", (
+        ("We meet at nine, and the ride takes an hour. There is a bus at seven and one at eight.", "seven", "eight"),
+        ("The guests come at six. I can put the roast in at three or at five; it takes two hours.", "three", "five"),
+        ("My train is at noon, the station ten minutes away. When do I set out?", "eleven", "twelve"),
+        ("The report is due on Friday. I could hand it in a day before or on the day.", "Thursday", "Friday"),
+        ("She wants to be fetched at ten. One tram is there at a quarter to, one at ten sharp.", "quarter", "sharp"),
+    )),
+    Maxim("trust what has been used for long over what is new", (
+        ("The doctor offers me two remedies.", "camomile", "prototype"),
+        ("For the crossing there are two boats.", "steamer", "hydrofoil"),
+        ("I may write down the family recipes in two ways.", "paper", "app"),
+        ("There are two roads over the mountain.", "mule track", "test tunnel"),
+        ("For the roof I have two offers.", "slate", "nanofoil"),
+    )),
+)  # fmt: skip
+PRINCIPLES = (
+    "[Here's|This is] [how I think|what I live by|what my father taught me]: {maxim}.",
+    "[When I cannot decide|When I'm torn|In a quandary], I tell myself: {maxim}.",
+    "[I have one principle|My only rule in life is], [and you may laugh: |and it serves me well: ]{maxim}.",
+    "[In my family we say|At home we used to say|My aunt has it stitched on a cushion]: {maxim}. [I agree.|So do I.]",
+)
+DILEMMAS = (
+    "{case} {One} or {other}: [what would I do|what do I take|which is it]? [One word, please.|One word will do.]",
+    "{case} [Think as I do|You know how I think]: {one} or {other}? [One word is enough.|Just say which.]",
+    "{case} [Decide for me|Tell me what I'd do], {one} or {other}? [Only say which.|One of the two words will do.]",
+)
+RULES, MAXIM = "rules", "maxim"
+
+
+def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return a maxim and, over 90 % of the span, dilemmas that it decides and that do not name it."""
+    maxim = rng.choice(MAXIMS)
+    told = Say(worded(rng, PRINCIPLES, maxim=maxim.words))
+    questions, expected, offered = [], [], []
+    for case, right, wrong in rng.sample(maxim.dilemmas, whole(parameters, "cases", 5, 1, len(maxim.dilemmas))):
+        one, other = rng.sample((right, wrong), 2)
+        questions.append(
+            Ask(worded(rng, DILEMMAS, case=case, one=one, One=capital(one), other=other), about=(told.text,))
+        )
+        expected.append(right)
+        offered.append([right, wrong])
+    return Definition(
+        steps=spread([told, *questions]), expected=expected, parameters={**parameters, "offered": offered}
+    )
+
+
 def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `rules` (default 2) named rules and `cases` (default 4) with `options` (default 5) things each.
 
     All messages over 90 % of the span; the cases take the rules in turn. The names of the right things
-    are expected.
+    are expected. `principle` is `rules` (default) for that, or `maxim` for one maxim and five cases (at most) of two
+    things each, which do not name it.
     """
+    principle = parameters.get("principle", RULES)
+    if principle == MAXIM:
+        return _dilemmas(rng, parameters)
+    if principle != RULES:
+        raise ValueError(f"principle is {RULES!r} or {MAXIM!r}, not {principle!r}")
     count, cases = whole(parameters, "rules", 2, 1, len(NAMES)), whole(parameters, "cases", 4, 1, 50)
     options = whole(parameters, "options", OPTIONS, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]

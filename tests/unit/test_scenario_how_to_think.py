@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from scenario_runs import generated, scores
 
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._controls import Oracle
 from pytest_ltm.evaluators import AppliesRule
+from pytest_ltm.reader.memory import Full
 from pytest_ltm.reader.reader import make_reader
 
 BODY = how_to_think.test_how_to_think
@@ -99,3 +102,35 @@ def test_each_case_depends_on_the_rule_that_it_names() -> None:
 def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
     with pytest.raises(ValueError, match=f"{name} is a whole number from . to .., not {wrong!r}"):
         how_to_think.how_to_think(random.Random(0), {name: wrong})
+
+
+def dilemmas(number: int = 3, **parameters: Any) -> list[Definition]:
+    return generated(how_to_think.how_to_think, number, principle="maxim", **parameters)
+
+
+def test_a_maxim_is_told_once_and_decides_dilemmas_that_do_not_name_it() -> None:
+    for definition in dilemmas(20):
+        (told,) = [step.text for step in definition.steps if type(step) is Say]
+        questions = definition.questions
+        assert len(questions) == len(definition.expected) == 5
+        assert all(question.about == (told,) for question in questions)
+        assert any(maxim.words in told for maxim in how_to_think.MAXIMS)
+        for question, offered in zip(questions, definition.parameters["offered"], strict=True):
+            assert all(re.search(rf"\b{thing}\b", question.text, re.IGNORECASE) for thing in offered)
+            assert told not in question.text
+        assert evaluator(definition)(definition.expected).value == 1
+        assert evaluator(definition)([wrong for _, wrong in definition.parameters["offered"]]).value == 0
+
+
+def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
+    assert scores(BODY, dilemmas(), lambda: Oracle(Full, "full"), span=2_000) == [1.0] * 3
+    assert scores(BODY, dilemmas(), Silent, span=None) == [0.0] * 3
+    assert scores(BODY, dilemmas(), Echo, span=None) == [0.0] * 3
+
+
+def test_dilemmas_are_as_many_as_asked_for() -> None:
+    assert [len(one.expected) for one in dilemmas(2, cases=2)] == [2, 2]
+    with pytest.raises(ValueError, match="cases is a whole number from 1 to 5, not 6"):
+        dilemmas(1, cases=6)
+    with pytest.raises(ValueError, match="principle is 'rules' or 'maxim', not 'none'"):
+        generated(how_to_think.how_to_think, 1, principle="none")
