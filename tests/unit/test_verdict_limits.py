@@ -196,9 +196,11 @@ def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
     [
         (evaluators.NamesColour(expected="teal"), "Your favourite colour is lavender. "),
         (evaluators.PicksOption(expected=3), "5 "),
-        (evaluators.RecallsJoke(joke="The kettle left the choir: it was steamed.", others=("A fog walked in.",)), '{"joke": "The '
-         'kettle left the choir: it was steamed."} '),
+        (
+            evaluators.RecallsJoke(joke="The kettle left the choir: it was steamed."),
+            '{"joke": "The kettle was steamed."} ',
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_very_long_answer_is_judged_in_time_in_proportion(evaluator: Any, said: str) -> None:
     assert evaluator([said * (600_000 // len(said))]).reason
