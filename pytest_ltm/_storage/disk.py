@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import stat
 from typing import IO, TYPE_CHECKING
 
 from pytest_ltm._storage.clock import stopwatch
@@ -33,7 +34,11 @@ class Appender:
         self._path, self._synced, self._process = path, -math.inf, os.getpid()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
         try:
-            self._file: int | None = os.open(path, flags, 0o666)
+            # Without waiting: nobody may ever read the other end of a FIFO.
+            self._file: int | None = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                os.close(self._file)
+                raise refused(path, "it is no regular file")
         except OSError as error:
             raise refused(path, error) from error
 

@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from typing_extensions import Self
+
     from pytest_ltm._engine.agent import Usage
 
 
 LONGEST_LINE = 2**24
 """The bytes of the longest line that is read from a process; a longer one is taken for no line at all."""
+LONGEST_STDERR = 2**24
+"""The characters of stderr that are kept of a process, half of them from its beginning and half from its end."""
 TAIL = 5
 """The lines of stderr that are kept for error messages."""
 _LOOK = 0.1
@@ -188,13 +192,45 @@ def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
 def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(pipe)
-        file = None if path is None else stack.enter_context(path.open("a", encoding="utf-8"))
+        file = None if path is None else stack.enter_context(_HeadAndTail(path))
         while line := pipe.readline(LONGEST_LINE):
             text = redacted(line.decode("utf-8", "replace").rstrip())
             tail.append(text)
             if file is not None:
                 file.write(f"{text}\n")
-                file.flush()
+
+
+class _HeadAndTail:
+    """A file that grows up to half of LONGEST_STDERR; of what comes then the last is kept, and added at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8", newline="")
+        self._room = LONGEST_STDERR // 2 - path.stat().st_size
+        self._last: deque[str] = deque()
+        self._held = self._lost = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._file:
+            if self._lost:
+                self._file.write(f"[{self._lost:,} characters are left out here]\n")
+            self._file.writelines(self._last)
+
+    def write(self, text: str) -> None:
+        if self._room > 0:
+            self._file.write(text[: self._room])
+            self._file.flush()
+            text, self._room = text[self._room :], self._room - len(text)
+        end = text[-LONGEST_STDERR // 2 :]
+        self._lost += len(text) - len(end)
+        self._last.append(end)
+        self._held += len(end)
+        while self._held > LONGEST_STDERR // 2:
+            gone = self._last.popleft()
+            self._held -= len(gone)
+            self._lost += len(gone)
 
 
 def _signal(number: int) -> str:

@@ -205,6 +205,8 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "max_message_tokens": Field.tokens,
 }
 
+LONGEST_BODY = 2**24
+"""The bytes, unpacked, of the longest answer that is read."""
 _CONNECT = 10.0
 """Seconds for a connection; the rest of a request may take as long as a reply may."""
 
@@ -299,7 +301,8 @@ class HttpAgent:
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
         try:
-            response = self._client.post(self._settings.at(path), json=data)
+            with self._client.stream("POST", self._settings.at(path), json=data) as coming:
+                response = self._whole(coming, path)
         except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
             raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
         except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
@@ -308,6 +311,20 @@ class HttpAgent:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
         raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_start(response)}", response)
+
+    def _whole(self, coming: Any, path: str) -> Any:
+        """Return a response with its body, read as it comes; AgentError once that is too long, packed or endless."""
+        body = bytearray()
+        for part in coming.iter_bytes():
+            body += part
+            if len(body) > LONGEST_BODY:
+                raise AgentError(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
+        packed = {"content-encoding", "content-length", "transfer-encoding"}
+        headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
+        return self._http.Response(
+            coming.status_code, headers=headers, content=bytes(body), request=coming.request,
+            extensions={name: value for name, value in coming.extensions.items() if name == "reason_phrase"},
+        )  # fmt: skip
 
     def _read(self, data: Any, path: JsonPath, kind: type, what: str) -> Any:
         try:

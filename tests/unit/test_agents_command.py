@@ -329,3 +329,17 @@ def test_variables_and_folder_are_the_processes_own(bot: Any, tmp_path: Path) ->
 def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
     assert source(lambda: "not an agent", spec="x").spec == "x"
     assert source(lambda message: message, spec="x").make(folder=tmp_path).reply("a") == "a"
+
+
+def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ltm.agents._command.LONGEST_STDERR", 2_000)
+    agent = bot(
+        "for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')"
+    )
+    agent.reply("a")
+    agent.close()
+    kept = (tmp_path / STDERR).read_text()
+    assert kept.startswith("line 0\nline 1\n")
+    assert kept.endswith("line 4998\nline 4999\n")
+    assert "characters are left out here" in kept
+    assert len(kept) < 2_200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -60,10 +61,13 @@ def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     assert target.read_bytes() == b"precious"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_device_is_a_disk_fault() -> None:
-    file = Appender(Path("/dev/full"), new=False)
-    with pytest.raises(DiskFault, match="cannot write /dev/full: No space left on device"):
+def test_a_full_disk_is_a_disk_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = Appender(tmp_path / "lines", new=True)
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(DiskFault, match="No space left on device"):
         file.append(b"x")
 
 
@@ -123,3 +127,23 @@ def test_the_owner_says_who_and_since_when(tmp_path: Path) -> None:
     assert json.loads((tmp_path / ".owner.json").read_bytes())["pid"] == os.getpid()
     lock.release()
     assert not (tmp_path / ".owner.json").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
+@pytest.mark.parametrize("read", [False, True])
+def test_a_fifo_in_the_place_of_a_journal_is_refused_without_waiting(tmp_path: Path, read: bool) -> None:
+    path = tmp_path / "journal.jsonl"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if read else None
+    try:
+        with pytest.raises(DiskFault, match=r"journal\.jsonl"):
+            Appender(path, new=False)
+    finally:
+        if reader is not None:
+            os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="has no devices")
+def test_a_device_in_the_place_of_a_journal_is_refused() -> None:
+    with pytest.raises(DiskFault, match="no regular file"):
+        Appender(Path("/dev/null"), new=False)
