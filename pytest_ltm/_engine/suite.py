@@ -51,6 +51,13 @@ class Suite:
     path: str
     """The file."""
     entries: tuple[SuiteEntry, ...]
+    version: int | None = None
+    """Of the set of scenarios and their parameters; None: not given."""
+
+    @property
+    def title(self) -> str:
+        """The name with the version, as reports show it."""
+        return self.name if self.version is None else f"{self.name} {self.version}"
 
     def entry(self, name: str) -> SuiteEntry | None:
         """Return the entry of this name, if there is one."""
@@ -63,18 +70,20 @@ def load(path: str | Path, known: Collection[str] | None = None) -> Suite:
     `known`: the names of the scenarios there are, or None to accept any.
     """
     top = _yaml.load(path)
-    fields = top.mapping(("name", "examples", "scenarios", "incompatible"), required=("scenarios",))
+    fields = top.mapping(("name", "version", "examples", "scenarios", "incompatible"), required=("scenarios",))
     name = fields["name"].text() if "name" in fields else Path(path).name.removesuffix(SUFFIX)
     if name == NONE:
         raise fields.get("name", top).fault(f"no suite can be called {NONE!r}: that word means no suite.")
     examples = fields["examples"].whole(least=1) if "examples" in fields else None
+    version = fields["version"].whole(least=1) if "version" in fields else None
     items = fields["scenarios"].items("scenarios")
     if not items:
         raise fields["scenarios"].error("at least one scenario")
     entries = tuple(_entry(item, examples, known) for item in items)
     _check_names(items, entries)
     apart = _groups(fields, items, [entry.name for entry in entries], known)
-    return Suite(name=name, path=str(path), entries=tuple(_kept_apart(entry, apart) for entry in entries))
+    kept = tuple(_kept_apart(entry, apart) for entry in entries)
+    return Suite(name=name, path=str(path), entries=kept, version=version)
 
 
 def built_in(name: str, known: Collection[str] | None = None) -> Suite:

@@ -21,7 +21,7 @@ VERSION = 1
 """Of kinds, shares and wordings; another number for every change, because it is part of the plan's fingerprint."""
 _SAME = 2
 """After so many lists, one more exchange that is long enough passes before the next. Who keeps short messages keeps,
-with the request, its long reply, and soon has no room left; where it is asked, not told, a list is one exchange more."""
+with the request, its long reply, and soon has no room left; where it must be asked, a list is one exchange more."""
 _REMARKS = 0.15
 """The share of remarks among others that are long enough, but fit into one message."""
 _LEAST, _MOST = 300, 6000

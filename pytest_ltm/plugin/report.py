@@ -58,7 +58,7 @@ class Report:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
         settings = self._run.settings
         named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in settings.agents]
-        suite = settings.suite.name if settings.suite else "none"
+        suite = settings.suite.title if settings.suite else "none"
         lines = [
             f"ltm: agents: {', '.join(named)}",
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",

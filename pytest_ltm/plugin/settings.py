@@ -87,6 +87,7 @@ class Settings:
             "agents": {agent.label: agent.spec for agent in self.agents},
             "spans": dict(self.spans),
             "suite": self.suite.name if self.suite else None,
+            "suite_version": self.suite.version if self.suite else None,
             "examples": self.examples,
             "trials": self.trials,
             "definitions": str(self.definitions.path) if self.definitions else None,

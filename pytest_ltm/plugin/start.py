@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -155,10 +156,13 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
     dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
     tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
     _time.check(said("time"))
+    suite = dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, seed, has_paths=has_paths))
+    if definitions is not None and suite is not None:  # nothing is generated beside the files
+        suite = replace(suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples))
     return Settings(
         agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)),
         spans=SPANS if dataset else spans(config, definitions),
-        suite=dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, seed, has_paths=has_paths)),
+        suite=suite,
         **{name: said(name) for name in _AS_SAID},
         definitions=definitions,
         filler=named("--ltm-filler", lambda: _filler(config)),
@@ -175,11 +179,16 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
     )
 
 
+ALL = "extended"
+"""The suite that has every built-in scenario."""
+
+
 def _suite_of(config: pytest.Config, seed: int, *, has_paths: bool) -> _suite.Suite | None:
     given = _options.given(config, "ltm_suite")
     if given == "none" or (given is None and has_paths):
         return None
-    name = given or _options.DEFAULTS["ltm_suite"]
+    # Definition files may be of any built-in scenario.
+    name = given or (ALL if _options.value(config, "ltm_definitions") else _options.DEFAULTS["ltm_suite"])
     known = _suite.scenario_names()
     if name in _suite.built_in_names():
         return _suite.built_in(name, known)

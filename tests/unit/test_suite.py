@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.suite import SuiteEntry, built_in, built_in_names, folder, load
+from pytest_ltm._engine.suite import SuiteEntry, built_in, built_in_names, folder, load, scenario_names
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "x.ltm-suite.yml: expected a mapping with the fields name, examples, scenarios, incompatible, got None."),
+        ("", "x.ltm-suite.yml: expected a mapping with the fields name, version, examples"),
         ("- colours", "x.ltm-suite.yml:1: expected a mapping"),
         ("just words", "x.ltm-suite.yml:1: expected a mapping"),
         ("name: x", "x.ltm-suite.yml:1: the field 'scenarios' is missing."),
@@ -149,3 +149,27 @@ def test_a_suite_name_is_no_way_out_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "x.ltm-suite.yml").write_text("scenarios: [colours]")
     with pytest.raises(ConfigurationError):
         built_in(f"../../../../../../../..{tmp_path}/x")
+
+
+def test_the_suite_paper_asks_what_version_1_asked() -> None:
+    paper = built_in("paper")
+    asked = {entry.scenario: dict(entry.parameters) for entry in paper.entries}
+    assert paper.title == "paper 1"
+    assert {entry.examples for entry in paper.entries} == {3}
+    assert asked == {
+        "chapter_break": {"chapters": 8, "changes": 3, "chapter_characters": 4200},
+        "colours": {"colour_changes": 3},
+        "jokes": {"jokes_told": 4},
+        "locations_directions": {"known_locations": 6},
+        "name_list": {"name_changes": 5},
+        "prospective_memory": {},
+        "restaurant": {},
+        "sally_anne": {"question_type": "theory_of_mind"},
+        "shopping_list": {"item_changes": 6},
+        "spy_meeting": {},
+        "trigger_response": {"trigger_activations": 3},
+    }
+
+
+def test_extended_has_every_built_in_scenario() -> None:
+    assert {entry.scenario for entry in built_in("extended").entries} == set(scenario_names())
