@@ -114,7 +114,7 @@ def _first(places: Sequence[int], by: tuple[str, bool], things: Sequence[Thing])
 
 @dataclass(frozen=True, slots=True)
 class Maxim:
-    """A principle, and dilemmas that it decides: what is to be chosen, what is right, what is wrong."""
+    """A principle, and dilemmas that it decides: what the choice is, what is right, what is wrong."""
 
     words: str
     dilemmas: Sequence[tuple[str, str, str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.reader.notes import Topic
+from pytest_ltm.reader.notes import WORDS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Note, Notebook, Turn
@@ -21,8 +21,9 @@ _AGO = re.compile(r"\bago\b", re.IGNORECASE)
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
-_ALSO_STATEMENTS = ("play", "personal")
-"""Notes of what is kept as a statement, too, and is no joke."""
+_PLAY = "play"
+"""Notes of lines that are kept as statements, too."""
+_LIFE = [re.compile(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
 """Seconds within which two moments are the same: people say minutes, some of them rounded down."""
@@ -66,7 +67,7 @@ def _recalled(turn: Turn, notes: Notebook) -> Note | None:
 def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
     best: list[Note] = []
-    understood = {note.position for other in _ALSO_STATEMENTS for note in notes.every(other)}
+    understood = {note.position for note in notes.every(_PLAY)}
     for note in notes.visible(kind):
         if note.position in understood:
             continue
@@ -79,8 +80,10 @@ def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
 
 
 def _like_a_joke(note: Note) -> tuple[bool, int]:
-    """Return how much a text is like a joke: of a few sentences that speak to nobody, and longer than small talk."""
-    return len(note.content) <= _FEW_SENTENCES and not _TO_YOU.search(note.content), len(note.content)
+    """Return how much a text is like a joke: a few sentences to nobody that do not tell of the user's life."""
+    text = note.content
+    like = len(text) <= _FEW_SENTENCES and not _TO_YOU.search(text) and not first_match(_LIFE, text)
+    return like, len(text)
 
 
 def _distance(note: Note, moment: float) -> float:
