@@ -404,7 +404,7 @@ def test_an_amended_verdict_stands_beside_the_automatic_one(tmp_path: Path) -> N
 def test_the_command_that_repeats_the_run_can_be_pasted(tmp_path: Path) -> None:
     plan = {
         "agents": {"mine": "bots:My Bot", "window_8k": "window:8k"}, "spans": {"2k": 2_000, "isolated": None},
-        "suite": "standard", "examples": 3, "trials": 1, "scoring": "v3.5", "filler": "trivia", "definitions": None,
+        "suite": "standard", "examples": 3, "trials": 1, "scoring": "v3.5", "filler": "varied", "definitions": None,
     }  # fmt: skip
     row = played(nodeid="tests/test_a b.py::test_x[mine-2k-0-0]")
     page = report(tmp_path, write_run(tmp_path / "run", held([row]), plan=plan, seed=7))
