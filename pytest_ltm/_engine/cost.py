@@ -407,8 +407,8 @@ class Account:
     def add(self, side: Side, *, usd: float | None, tokens: int, calls: int = 1, metered: bool = True) -> None:
         """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
 
-        `metered`: its cost or its tokens were reported, or it costs nothing. A price of the message and the reply alone
-        is no limit: nobody knows what else was sent.
+        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise the price of the message and the
+        reply alone is not all of it: nobody knows what else was sent.
         """
         spent = Spent(usd or 0.0, tokens, calls)
         self._settle(side, spent)

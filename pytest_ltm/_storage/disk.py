@@ -38,7 +38,7 @@ class Appender:
             self._file: int | None = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 os.close(self._file)
-                raise refused(path, "it is no regular file")
+                raise refused(path, "it is not a regular file")
         except OSError as error:
             raise refused(path, error) from error
 

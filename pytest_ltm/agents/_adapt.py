@@ -322,7 +322,7 @@ def cut(text: str) -> str:
 
 
 def reported(counts: Mapping[str, Any]) -> Usage:
-    """Return the usage that a server reports; what it does not, or what is no count, is marked to be estimated."""
+    """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
     found = {name: count for name, count in counts.items() if is_count(count)}
     return Usage(**found, estimated=not {"input_tokens", "output_tokens"} <= found.keys())
 

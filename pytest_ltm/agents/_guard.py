@@ -49,7 +49,7 @@ def _start(command: list[str], ready: int) -> int:
 
 
 def _ended(child: int) -> int | None:
-    """Bury whoever has died; return how the child has ended, None where it has not."""
+    """Reap the processes that have ended; return how the child has, None where it has not."""
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)

@@ -239,7 +239,7 @@ LONGEST_REPLY = 200_000
 
 
 def _judged(text: object) -> str:
-    """Return what a judge said, without secrets; JudgeError for what is no reply."""
+    """Return what a judge said, without secrets; JudgeError for anything but a reply."""
     if not isinstance(text, str):
         raise JudgeError(f"the judge replied with a {type(text).__name__}; a reply is a str or a pytest_ltm Reply")
     if len(text) > LONGEST_REPLY:

@@ -300,13 +300,14 @@ class Voice(Speaker):
 
     def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
         del message, images
-        return Reply("r" * self.case.replies[self._count() % len(self.case.replies)])
+        return Reply("r" * self.case.replies[self._called() % len(self.case.replies)])
 
-    def tell(self, message: str, reply: str) -> None:
+    def tell(self, message: str, reply: str) -> Reply:
         del message, reply
-        self._count()
+        self._called()
+        return Reply("")
 
-    def _count(self) -> int:
+    def _called(self) -> int:
         number, self.calls = self.calls, self.calls + 1
         self.after_the_end += self.gone
         fatal = number == self.case.fatal

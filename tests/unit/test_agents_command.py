@@ -333,9 +333,7 @@ def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
 
 def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ltm.agents._command.LONGEST_STDERR", 2_000)
-    agent = bot(
-        "for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')"
-    )
+    agent = bot("for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')")
     agent.reply("a")
     agent.close()
     kept = (tmp_path / STDERR).read_text()

@@ -145,5 +145,5 @@ def test_a_fifo_in_the_place_of_a_journal_is_refused_without_waiting(tmp_path: P
 
 @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="has no devices")
 def test_a_device_in_the_place_of_a_journal_is_refused() -> None:
-    with pytest.raises(DiskFault, match="no regular file"):
+    with pytest.raises(DiskFault, match="not a regular file"):
         Appender(Path("/dev/null"), new=False)
