@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm import _statistics as stats
 from pytest_ltm._cli import tables
-from pytest_ltm._cli.played import counting, examples, play
+from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._engine.definition import read_json
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above

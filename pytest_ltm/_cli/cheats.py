@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import _statistics as stats
 from pytest_ltm._cli import tables
-from pytest_ltm._cli.played import counting, examples, play
+from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._cheats import SPECS, unpadded
 from pytest_ltm.reporting.text import NOTHING, counted, one_line, score_text

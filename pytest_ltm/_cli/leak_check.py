@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.calibrate import pooled
 from pytest_ltm._cli.cues import SHARES, Found, Text, best, found, search
-from pytest_ltm._cli.played import play
+from pytest_ltm._cli.pytest_runs import play
 from pytest_ltm._engine.suite import SUFFIX, built_in_names
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder

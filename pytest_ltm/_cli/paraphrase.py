@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.author import author
-from pytest_ltm._cli.played import examples, play
+from pytest_ltm._cli.pytest_runs import examples, play
 from pytest_ltm._engine.definition import dump, read_json
 from pytest_ltm._statistics import FULL_MARKS
 from pytest_ltm._storage.clock import wall_time

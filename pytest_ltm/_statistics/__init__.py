@@ -18,7 +18,6 @@ from pytest_ltm._statistics.comparison import (
 from pytest_ltm._statistics.counts import LEVEL, Interval, Kappa, holm, kappa, mcnemar, pass_at_k, pass_hat_k, wilson
 from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
 from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
-from pytest_ltm._statistics.samples import Estimate, mark, summed
 from pytest_ltm._statistics.totals import (
     DRAWS,
     FULL_MARKS,
@@ -34,6 +33,7 @@ from pytest_ltm._statistics.totals import (
     total,
     weighted_reach,
 )
+from pytest_ltm._statistics.unpaired import Estimate, mark, summed
 
 __all__ = [
     "ALPHA", "DRAWS", "FULL_MARKS", "LEVEL", "POWER", "SHARE", "Comparison", "EffectiveSpan", "Estimate", "Interval",
