@@ -138,8 +138,8 @@ def test_an_example_is_replayed_without_the_others_where_filler_was_told(project
 def test_filler_that_was_not_recorded_is_told_as_such(project: Project) -> None:
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
-    project.ltm(agent="bot:Bot", span="300")
-    result = project.ltm("-k", "dog", agent="replay:latest", span="300")
+    project.ltm("--ltm-filler=trivia", agent="bot:Bot", span="300")
+    result = project.ltm("--ltm-filler=trivia", "-k", "dog", agent="replay:latest", span="300")
     assert result.ret == 75
     shown = " ".join(result.stdout.str().split())
     assert "the recording does not hold this filler. Nearest recorded (-) and this one (+): - …" in shown
@@ -256,7 +256,7 @@ def test_a_master_log_answers_each_example_with_the_replies_of_its_own_test(proj
         ("Colours - 1", "My favourite colour is now Amber.", "Noted."),
         ("Colours - 1", "Tell me: what is my favourite colour?", "Amber it is."),
     )
-    replayed(project, "master.jsonl", "published", "-k", "colours").assert_outcomes(passed=2, deselected=30)
+    replayed(project, "master.jsonl", "published", "-k", "colours").assert_outcomes(passed=2)
 
 
 def test_no_agent_under_test_is_told_who_speaks(project: Project) -> None:
