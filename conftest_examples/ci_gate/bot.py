@@ -15,6 +15,6 @@ class Bot:
 
 
 class Cheaper(Bot):
-    """The same after somebody has saved memory: it keeps the last five messages."""
+    """The same after somebody has saved memory: it keeps the last three messages."""
 
-    notes_kept = 5
+    notes_kept = 3

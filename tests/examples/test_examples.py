@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RECIPES = ROOT / "conftest_examples"
 
 EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
-    "first_agent": [({}, "colours                1.00")],
+    "first_agent": [({}, "colours                0.33")],
     "plain_function": [({"failed": 2}, "bicycle                0.50    0.50")],
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
