@@ -97,8 +97,15 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     assert max(gained(cells).values()) <= PADDING
 
 
+REMEMBERED = {("keywords", "instruction_recall"): 0.07}
+"""By cheat and scenario: what it earns above the floor for one right sentence alone, which is an answer.
+
+It stores every sentence, and sometimes only one shares a word with a question. No figure may grow.
+"""
+
+
 @pytest.mark.slow
 def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")
-    assert excess(cells) == {}
+    assert excess(cells) == REMEMBERED
     assert max(gained(cells).values()) <= PADDING

@@ -193,7 +193,7 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
     run(project, *words, agent=spec)
     [path] = latest_run(project.path).glob("*/results.json")
     counted = json.loads(path.read_text())["input_tokens"]
-    assert forecasts[0].agent_use.tokens_in == pytest.approx(counted, rel=0.1)
+    assert forecasts[0].agent_use.tokens_in == pytest.approx(counted, rel=0.15)
 
 
 def test_a_dry_run_is_of_a_whole_run(project: pytest.Pytester) -> None:

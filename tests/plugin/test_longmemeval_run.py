@@ -256,7 +256,7 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(project: Projec
 )
 def test_a_recorded_run_is_judged_later(project: Project, options: list[str]) -> None:
     played(project, *options).assert_outcomes(passed=2, skipped=1)
-    run = project.pytest("--ltm-rescore=latest", "--ltm-judge=always-yes")
+    run = project.pytest("--ltm-rescore=latest", "--ltm-judge=always-yes", "--ltm-judge-canaries=off")
 
     run.assert_outcomes(passed=3)
     run.stdout.fnmatch_lines(["scored again: run *: 2 verdicts unchanged, 1 moved"])

@@ -12,7 +12,7 @@ from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions
+from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions, filled
 from pytest_ltm.datasets.longmemeval.generate.needles import records
 from pytest_ltm.datasets.longmemeval.generate.talk import Attribute, all_of, counted
 from pytest_ltm.datasets.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
@@ -197,7 +197,7 @@ def test_what_is_true_of_a_person_is_so_in_evidence_sessions_and_in_fillers() ->
     sources = [Mentions("one", (), frozenset(), backwards=backwards) for backwards in (False, True)]
     for row in all_of(Attribute):
         told = [{one.said for one in (source.next("") for _ in source.known) if one} for source in sources]
-        held = [{v for v in row.values for say in row.say if say.format(v=v) in said} for said in told]
+        held = [{v for v in row.values for say in row.say if filled(say, v=v) in said} for said in told]
         assert held[0] == held[1], row.key
         assert len(held[0]) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -61,9 +62,9 @@ class Mentions:
         rng = self._rng
         match row:
             case Attribute():
-                said = rng.choice(row.say).format(v=self._values[row.key])
+                said = filled(rng.choice(row.say), v=self._values[row.key])
             case Update():
-                said = rng.choice(row.old).format(v=self._values[row.key])
+                said = filled(rng.choice(row.old), v=self._values[row.key])
             case Series():
                 said = filled(rng.choice(row.say), item=item, v=self._prices[row.key, item])
             case Happening():
@@ -91,8 +92,13 @@ def _about(row: _Row) -> str:
             return " ".join((*row.words, *([row.ask] if isinstance(row.ask, str) else row.ask)))
 
 
+_ARTICLE = re.compile(r"\b[Aa](?= \{(\w+)\})")
+_VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
+
+
 def filled(text: str, **values: object) -> str:
-    """Return the text with its values, each also with a capital: `{item}`, `{Item}`."""
+    """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
+    text = _ARTICLE.sub(lambda found: found[0] + "n" * bool(_VOWEL.match(str(values.get(found[1], "")))), text)
     return text.format(**values, **{upper_first(name): upper_first(str(value)) for name, value in values.items()})
 
 

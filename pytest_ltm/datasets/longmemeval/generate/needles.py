@@ -106,7 +106,7 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     value = rng.choice(row.values)
     shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
     asked = end_of_may(rng)
-    told = Told(at, row.theme, Aside(rng.choice(row.say).format(v=value), row.nod))
+    told = Told(at, row.theme, Aside(filled(rng.choice(row.say), v=value), row.nod))
     world, query = (Fact(at, row.key, shown),), Query("value", (row.key,))
     found = Needle("single-session-user", question, shown, asked, (told,), world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
@@ -174,8 +174,8 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
     told = (
-        Told(old_at, row.theme, Aside(rng.choice(row.old).format(v=row.values[first]), row.nod)),
-        Told(new_at, row.theme, Aside(rng.choice(row.new).format(v=row.values[second]), row.nod)),
+        Told(old_at, row.theme, Aside(filled(rng.choice(row.old), v=row.values[first]), row.nod)),
+        Told(new_at, row.theme, Aside(filled(rng.choice(row.new), v=row.values[second]), row.nod)),
     )
     world = (Fact(old_at, row.key, values[0]), Fact(new_at, row.key, values[1]))
     question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
