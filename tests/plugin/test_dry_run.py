@@ -186,14 +186,15 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
 
     chat_server.reads("window", "2k")
     chat_server.count = counter("o200k_base").count
-    words = ("--ltm-span=5k", "--ltm-suite=standard", "--ltm-examples=1")
+    # An agent that forgets ends Restaurant sooner than the forecast assumes: what is said differs, not how it is counted.
+    words = ("--ltm-span=5k", "--ltm-suite=standard", "--ltm-examples=1", "-k", "not restaurant")
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"
     run(project, *words, "--ltm-dry-run", agent=spec)
     assert not chat_server.requests
     run(project, *words, agent=spec)
     [path] = latest_run(project.path).glob("*/results.json")
     counted = json.loads(path.read_text())["input_tokens"]
-    assert forecasts[0].agent_use.tokens_in == pytest.approx(counted, rel=0.15)
+    assert forecasts[0].agent_use.tokens_in == pytest.approx(counted, rel=0.05)
 
 
 def test_a_dry_run_is_of_a_whole_run(project: pytest.Pytester) -> None:
