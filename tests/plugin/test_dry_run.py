@@ -186,7 +186,7 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
 
     chat_server.reads("window", "2k")
     chat_server.count = counter("o200k_base").count
-    # An agent that forgets ends Restaurant sooner than the forecast assumes: what is said differs, not how it is counted.
+    # An agent that forgets ends Restaurant sooner than the forecast assumes: less is said, and counted alike.
     words = ("--ltm-span=5k", "--ltm-suite=standard", "--ltm-examples=1", "-k", "not restaurant")
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"
     run(project, *words, "--ltm-dry-run", agent=spec)
