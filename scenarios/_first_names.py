@@ -1,10 +1,10 @@
-"""First names that the user goes by, drawn through Faker, and the sentences that tell them."""
+"""First names that the user goes by, and the sentences that tell them."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pytest_ltm import Say
@@ -12,7 +12,33 @@ from pytest_ltm import Say
 from ._parameters import whole
 from ._wording import either, worded
 
-LOCALES = ("en_US", "en_IE")
+GIVEN_NAMES = tuple(
+    """Abigail Adelaide Adrian Agatha Agnes Aisha Alasdair Albert Alejandra Alfred Alice Alistair Amelia Amos Anders
+    Andrew Angus Anita Annika Anthony Antonia Arthur Astrid Aubrey Audrey Augusta Barbara Barnaby Bartholomew
+    Beatrice Belinda Benedict Benjamin Bernadette Bernard Bertha Bethany Bianca Blanche Boris Brenda Brendan Bridget
+    Bronwyn Bryony Caitlin Callum Camille Carlotta Caroline Cassandra Catherine Cecilia Cedric Celeste Charlotte
+    Christopher Clarence Claudia Clement Clifford Clive Colette Conrad Constance Cordelia Cornelius Cressida Cynthia
+    Cyril Damian Daniel Daphne Davina Deborah Deirdre Delilah Denise Derek Desmond Diana Dominic Donald Dorothy
+    Douglas Duncan Edgar Edith Edmund Edward Eileen Eleanor Elias Elizabeth Elliott Elmira Elspeth Emily Emmanuel
+    Enid Enrique Eric Ernest Esme Esther Ethan Eugene Eunice Evangeline Evelyn Ezra Felicity Felix Fergus Fernando
+    Finlay Fiona Florian Frances Francisco Frederick Freya Gabriel Gareth Gemma Geoffrey Georgina Gerald Gertrude
+    Gideon Gilbert Gillian Giselle Gladys Godfrey Gordon Graham Gregory Greta Gwendolyn Hamish Hannah Harold Harriet
+    Harvey Hector Helga Henrietta Herbert Hermione Hilary Hilda Horace Howard Hubert Hugo Humphrey Ignatius Imogen
+    Ingrid Irene Isaac Isabel Ismael Jacqueline Jamal Janet Jasper Jemima Jennifer Jeremy Jerome Jessica Joachim
+    Joanna Jocelyn Jonathan Joseph Judith Julian Juliet Katherine Keith Kenneth Kieran Kirsten Lachlan Lambert
+    Lavinia Lawrence Leander Leonard Leopold Lester Lillian Lionel Lorenzo Lorraine Louise Lucinda Ludwig Luther
+    Lydia Mabel Madeleine Magnus Malcolm Marcus Margaret Marianne Marigold Marina Marjorie Martha Matilda Matthew
+    Maureen Maurice Maximilian Melanie Melissa Meredith Michael Mildred Millicent Miriam Mohammed Monica Mortimer
+    Muriel Murray Nadia Naomi Natasha Nathaniel Neil Nicholas Nicola Nigel Noemi Norbert Odette Oliver Olympia Oscar
+    Osvaldo Ottilie Padraig Pamela Patricia Pauline Penelope Percival Philippa Phoebe Pierre Quentin Rafael Ramona
+    Raymond Rebecca Reginald Reuben Ricardo Roderick Roger Roland Rosalind Rowena Rupert Sabrina Salvatore Samantha
+    Samuel Sebastian Seraphina Sheila Sidney Sigmund Silvia Siobhan Solomon Sophie Stanley Stephanie Susannah
+    Sylvester Tabitha Tamsin Tatiana Teresa Thaddeus Theodore Thomas Tiberius Timothy Tristan Ulrich Ursula Valerie
+    Vanessa Vincent Viola Vivienne Walter Wanda Wendy Wilfred Wilhelmina Winifred Winston Xavier Yolanda Yvette
+    Yvonne Zachary Zelda Zoe""".split()  # noqa: SIM905 - reads best
+)
+"""Given names that are heard in English-speaking countries, put together for this scenario; frozen, because equal seeds
+are to give equal texts for ever. With any change the scenarios that draw them go up in version."""
 ORDINARY_WORDS = frozenset(
     """amber angel april ariel austin autumn bill brandy brook brooke brooklyn carmel carol carter chad chase chelsea
     cherie cheyenne christian cody cole crystal daisy dakota dale dawn dean destiny diamond don drew earl ebony eden
@@ -23,7 +49,7 @@ ORDINARY_WORDS = frozenset(
     sherry sierra skip spencer stone storm sue summer sydney tanner taylor terry tia tiffany tobias tom tony tory tracy
     trey troy una victor virginia ward warren wayne whitney will willow woody""".split()  # noqa: SIM905 - reads best
 )
-"""Names that are also colours, things, places, months or words of other texts: they are not drawn."""
+"""Names that are also colours, things, places, months or words of other texts: they are not drawn, in any locale."""
 
 INTRODUCTIONS = (
     "[by the way, |I should have said: |before we go on, |]my name is {name}.",
@@ -62,31 +88,44 @@ WITHOUT_THE_WORD = (
     "everybody [at work|at the club|at home] says {name} to me [now|these days].",
 )
 """How people go on once it is known what they were called."""
+TRIES = 200
+"""Draws for each name, before the names of a locale are called too few."""
 RESET = "Please forget every name that I have given myself. For the time being I have none."
 
 
-def first_names(rng: random.Random, number: int) -> list[str]:
-    """Return different names in plain letters; none is a part of another, so that every rule can tell them apart."""
+def first_names(rng: random.Random, number: int, locale: str | None = None) -> list[str]:
+    """Return different names; none is a part of another, so that every rule can tell them apart.
+
+    `locale`: one of Faker's, such as `de_DE`; None: from `GIVEN_NAMES`, in plain letters. ValueError where Faker is not
+    installed, has no such locale, or has too few names of letters alone.
+    """
+    draw = _drawer(rng, locale)
     drawn: list[str] = []
-    makers = [_maker(locale) for locale in LOCALES]
-    for maker in makers:
-        maker.seed_instance(rng.getrandbits(64))
-    while len(drawn) < number:
-        name = str(rng.choice(makers).first_name())
-        if name.isascii() and name.isalpha() and name.lower() not in ORDINARY_WORDS and not _alike(name, drawn):
+    for name in (draw() for _ in range(TRIES * number)):
+        if name.isalpha() and name.lower() not in ORDINARY_WORDS and not _alike(name, drawn):
             drawn.append(name)
-    return drawn
+        if len(drawn) == number:
+            return drawn
+    raise ValueError(f"locale {locale!r} has too few first names that differ: {len(drawn)} of {number}")
 
 
 def _alike(name: str, others: list[str]) -> bool:
     return any(name.lower() in other.lower() or other.lower() in name.lower() for other in others)
 
 
-@lru_cache(maxsize=len(LOCALES))
-def _maker(locale: str) -> Any:
-    from faker import Factory
-
-    return Factory.create(locale, providers=["faker.providers.person"])
+def _drawer(rng: random.Random, locale: str | None) -> Callable[[], str]:
+    if locale is None:
+        return partial(rng.choice, GIVEN_NAMES)
+    try:
+        from faker import Factory
+    except ModuleNotFoundError:
+        raise ValueError(f"locale {locale!r} needs Faker: pip install 'pytest-ltm[faker]'") from None
+    try:
+        maker: Any = Factory.create(locale, providers=["faker.providers.person"])
+    except AttributeError:
+        raise ValueError(f"locale {locale!r} is none of Faker's, such as 'de_DE'") from None
+    maker.seed_instance(rng.getrandbits(64))
+    return lambda: str(maker.first_name())
 
 
 def told(rng: random.Random, names: list[str]) -> list[Say]:
@@ -100,3 +139,11 @@ def told(rng: random.Random, names: list[str]) -> list[Say]:
 def number_of_names(parameters: Mapping[str, Any], default: int) -> int:
     """Return `name_changes`, how many names are told; ValueError unless it is a whole number from 1 to 50."""
     return whole(parameters, "name_changes", default, most=50)
+
+
+def locale(parameters: Mapping[str, Any]) -> str | None:
+    """Return `locale`, whose names are drawn; None where it is absent; ValueError unless it is a text."""
+    value = parameters.get("locale")
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError(f"locale is one of Faker's, such as 'de_DE', not {value!r}")

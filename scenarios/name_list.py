@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
 from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
@@ -27,7 +27,7 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     All of them are expected.
     """
-    names = first_names(rng, number_of_names(parameters, 5))
+    names = first_names(rng, number_of_names(parameters, 5), locale(parameters))
     statements = told(rng, names)
     question = Ask(
         worded(rng, QUESTIONS, form=worded(rng, (FORM,))), about=tuple(statement.text for statement in statements)

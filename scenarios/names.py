@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, number_of_names, told
+from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
 from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
@@ -28,7 +28,7 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     The name told last is expected.
     """
-    drawn = first_names(rng, number_of_names(parameters, 3))
+    drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters))
     statements = told(rng, drawn)
     question = Ask(worded(rng, QUESTIONS), about=(statements[-1].text,))
     return Definition(

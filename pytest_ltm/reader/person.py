@@ -91,7 +91,7 @@ _ABOUT = re.compile(
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME = r"((?-i:[A-Z])[\w’'-]*)"
+_NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ])[\w’'-]*)"
 _TOLD = [wording(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
 _UNTOLD = [
     wording(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 
 import pytest
 from pytest_ltm.scenarios import _first_names, name_list
@@ -49,6 +50,36 @@ def test_as_many_names_as_asked_for_all_different() -> None:
 def test_a_wrong_number_of_names_is_named(number: object) -> None:
     with pytest.raises(ValueError, match="name_changes is a whole number from 1 to 50, not"):
         name_list.name_list(random.Random(0), {"name_changes": number})
+
+
+def test_equal_seeds_give_equal_names_whatever_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faker", None)
+    drawn = _first_names.first_names(random.Random(0), 5)
+    assert drawn == ["Lorraine", "Matthew", "Antonia", "Giselle", "Reginald"]
+
+
+def test_without_faker_another_locale_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faker", None)
+    with pytest.raises(ValueError, match=r"locale 'de_DE' needs Faker: pip install 'pytest-ltm\[faker\]'"):
+        name_list.name_list(random.Random(0), {"locale": "de_DE"})
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "fr_FR", "pl_PL"])
+def test_full_lists_the_names_of_other_locales(locale: str) -> None:
+    assert scores(BODY, generated(name_list.name_list, locale=locale), FULL, span=2_000) == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"),
+    [("xx_YY", "none of Faker's"), (7, "locale is one of Faker's"), ("hi_IN", "too few first names that differ")],
+)
+def test_a_locale_that_gives_no_names_is_named(locale: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        name_list.name_list(random.Random(0), {"locale": locale, "name_changes": 50})
+
+
+def test_no_given_name_is_an_ordinary_word() -> None:
+    assert {name.lower() for name in _first_names.GIVEN_NAMES} & _first_names.ORDINARY_WORDS == set()
 
 
 def test_no_name_is_a_word_of_the_texts_around_it() -> None:
