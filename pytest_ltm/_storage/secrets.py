@@ -1,95 +1,27 @@
 """Secrets: what must never be read in a record, a report or an error is taken out of texts here.
 
 Two kinds are known: values of environment variables that are named like secrets, and what looks like a credential
-wherever it stands (`_credentials.py`). The rule: what an agent says is redacted as it comes in, before it is
+wherever it stands (`credentials.py`). The rule: what an agent says is redacted as it comes in, before it is
 recorded and scored, so that record and score agree; everything else as it goes out, to a file or to the terminal.
 """
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+import math
 import os
 import re
 import urllib.parse
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pytest_ltm._storage.credentials import HIDDEN, may_have_credentials, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-
-HIDDEN = "[redacted]"
-
-_BETWEEN = r"\\{0,3}[\"']?(?:\s{0,4}[:=]|,)\s{0,4}(?:b?\\{0,3}[\"'])?\s{0,4}"
-"""Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON within JSON."""
-_TEXT = r"[^\s\"',;\\]"
-_KEYS = "sk pk rk xai gsk hf ghp gho ghs ghu github_pat glpat xoxa xoxb xoxp xoxr xoxs npm pypi"  # what keys begin with
-_KEY = rf"\b(?:{_KEYS.replace(' ', '|')})[-_]"
-_API_KEY = r"(?:x-)?(?:[a-z]{1,20}-)?(?:api-key|apikey|api_key|auth-token|access-token)"
-_PARAMETER = r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
-
-_FORMS: tuple[tuple[str, str], ...] = (
-    ("://", r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
-    (
-        "authorization",
-        (
-            rf"(?P<kept>\b(?:proxy-)?authorization{_BETWEEN})"
-            rf"(?:(?:bearer|basic|digest|token|apikey|negotiate)\s{{1,4}}{_TEXT}{{4,}}"
-            rf"|(?={_TEXT}{{0,200}}[\d_-]){_TEXT}{{8,}})"
-        ),
-    ),
-    (
-        "apikey api- auth- access-",
-        rf"(?P<kept>\b{_API_KEY}{_BETWEEN})(?!(?:none|null|true|false)\b)[^\s\"',;\\&]{{4,}}",
-    ),
-    ("cookie", rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+"),
-    ("=", rf"(?P<kept>[?&]{_PARAMETER}=)[^&\s\"'#\\]+"),
-    ("bearer", r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}"),
-    (f"{_KEYS} ".replace("_", "-").replace(" ", "- "), rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}"),
-    ("akia asia", r"(?P<kept>)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    ("aiza", r"(?P<kept>)\bAIza[\w-]{30,}"),
-    ("eyj", r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
-)
-"""Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for."""
-_CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
-_PATTERNS = [
-    (tuple(signs.split()), re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE))
-    for signs, form in _FORMS
-]
-_SIGNS = [sign for signs, _ in _PATTERNS for sign in signs]
-_WORDS_CREDENTIALS = [sign for sign in _SIGNS if not sign.endswith("-")]
-_BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
-
-
-def without_credentials(text: str) -> str:
-    """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
-    if not may_have_credentials(text):  # nearly every text
-        return text
-    folded = _folded(text)
-    for signs, pattern in _PATTERNS:
-        if any(sign in folded for sign in signs):
-            text = pattern.sub(_hide, text)
-    return text
-
-
-def may_have_credentials(text: str) -> bool:
-    """Return False only for texts without any, be they written with escapes or not; it takes next to no time."""
-    folded = _folded(text)
-    if any(map(folded.__contains__, _WORDS_CREDENTIALS)):
-        return True
-    # To look at what stands before dashes is quicker than to look for each key.
-    return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
-
-
-def _folded(text: str) -> str:
-    return text.lower().replace("_", "-")
-
-
-def _hide(found: re.Match[str]) -> str:
-    if HIDDEN[:-1] in found.group():  # by an earlier form, or by an earlier call
-        return found.group()
-    return f"{found.group('kept')}{HIDDEN}{found.groupdict().get('after') or ''}"
 
 
 T = TypeVar("T")
@@ -116,12 +48,12 @@ def redacted(text: str) -> str:
 
     Takes time in proportion to the text. A value that somebody has cut short (`abcdefgh...`) is found, too.
     """
-    return _redacted(text, _KNOWN.values())
+    return _redacted(text, _KNOWN.forms())
 
 
 def redacted_data(value: Any) -> Any:
     """Return JSON values with every text redacted, and with nothing under the names of headers that hold secrets."""
-    known = _KNOWN.values()
+    known = _KNOWN.forms()
     return _mapped(value, lambda text: _redacted(text, known), lambda key: key.lower() in _HEADERS)
 
 
@@ -138,7 +70,7 @@ def may_have_secrets(written: str) -> bool:
 
 def redacted_configuration(value: Any) -> Any:
     """Return the same, and also with no text under any key that is named like a secret."""
-    known = _KNOWN.values()
+    known = _KNOWN.forms()
     return _mapped(value, lambda text: _redacted(text, known), is_secret_name)
 
 
@@ -175,7 +107,12 @@ def _hides_one(written: str, value: Any) -> bool:
     return redacted(text) != text
 
 
-def _redacted(text: str, known: Mapping[str, str]) -> str:
+def remember(name: str, value: str) -> None:
+    """Let a value be redacted from now on: it is a secret of this name that is not in our environment."""
+    _KNOWN.add(name, value)
+
+
+def _redacted(text: str, known: _Forms) -> str:
     return without_credentials(_without_values(text, known))
 
 
@@ -189,37 +126,51 @@ def is_secret_name(name: str) -> bool:
     return not _WORDS.isdisjoint(words) or any(part in whole for part in _WITHIN) or whole.endswith("token")
 
 
+class _Forms(NamedTuple):
+    """What must not be read, in each form that it may be written in -> the variable's name."""
+
+    plain: dict[str, str]
+    encoded: dict[str, str]
+    """Base64, hex and the like: looked for only in texts that have signs of it."""
+
+
 class _Known:
     """The values of the environment variables that are named like secrets, now and earlier in this process."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._names: dict[str, str] = {}
-        self._forms: dict[str, str] = {}
-        self._seen: tuple[frozenset[Any], dict[Any, Any]] | None = None
+        self._values: set[tuple[str, str]] = set()
+        self._forms = _Forms({}, {})
+        self._seen: tuple[list[Any], frozenset[Any], dict[Any, Any]] | None = None
         """The names that were there, and the values of those named like secrets, as the process holds them."""
 
-    def values(self) -> Mapping[str, str]:
-        """Return what must not be read, in each form that it may be written in -> the variable's name."""
+    def forms(self) -> _Forms:
+        """Return the forms of all values."""
         now = getattr(self._environment, "_data", None)  # to compare is much faster than to look through
         if now is not None and self._is_as_seen(now):
             return self._forms
-        self._seen = None if now is None else (frozenset(now), _of_secrets(now))
+        self._seen = None if now is None else (list(now), frozenset(now), _of_secrets(now))
         for name in self._environment:
             if is_secret_name(name):
-                value = self._environment.get(name, "")
-                if self._names.get(name) != value:
-                    self._names[name] = value
-                    for form in _forms(value):
-                        self._forms.setdefault(form, name)
+                self.add(name, self._environment.get(name, ""))
         return self._forms
+
+    def add(self, name: str, value: str) -> None:
+        """Know a value from now on."""
+        if (name, value) in self._values:
+            return
+        self._values.add((name, value))
+        for form in _forms(value):
+            self._forms.plain.setdefault(form, name)
+        for form in _encoded(value):
+            (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
 
     def _is_as_seen(self, now: Mapping[Any, Any]) -> bool:
         # pytest changes a variable of its own at every switch: whatever is not named like a secret may change.
         if self._seen is None:
             return False
-        names, secrets = self._seen
-        return now.keys() == names and secrets.items() <= now.items()
+        order, names, secrets = self._seen
+        return (list(now) == order or now.keys() == names) and secrets.items() <= now.items()
 
 
 def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -235,18 +186,51 @@ _KNOWN = _Known(os.environ)
 
 
 def _forms(value: str) -> set[str]:
-    """Return a value as it may be written: by itself, in JSON, as a repr, in an address, line by line."""
-    whole = value.strip()
-    if len(whole) < SHORTEST or _is_path(whole):
-        return set()
-    lines = [line.strip() for line in whole.splitlines()]
-    long = [line for line in lines if len(line) >= 2 * SHORTEST and " " not in line]
+    """Return a value as it may be written: by itself, in JSON, as a repr, in HTML, line by line."""
     forms: set[str] = set()
-    for text in [whole, *long]:
+    for text in _parts(value):
         forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
-        forms |= {urllib.parse.quote(text, safe="", errors="replace"), text.encode("utf-8", "replace").decode()}
+        forms |= {html.escape(text), text.encode("utf-8", "replace").decode(), text.replace("/", "\\/")}
     forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
     return {form for form in forms if len(form) >= SHORTEST}
+
+
+def _encoded(value: str) -> Iterator[str]:
+    """Yield a value as it may be encoded: for an address, in hex, in base64 wherever it stands there."""
+    for text in _parts(value):
+        data = text.encode("utf-8", "replace")
+        every = "".join(f"%{byte:02X}" for byte in data)
+        quoted = (urllib.parse.quote(data, safe=safe) for safe in ("", "/", "~!*'()"))
+        for form in (*quoted, urllib.parse.quote_plus(data), every, data.hex().upper()):
+            yield from {form, _ESCAPE.sub(lambda found: found.group().lower(), form)}
+        yield data.hex()
+        for before in range(3):
+            bits = before * 8, (before + len(data)) * 8
+            core = slice(math.ceil(bits[0] / 6), bits[1] // 6)  # what is the same whatever stands before and after
+            for encode in (base64.b64encode, base64.urlsafe_b64encode):
+                yield encode(b"\0" * before + data).decode()[core]
+
+
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+_SHAPE = bytes(
+    ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz%" else ord("A") if byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    else ord("1") if byte in b"0123456789" else ord(" ") for byte in range(256)
+)  # fmt: skip
+
+
+def _may_be_encoded(text: str) -> bool:
+    """Return whether a text has what ordinary words have not: `aB`, `a1` or `1a`."""
+    shape = text.encode("utf-8", "replace").translate(_SHAPE)
+    return b"aA" in shape or b"a1" in shape or b"1a" in shape
+
+
+def _parts(value: str) -> list[str]:
+    """Return a value and its long lines; nothing of one that is short or a path."""
+    whole = value.strip()
+    if len(whole) < SHORTEST or _is_path(whole):
+        return []
+    lines = [line.strip() for line in whole.splitlines()]
+    return list(dict.fromkeys([whole, *(line for line in lines if len(line) >= 2 * SHORTEST and " " not in line)]))
 
 
 def _is_path(value: str) -> bool:
@@ -259,14 +243,19 @@ def _is_path(value: str) -> bool:
         return False
 
 
-def _without_values(text: str, values: Mapping[str, str]) -> str:
-    spans = [span for value, name in values.items() for span in _spans(text, value, name)]
+def _without_values(text: str, known: _Forms) -> str:
+    forms = [known.plain, known.encoded] if known.encoded and _may_be_encoded(text) else [known.plain]
+    there = [(value, held[value]) for held in forms for value in held if value in text]
+    spans = [span for value, name in there for span in _spans(text, value, name)]
+    if any(mark in text for mark in _ELLIPSES):
+        spans += [span for value, name in known.plain.items() for span in _cut(text, value, name)]
     if not spans:
         return text
     parts, at = [], 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= at:
-            parts += [text[at:start], f"[redacted ${name}]"]
+            # As many lines as before, so that a list of lines stays one.
+            parts += [text[at:start], f"[redacted ${name}]", "\n" * text.count("\n", start, end)]
         at = max(at, end)
     return "".join([*parts, text[at:]])
 
@@ -276,8 +265,6 @@ def _spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
     while at >= 0:
         yield at, at + len(value), name
         at = text.find(value, at + len(value))
-    if any(mark in text for mark in _ELLIPSES):
-        yield from _cut(text, value, name)
 
 
 def _cut(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import importlib
 import json
 import random
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,15 @@ import pytest
 from pytest_ltm._engine import suite as _suite
 from pytest_ltm._engine.definition import to_json
 from pytest_ltm._storage.errors import LtmError, told
-from pytest_ltm._storage.secrets import is_secret_name, redacted, redacted_configuration, redacted_data, written
+from pytest_ltm._storage.secrets import (
+    _may_be_encoded,
+    is_secret_name,
+    redacted,
+    redacted_configuration,
+    redacted_data,
+    remember,
+    written,
+)
 
 VALUE = 'pa"ss\\wörd-hunter2'
 
@@ -28,13 +39,66 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize(
-    "written", [str, json.dumps, lambda v: json.dumps(v, ensure_ascii=False), repr, lambda v: urllib.parse.quote(v, "")]
-)
+    "written",
+    [
+        str, json.dumps, lambda v: json.dumps(v, ensure_ascii=False), repr, lambda v: urllib.parse.quote(v, ""),
+        lambda v: urllib.parse.quote(v, "").lower(), urllib.parse.quote_plus, html.escape, lambda v: v.encode().hex(),
+        lambda v: v.encode().hex().upper(), lambda v: "".join(f"%{byte:02x}" for byte in v.encode()),
+    ],
+)  # fmt: skip
 def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: Any) -> None:
     shown = redacted(f"key={written(VALUE)!s}, or so")
     assert "hunter2" not in shown
+    assert written(VALUE).strip("\"'") not in shown
     assert shown.startswith("key=")
     assert "[redacted $PLANTED_API_KEY]" in shown
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "a", "me", "me:", "user:"])
+@pytest.mark.parametrize("after", ["", "!", "\n", "@host"])
+def test_a_value_is_found_in_base64_wherever_it_stands_there(encode: Any, before: str, after: str) -> None:
+    shown = redacted(f"Basic {encode(f'{before}{VALUE}{after}'.encode()).decode()}")
+    assert "[redacted $PLANTED_API_KEY]" in shown
+    left = "".join(shown.removeprefix("Basic ").split("[redacted $PLANTED_API_KEY]"))
+    assert len(left) <= 2 * len(before + after) + 8
+
+
+def test_ordinary_texts_and_lines_are_not_looked_through_for_encodings() -> None:
+    assert _may_be_encoded("dXNlcg")
+    assert _may_be_encoded("6f70")
+    for text in ("Which 3 of the 27 colours did I like best?", '{"event":"wait","now":"2024-01-01T00:00:00Z"}'):
+        assert not _may_be_encoded(text)
+
+
+def test_a_value_of_several_lines_leaves_as_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNING_KEY", "first planted line\nsecond one\nthird")
+    assert redacted("<first planted line\nsecond one\nthird>") == "<[redacted $SIGNING_KEY]\n\n>"
+
+
+def test_a_value_that_is_not_in_the_environment_can_be_told() -> None:
+    assert redacted("told-by-somebody-7") == "told-by-somebody-7"
+    remember("HEADER", "told-by-somebody-7")
+    assert redacted("told-by-somebody-7") == "[redacted $HEADER]"
+
+
+# --- labelled texts: the first half was looked at while the forms were written, the second when they were done
+
+LABELLED = Path(__file__).parents[1] / "labelled"
+
+
+def labelled(half: str) -> list[tuple[str, list[str]]]:
+    rows = [json.loads(line) for line in (LABELLED / f"secrets.{half}.jsonl").read_text("utf-8").splitlines()]
+    return [(row["text"], row["hidden"]) for row in rows]
+
+
+@pytest.mark.parametrize(("half", "leaks", "touched"), [("first", 0, 0), ("second", 0, 1)])
+def test_labelled_texts_lose_their_secrets_and_nothing_else(half: str, leaks: int, touched: int) -> None:
+    rows = labelled(half)
+    shown = [(text, hidden, redacted(text)) for text, hidden in rows]
+    assert sum(any(part in left for part in hidden) for _, hidden, left in shown) <= leaks
+    assert sum(left != text for text, hidden, left in shown if not hidden) <= touched
+    assert len([text for text, hidden in rows if hidden]) >= 30 <= len([text for text, hidden in rows if not hidden])
 
 
 def test_a_value_is_found_in_json_within_json() -> None:
@@ -216,5 +280,13 @@ def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
         "?key=",
         "...",
         "eyJa.",
+        'password: "',
+        '"password":"a',
+        "api_key=a",
+        "secret: ",
+        "token='",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n",
+        "-----BEGIN PRIVATE KEY-----\\n\\n\\n E E E ",
     ):
         assert len(redacted(part * (100_000 // len(part)))) > 10

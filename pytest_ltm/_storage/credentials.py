@@ -1,0 +1,176 @@
+"""Credentials: what looks like a secret wherever it stands: keys of known forms, headers, passwords in JSON or YAML."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+HIDDEN = "[redacted]"
+
+_BETWEEN = r"\\{0,3}[\"']?(?:\s{0,4}[:=]|,)\s{0,4}(?:b?\\{0,3}[\"'])?\s{0,4}"
+"""Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON within JSON."""
+_TEXT = r"[^\s\"',;\\]"
+_KEYS = "sk pk rk xai gsk hf ghp gho ghs ghu github_pat glpat xoxa xoxb xoxp xoxr xoxs npm pypi"  # what keys begin with
+_KEY = rf"\b(?:{_KEYS.replace(' ', '|')})[-_]"
+_API_KEY = r"(?:x-)?(?:[a-z]{1,20}-)?(?:api-key|apikey|api_key|auth-token|access-token)"
+_PARAMETER = r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
+
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("://", r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
+    (
+        "authorization",
+        (
+            rf"(?P<kept>\b(?:proxy-)?authorization{_BETWEEN})"
+            rf"(?:(?:bearer|basic|digest|token|apikey|negotiate)\s{{1,4}}{_TEXT}{{4,}}"
+            rf"|(?={_TEXT}{{0,200}}[\d_-]){_TEXT}{{8,}})"
+        ),
+    ),
+    (
+        "apikey api- auth- access-",
+        rf"(?P<kept>\b{_API_KEY}{_BETWEEN})(?!(?:none|null|true|false)\b)[^\s\"',;\\&]{{4,}}",
+    ),
+    ("cookie", rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+"),
+    ("=", rf"(?P<kept>[?&]{_PARAMETER}=)[^&\s\"'#\\]+"),
+    ("bearer", r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}"),
+    (f"{_KEYS} ".replace("_", "-").replace(" ", "- "), rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}"),
+    ("akia asia", r"(?P<kept>)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("aiza", r"(?P<kept>)\bAIza[\w-]{30,}"),
+    ("eyj", r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
+)
+"""Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for."""
+_CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
+
+
+def _hide(found: re.Match[str]) -> str:
+    if HIDDEN[:-1] in found.group():  # by an earlier form, or by an earlier call
+        return found.group()
+    return f"{found.group('kept')}{HIDDEN}{found.groupdict().get('after') or ''}"
+
+
+# --- Passwords and the like under their names: `"password": "…"`, `password: …`, `DB_PASSWORD=…`, `password='…'`.
+
+_NAMED = (
+    r"(?P<name>passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
+    r"|(?P<weak>(?<![a-z])token|(?:auth|access|session|refresh|id|api|bearer)[-_]?token))"
+)
+_QUOTE = r"(?:\\{0,7}[\"']|&(?:quot|\#34|\#39|apos);)"
+_NAMED_VALUE = re.compile(
+    rf"(?P<kept>{_NAMED}(?P<closed>{_QUOTE})?(?P<sign>[ \t]{{0,4}}(?::|==?>?)[ \t]{{0,4}}))"
+    rf"(?:(?P<quote>b?{_QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\r\n])+)"
+    r"|(?P<bare>[^\s\"',;\\&<>(){}\[\]$*]{4,})(?P<open>[(\[{]?))",
+    re.IGNORECASE,
+)
+_PLACEHOLDERS = frozenset(
+    {
+        "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
+        "empty", "hidden", "redacted", "missing",
+    }
+)  # fmt: skip
+_LINE_OF_ITS_OWN = re.compile(r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$")
+_LONGEST_NAME = 80
+"""The characters before a name that are looked at."""
+_PASSWORD = 4
+"""The characters that a password in quotes has at least."""
+_TOKEN = 20
+"""So many characters without a blank in quotes are not a word."""
+
+
+def _hide_named(found: re.Match[str]) -> str:
+    value = found["quoted"] or found["bare"]
+    if HIDDEN[:-1] in value or not (_hides_quoted(found) if found["quoted"] else _hides_bare(found)):
+        return found.group()
+    return f"{found['kept']}{found['quote'] or ''}{HIDDEN}{found['open'] or ''}"
+
+
+def _hides_quoted(found: re.Match[str]) -> bool:
+    """Return whether a value in quotes is a secret; in the middle of a sentence it must look like one."""
+    value: str = found["quoted"]
+    if len(value) < _PASSWORD or value.lower() in _PLACEHOLDERS or value[0] in "<$*{[%" or set(value) <= set(".…x*"):
+        return False
+    in_data = bool(found["closed"]) or "=" in found["sign"] or _begins_line(found)
+    return _is_random(value) or (not found["weak"] and in_data) or (len(value) >= _TOKEN and " " not in value)
+
+
+def _hides_bare(found: re.Match[str]) -> bool:
+    """Return whether a value without quotes is a secret: it looks like one, or has a line of YAML for itself."""
+    value = found["bare"].rstrip(".!?:…")
+    if found["open"] or value.lower() in _PLACEHOLDERS or value.startswith(("/", "~", "...")):
+        return False
+    if _is_random(value) or (not found["weak"] and len(value) > _PASSWORD and _is_mixed(value)):
+        return True
+    if found["weak"] or len(value) <= _PASSWORD or not value.isalpha() or found["name"].lower() in value.lower():
+        return False
+    rest = found.string[found.end() : found.end() + 1]
+    begins = _begins_line(found) and rest in {"", "\n", "\r"}
+    return begins and (found["name"].isupper() if "=" in found["sign"] else found["name"][0].islower())
+
+
+def _is_mixed(value: str) -> bool:
+    return any(sign.isdigit() for sign in value) and not value.isdecimal()
+
+
+def _is_random(value: str) -> bool:
+    return " " not in value and len(value) >= 2 * _PASSWORD and _is_mixed(value)
+
+
+def _begins_line(found: re.Match[str]) -> bool:
+    start = found.start()
+    return _LINE_OF_ITS_OWN.search(found.string[max(0, start - _LONGEST_NAME) : start]) is not None
+
+
+# --- Private keys in PEM, also with escapes for line feeds, and line by line in a traceback.
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=(?:\\[nr]|E |[^A-Za-z0-9+/]){0,40}"
+    r"(?:[A-Za-z0-9+/=]{16}|Proc-Type|Version|Comment))"
+    r"(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+
+
+def _hide_key(found: re.Match[str]) -> str:
+    """Return what stands for a key: as many lines as it has, so that a list of lines stays one."""
+    return HIDDEN + "\n" * found.group().count("\n")
+
+
+# --- all of them
+
+_Found: TypeAlias = "re.Match[str]"
+_PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]] = [
+    (("private key",), _PRIVATE_KEY, _hide_key),
+    *(
+        (tuple(signs.split()), re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE), _hide)
+        for signs, form in _FORMS
+    ),
+    (("passw", "passphrase", "secret", "token", "private-key", "api-", "apikey"), _NAMED_VALUE, _hide_named),
+]
+_SIGNS = [sign for signs, *_ in _PATTERNS for sign in signs]
+_WORDS_CREDENTIALS = [sign for sign in _SIGNS if not sign.endswith("-")]
+_BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
+
+
+def without_credentials(text: str) -> str:
+    """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
+    if not may_have_credentials(text):  # nearly every text
+        return text
+    folded = _folded(text)
+    for signs, pattern, hide in _PATTERNS:
+        if any(sign in folded for sign in signs):
+            text = pattern.sub(hide, text)
+    return text
+
+
+def may_have_credentials(text: str) -> bool:
+    """Return False only for texts without any, be they written with escapes or not; it takes next to no time."""
+    folded = _folded(text)
+    if any(map(folded.__contains__, _WORDS_CREDENTIALS)):
+        return True
+    # To look at what stands before dashes is quicker than to look for each key.
+    return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
+
+
+def _folded(text: str) -> str:
+    return text.lower().replace("_", "-").replace("tokens", "")  # every line of a journal counts them
