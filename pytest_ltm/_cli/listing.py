@@ -27,10 +27,10 @@ def run(given: Namespace) -> int:
 
 
 def suites() -> Iterator[str]:
-    """Yield the lines about the built-in suites: name, then entries with their parameters; and the data sets."""
+    """Yield the lines about the built-in suites: title, then entries with their parameters; and the data sets."""
     known = _suite.scenario_names()
     for suite in (_suite.built_in(name, known) for name in _suite.built_in_names()):
-        yield f"{suite.name}  ({counted(len(suite.entries), 'scenario')})"
+        yield f"{suite.title}  ({counted(len(suite.entries), 'scenario')})"
         for entry in suite.entries:
             facts = [f"{name}={value!r}" for name, value in entry.parameters.items()]
             facts += [counted(entry.examples, "example")] if entry.examples else []

@@ -12,6 +12,8 @@ from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ltm._storage.schema import Field
 
 
@@ -19,6 +21,8 @@ SUFFIX = ".ltm-suite.yml"
 """How the name of a suite file ends."""
 NONE = "none"
 """The word that stands for no suite; no suite can have this name."""
+SETTINGS = ("span", "seed", "filler", "opening")
+"""What a suite file may say of the whole run, each in a field of this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,8 @@ class SuiteEntry:
     """The least score that passes; None: the scenario's own."""
     pass_k: int | None = None
     """The number of trials of each example that must pass; None: not given."""
+    reset: str | None = None
+    """The message sent after each example, "" for none; None: the scenario's own."""
     incompatible: tuple[str, ...] = ()
     """Names of entries that it must not overlap with, from both sides, sorted."""
 
@@ -53,6 +59,20 @@ class Suite:
     entries: tuple[SuiteEntry, ...]
     version: int | None = None
     """Of the set of scenarios and their parameters; None: not given."""
+    spans: tuple[int | None, ...] = ()
+    """The memory spans of a run, in tokens, None for isolated examples; empty: not given."""
+    seed: int | None = None
+    """Where all chance of a run comes from; None: not given."""
+    filler: str | None = None
+    """The spec of the filler, a file relative to this one; None: not given."""
+    opening: str | None = None
+    """The message that begins each conversation, "" for none; None: not given."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Which of `SETTINGS` are given, and in which line."""
+
+    def place(self, setting: str) -> str:
+        """Return where one of the settings stands, as errors show it."""
+        return f"{self.path}:{self.lines[setting]}: {setting}"
 
     @property
     def title(self) -> str:
@@ -70,20 +90,30 @@ def load(path: str | Path, known: Collection[str] | None = None) -> Suite:
     `known`: the names of the scenarios there are, or None to accept any.
     """
     top = _yaml.load(path)
-    fields = top.mapping(("name", "version", "examples", "scenarios", "incompatible"), required=("scenarios",))
+    fields = top.mapping(_SUITE, required=("scenarios",))
     name = fields["name"].text() if "name" in fields else Path(path).name.removesuffix(SUFFIX)
     if name == NONE:
         raise fields.get("name", top).fault(f"no suite can be called {NONE!r}: that word means no suite.")
-    examples = fields["examples"].whole(least=1) if "examples" in fields else None
+    common = _of_entries(fields)
     version = fields["version"].whole(least=1) if "version" in fields else None
     items = fields["scenarios"].items("scenarios")
     if not items:
         raise fields["scenarios"].error("at least one scenario")
-    entries = tuple(_entry(item, examples, known) for item in items)
+    entries = tuple(_entry(item, common, known) for item in items)
     _check_names(items, entries)
     apart = _groups(fields, items, [entry.name for entry in entries], known)
     kept = tuple(_kept_apart(entry, apart) for entry in entries)
-    return Suite(name=name, path=str(path), entries=kept, version=version)
+    return Suite(
+        name=name,
+        path=str(path),
+        entries=kept,
+        version=version,
+        spans=_spans(fields["span"]) if "span" in fields else (),
+        seed=fields["seed"].whole(least=None) if "seed" in fields else None,
+        filler=fields["filler"].text("a filler, such as varied or trivia:FILE") if "filler" in fields else None,
+        opening=_message(fields["opening"]) if "opening" in fields else None,
+        lines={name: line for name in SETTINGS if name in fields and (line := fields[name].line)},
+    )
 
 
 def built_in(name: str, known: Collection[str] | None = None) -> Suite:
@@ -116,12 +146,37 @@ def folder() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pass_k", "incompatible")
+_SUITE = ("name", "version", "examples", "reset", *SETTINGS, "scenarios", "incompatible")
+_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pass_k", "reset", "incompatible")
 
 
-def _entry(item: Field, examples: int | None, known: Collection[str] | None) -> SuiteEntry:
+def _of_entries(fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Return what a suite says of all its entries, or an entry of itself."""
+    read: Mapping[str, Callable[[Field], Any]] = {"examples": lambda field: field.whole(least=1), "reset": _message}
+    return {name: read[name](fields[name]) for name in read if name in fields}
+
+
+def _message(field: Field) -> str:
+    return "" if field.value == "" else field.text('a message, or "" for none')
+
+
+def _spans(field: Field) -> tuple[int | None, ...]:
+    """Return the memory spans that a field says: one, or a list of different ones."""
+    fields = field.items("memory spans") if isinstance(field.value, list) else [field]
+    if not fields:
+        raise field.error("at least one memory span")
+    found: list[int | None] = []
+    for each in fields:
+        span = None if each.value == "isolated" else each.tokens("a memory span such as 32k or isolated, or a list")
+        if span in found:
+            raise each.fault(f"the span {each.value} is given twice.")
+        found.append(span)
+    return tuple(found)
+
+
+def _entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None) -> SuiteEntry:
     if isinstance(item.value, str):
-        return SuiteEntry(scenario=_scenario(item, known), name=item.value, examples=examples)
+        return SuiteEntry(scenario=_scenario(item, known), name=item.value, **common)
     fields = item.mapping(_ENTRY, required=("scenario",))
     if "parameters" in fields:
         fields["parameters"].mapping()
@@ -130,10 +185,10 @@ def _entry(item: Field, examples: int | None, known: Collection[str] | None) -> 
         scenario=scenario,
         name=fields["name"].name() if "name" in fields else scenario,
         parameters=fields["parameters"].json() if "parameters" in fields else {},
-        examples=fields["examples"].whole(least=1) if "examples" in fields else examples,
         span=fields["span"].tokens() if "span" in fields else None,
         threshold=fields["threshold"].number(0, 1) if "threshold" in fields else None,
         pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
+        **{**common, **_of_entries(fields)},
     )
 
 

@@ -102,21 +102,22 @@ class Field:
         """Return a list of texts; a single text is a list of one."""
         return (self.text(),) if isinstance(self.value, str) else tuple(x.text() for x in self.items("texts"))
 
-    def whole(self, least: int = 0) -> int:
-        """Return a whole number of at least `least`."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < least:
-            raise self.error(f"a whole number of at least {least}")
-        return self.value
+    def whole(self, least: int | None = 0) -> int:
+        """Return a whole number of at least `least`, or any."""
+        whole = isinstance(self.value, int) and not isinstance(self.value, bool)
+        if not whole or (least is not None and self.value < least):
+            raise self.error("a whole number" if least is None else f"a whole number of at least {least}")
+        return int(self.value)
 
-    def tokens(self) -> int:
+    def tokens(self, what: str = "a number of tokens, such as 2000 or 2k") -> int:
         """Return a number of tokens of at least 1, from `120000` or `"120k"` (k = 1,000)."""
         if isinstance(self.value, str) and (match := _THOUSANDS.fullmatch(self.value.strip())):
             tokens = round(float(match[1]) * 1000)
             if tokens >= 1:
                 return tokens
-        if isinstance(self.value, str):
-            raise self.error("a number of tokens, such as 2000 or 2k")
-        return self.whole(least=1)
+        if isinstance(self.value, int) and not isinstance(self.value, bool):
+            return self.whole(least=1)
+        raise self.error(what)
 
     def number(self, least: float, most: float, what: str = "a number") -> float:
         """Return a number between `least` and `most`."""

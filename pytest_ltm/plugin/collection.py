@@ -220,7 +220,10 @@ class BuiltInSuite(pytest.Collector):
                 self, path=path, name=entry.name, nodeid=f"{ROOT}/{entry.name}", entry=entry
             )
             module.add_marker(_marker_of(entry))
-            yield from module.collect()
+            for item in module.collect():
+                if entry.reset is not None:  # before that of the function, which has one
+                    item.add_marker(pytest.mark.ltm(reset=entry.reset), append=False)
+                yield item
 
 
 def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
@@ -295,20 +298,20 @@ class Noticing(dict[str, Any]):
         return super().get(name, default)
 
 
-def check_parameters(suite: Suite, seed: int) -> Suite:
+def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
     for entry in suite.entries:
         if entry.parameters:
-            _check(entry, suite.path, seed)
+            _check(entry, suite.path)
     return suite
 
 
-def _check(entry: SuiteEntry, path: str, seed: int) -> None:
+def _check(entry: SuiteEntry, path: str) -> None:
     given = Noticing(dict(entry.parameters))
     generate = _generator(entry.scenario)
     if generate is not None:
         try:
-            generate(definition_rng(seed, 0, entry.name, EXAMPLE), given)
+            generate(definition_rng(0, 0, entry.name, EXAMPLE), given)
         except (LtmError, ValueError) as error:
             raise ConfigurationError(f"{path}: parameters of {entry.name!r}: {error}") from error
     for name in given:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pytest_ltm._engine.suite import Suite
     from pytest_ltm.datasets import Dataset
     from pytest_ltm.datasets._published import DefinitionsFolder
 
@@ -299,6 +300,11 @@ def value(config: pytest.Config, dest: str) -> Any:
     return base(config, dest) / said if option.is_path else named(option.flag, lambda: option.parse(said))
 
 
+def sets(config: pytest.Config, suite: Suite | None, name: str) -> bool:
+    """Return whether a suite file decides a setting: it does where the command line does not, whatever the ini file."""
+    return suite is not None and name in suite.lines and config.getoption(f"ltm_{name}", None) is None
+
+
 def base(config: pytest.Config, dest: str) -> Path:
     """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
     return config.rootpath if config.getoption(dest) is None else config.invocation_params.dir
@@ -320,9 +326,11 @@ def named(flag: str, read: Callable[[], Value]) -> Value:
 ISOLATED = "isolated"
 
 
-def spans(config: pytest.Config, definitions: DefinitionsFolder | None) -> dict[str, int | None]:
+def spans(config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
     said = given(config, "ltm_span")
+    if suite is not None and sets(config, suite, "span"):
+        said = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
     if config.getoption("ltm_isolated"):
         said = f"{said},{ISOLATED}" if said else ISOLATED
     if said is None and definitions is not None and definitions.span:

@@ -37,7 +37,7 @@ OPENING = (
     "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
     "tell you something, a word or two will do as a reply; when I ask you something, answer just what I asked."
 )
-"""The message that begins every conversation but isolated ones."""
+"""The message that begins every conversation but isolated ones, unless the suite has another."""
 
 
 def filler_for(config: pytest.Config, settings: Settings, trial: int, counter: TokenCounter) -> Filler:
@@ -81,7 +81,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
     plan = Plan(
         examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
         filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
-        opening=_opening(told, isolated=span is None), history=None if told is None else told.described,
+        opening=_opening(settings, told, isolated=span is None), history=None if told is None else told.described,
         count=_count(settings, place.agent),
     )  # fmt: skip
     return Planned(plan, filler, unready)
@@ -101,10 +101,12 @@ def _count(settings: Settings, label: str) -> Count:
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
 
 
-def _opening(told: ToldConversation | None, *, isolated: bool) -> str:
+def _opening(settings: Settings, told: ToldConversation | None, *, isolated: bool) -> str:
     if told is not None:
         return told.opening
-    return "" if isolated else OPENING
+    if isolated:
+        return ""
+    return OPENING if settings.opening is None else settings.opening
 
 
 def _example(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -31,7 +32,6 @@ from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 if TYPE_CHECKING:
     import warnings
     from collections.abc import Generator, Sequence
-    from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm.plugin.gate import Gate
@@ -65,6 +65,7 @@ class Report:
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
         ]
+        lines += self._set_by_suite()
         if settings.judge != _judging.NONE:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
         if self._run.plays:
@@ -79,6 +80,17 @@ class Report:
         if getattr(config.option, "reruns", None):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
         return [redacted(line) for line in [*lines, *self._gate.header()]]
+
+    def _set_by_suite(self) -> list[str]:
+        """Return which settings of the run its suite file decides, and which stand there in vain."""
+        suite, config = self._run.settings.suite, self._run.config
+        if suite is None or not suite.lines:
+            return []
+        told = [
+            f"{name} (line {line}{'' if _options.sets(config, suite, name) else ', but the command line wins'})"
+            for name, line in suite.lines.items()
+        ]
+        return [f"ltm: set by {Path(suite.path).name}: {', '.join(told)}"]
 
     def _warnings(self) -> list[str]:
         """Return what should be known before this run."""

@@ -56,6 +56,8 @@ class Settings:
     time: str
     reply_timeout: float | None
     ltm_dir: Path
+    opening: str | None = None
+    """The message that begins each conversation, "" for none; None: ours."""
     count: Count | None = None
     """How many tokens of replies count towards spans, where the options say so."""
     retries: int = 4

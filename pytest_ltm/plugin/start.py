@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from pytest_ltm._engine.cost import Limits, read_prices
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.plugin import gate as _gate_options
 from pytest_ltm.plugin import judging as _judging
@@ -25,7 +28,7 @@ from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.dataset import SPANS, dataset_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.opening import WithAgent
-from pytest_ltm.plugin.options import base, named, spans
+from pytest_ltm.plugin.options import base, named, sets, spans
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Redaction, Report
 from pytest_ltm.plugin.restart import source_of
@@ -138,7 +141,7 @@ def _register_html(report: Report | None, manager: pytest.PytestPluginManager) -
 
 
 _AS_SAID = (
-    "seed", "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
+    "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
     "judge_votes", "latency",
 )  # fmt: skip
 """Settings that are just what the option of this name says."""
@@ -152,20 +155,23 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
 
     folder = said("definitions")
     definitions = None if folder is None else named("--ltm-definitions", lambda: DefinitionsFolder(folder))
-    seed, ltm_dir = said("seed"), said("dir")
+    ltm_dir, own = said("dir"), named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
+    seed = said("seed") if own is None or own.seed is None or not sets(config, own, "seed") else own.seed
     dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
     tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
     _time.check(said("time"))
-    suite = dataset.suite if dataset else named("--ltm-suite", lambda: _suite_of(config, seed, has_paths=has_paths))
+    suite = dataset.suite if dataset else own
     if definitions is not None and suite is not None:  # nothing is generated beside the files
         suite = replace(suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples))
     return Settings(
         agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)),
-        spans=SPANS if dataset else spans(config, definitions),
+        spans=SPANS if dataset else spans(config, own, definitions),
         suite=suite,
+        seed=seed,
+        opening=None if own is None else own.opening,
         **{name: said(name) for name in _AS_SAID},
         definitions=definitions,
-        filler=named("--ltm-filler", lambda: _filler(config)),
+        filler=_filler(config, own),
         tokenizer=tokenizer,
         reply_timeout=None if _debugs(config) else said("reply_timeout") or None,
         ltm_dir=ltm_dir,
@@ -183,9 +189,12 @@ ALL = "extended"
 """The suite that has every built-in scenario."""
 
 
-def _suite_of(config: pytest.Config, seed: int, *, has_paths: bool) -> _suite.Suite | None:
+def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
+    """Return the suite of scenarios; None where there is none, or a data set."""
+    _refuse_several(config)
     given = _options.given(config, "ltm_suite")
-    if given == "none" or (given is None and has_paths):
+    datasets = _options.table(config).datasets
+    if given == "none" or given in datasets or (given is None and has_paths):
         return None
     # Definition files may be of any built-in scenario.
     name = given or (ALL if _options.value(config, "ltm_definitions") else _options.DEFAULTS["ltm_suite"])
@@ -194,22 +203,45 @@ def _suite_of(config: pytest.Config, seed: int, *, has_paths: bool) -> _suite.Su
         return _suite.built_in(name, known)
     path = base(config, "ltm_suite") / name
     if path.is_file():
-        return check_parameters(_suite.load(path, known), seed)
-    suites = [*_suite.built_in_names(), *_options.table(config).datasets, "none"]
+        return check_parameters(_suite.load(path, known))
+    suites = [*_suite.built_in_names(), *datasets, "none"]
     raise pytest.UsageError(
         f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
         "or name a *.ltm-suite.yml file"
     )
 
 
-def _filler(config: pytest.Config) -> str:
-    from random import Random
+def _refuse_several(config: pytest.Config) -> None:
+    """Raise UsageError where the command line itself names two suites, of which the first would be lost."""
+    words = [str(word) for word in config.invocation_params.args]
+    said = [
+        (*word.split("=", 1), *words[n:])[1]
+        for n, word in enumerate(words, start=1)
+        if word.split("=")[0] == "--ltm-suite"
+    ]
+    if len(set(said)) > 1:
+        raise pytest.UsageError(
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {listed(said)}. "
+            "Write the entries into one file, or start a run for each"
+        )
 
+
+def _filler(config: pytest.Config, suite: _suite.Suite | None) -> str:
+    if suite is not None and suite.filler is not None and sets(config, suite, "filler"):
+        spec, folder = suite.filler, Path(suite.path).parent
+        return named(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
+    return named(
+        "--ltm-filler",
+        lambda: _checked_filler(config, _options.text(config, "ltm_filler"), base(config, "ltm_filler")),
+    )
+
+
+def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
+    """Return the spec of a filler that can be made; a file in it is relative to `folder`."""
     from pytest_ltm.fillers import filler_from_spec
 
-    spec = _options.text(config, "ltm_filler")
     if spec.startswith("trivia:") and spec != "trivia:":
-        spec = f"trivia:{os.path.relpath(base(config, 'ltm_filler') / spec.removeprefix('trivia:'))}"
+        spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
     counts = counter(_options.text(config, "ltm_tokenizer"))
     if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
         filler_from_spec(spec, Random(0), counts)

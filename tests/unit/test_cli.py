@@ -35,7 +35,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "pytest_ltm", "list", "suites"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "standard  (" in done.stdout
+    assert "standard 1  (" in done.stdout
 
 
 def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
@@ -121,7 +121,7 @@ def test_the_console_script_is_the_module() -> None:
 def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]) -> None:
     shown = said(capsys, "list", "suites")
     for name in _suite.built_in_names():
-        assert f"{name}  (" in shown
+        assert f"{_suite.built_in(name).title}  (" in shown
         for entry in _suite.built_in(name).entries:
             assert f"  {entry.name}: " in shown
     assert "colour_changes=3, 3 examples" in shown

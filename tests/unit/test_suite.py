@@ -44,6 +44,28 @@ def test_a_suite_names_scenarios_with_their_parameters(tmp_path: Path) -> None:
     assert suite.entry("colours") is None
 
 
+def test_a_suite_says_what_holds_for_the_run_and_in_which_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.ltm-suite.yml"
+    path.write_text(
+        "span: [2k, isolated]\nseed: -3\nfiller: mixed\nopening: ''\n"
+        "scenarios:\n  - colours\n  - {scenario: jokes, reset: Bye.}\n"
+        "reset: Forget it.\n"
+    )
+    suite = load(path, KNOWN)
+    assert (suite.spans, suite.seed, suite.filler, suite.opening) == ((2000, None), -3, "mixed", "")
+    assert suite.lines == {"span": 1, "seed": 2, "filler": 3, "opening": 4}
+    assert suite.place("filler") == f"{path}:3: filler"
+    assert [entry.reset for entry in suite.entries] == ["Forget it.", "Bye."]
+
+
+def test_a_suite_that_says_nothing_of_the_run_leaves_it_open(tmp_path: Path) -> None:
+    path = tmp_path / "x.ltm-suite.yml"
+    path.write_text("scenarios: [colours]")
+    suite = load(path)
+    assert (suite.spans, suite.seed, suite.filler, suite.opening, suite.lines) == ((), None, None, None, {})
+    assert suite.entries[0].reset is None
+
+
 def test_a_suite_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "nightly.ltm-suite.yml"
     path.write_text("scenarios: [colours]")
