@@ -257,6 +257,14 @@ class TakesTurns(ABC):
         """Wait for a turn, and hold it."""
 
 
+class Apart(ABC):
+    """A stand-in for an agent in a process of its own."""
+
+    @abstractmethod
+    def note_time(self, now: datetime) -> None:
+        """Know the conversation's time, which the clock of that process may have to show from the next call on."""
+
+
 # --- Promised: what an adapter's settings say of an agent that is not there yet.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Protocol
@@ -133,6 +134,34 @@ def wall_time() -> datetime:
 def stopwatch() -> float:
     """Return seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
     return time.perf_counter()
+
+
+# --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time that anybody was slow in.
+
+_continued = [0]
+"""How often this process was stopped and went on, where somebody hears the signal."""
+_SLEEPS = {"linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"), "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW")}
+"""By system: a clock that goes on while the machine sleeps, and one that does not."""
+
+
+def goes_on(*_: object) -> None:
+    """Note that this process was stopped and goes on: the handler of SIGCONT."""
+    _continued[0] += 1
+
+
+def pauses() -> tuple[int, float]:
+    """Return how often this process was stopped so far, and seconds that the machine slept: for `paused_since`."""
+    clocks = [getattr(time, name, None) for name in _SLEEPS.get(sys.platform, ())]
+    if len(clocks) < 2 or None in clocks:
+        return _continued[0], 0.0
+    going, standing = (time.clock_gettime(clock) for clock in clocks if clock is not None)
+    return _continued[0], going - standing
+
+
+def paused_since(before: tuple[int, float]) -> bool:
+    """Return whether this process was stopped, or its machine slept, since `pauses` was asked."""
+    continued, slept = pauses()
+    return continued != before[0] or slept > before[1] + 1.0
 
 
 def sleep(seconds: float) -> None:

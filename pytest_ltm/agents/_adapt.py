@@ -38,6 +38,10 @@ Fatal: TypeAlias = tuple[type[BaseException], ...]
 _CTRL_C: Fatal = (KeyboardInterrupt,)
 
 
+class Refused(AgentError):
+    """An agent that could not be had, in a text that says which and why."""
+
+
 @dataclass(eq=False, repr=False)
 class AgentSource:
     """Where the agents of one spec come from: one for each conversation.
@@ -61,6 +65,8 @@ class AgentSource:
     at: Callable[[Path], object] | None = None
     embedded: bool = False
     """It is one of ours, made anew for each conversation: none knows of another."""
+    apart: bool = False
+    """Each agent is in a process of its own, where also the clock is moved, if any is."""
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)
 
     @property
@@ -123,6 +129,8 @@ class AgentSource:
             with outside_any_loop():
                 return call()
         except fatal:
+            raise
+        except Refused:
             raise
         except BaseException as error:
             raise AgentError(f"agent {self.spec!r} {what}: {told(error)}") from error
@@ -288,19 +296,21 @@ def _names(names: list[str]) -> str:
 
 _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
-    "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",),
+    "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
+    "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),
 }  # fmt: skip
 _SHOWN = 120
 """Characters of what somebody else wrote that errors show."""
 
 
 def grant(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:
-    """Let an agent have capabilities: its methods `_reset`, `_accept` and so on become those of the protocols.
+    """Let an agent have capabilities: those of its methods `_reset`, `_accept` ... become those of the protocols.
 
     On the instance, because what is there only counts as a capability (isinstance looks for members).
     """
     for method in (method for name, methods in _METHODS.items() if name in having for method in methods):
-        setattr(agent, method, getattr(agent, f"_{method}"))
+        if hasattr(agent, f"_{method}"):
+            setattr(agent, method, getattr(agent, f"_{method}"))
     if max_message_tokens is not None:
         agent.max_message_tokens = max_message_tokens
 

@@ -49,6 +49,13 @@ class Trouble:
     """Seconds that the other side asks to be left alone."""
 
 
+class Told(Exception):
+    """What was raised in another process, where its chain of causes was looked through: `passing`, `lost`."""
+
+    passing: Trouble | None = None
+    lost: bool = False
+
+
 def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
     """Return what is known of an exception that may pass; None for any other.
 
@@ -56,6 +63,8 @@ def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
     """
     lost: Trouble | None = None
     for one in _chain(error):
+        if isinstance(one, Told):
+            return one.passing
         parts = _attribute(one, "exceptions")
         if isinstance(parts, tuple) and parts:
             return _of_all([trouble(part, now=now) for part in parts])
@@ -74,6 +83,8 @@ def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
 def broken_off(error: BaseException) -> bool:
     """Return whether the connection was lost, or patience, when the message may have been taken."""
     for one in _chain(error):
+        if isinstance(one, Told):
+            return one.lost
         if isinstance(one, TransientFault) or _status(one) is not None:
             return False
         found = _by_kind(one)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from pytest_ltm._engine.agent import Agent, Announced, Prompted, Reply, TakesTurns, Usage
+from pytest_ltm._engine.agent import Agent, Announced, Apart, Prompted, Reply, TakesTurns, Usage
 from pytest_ltm._engine.port import cannot_be_put_back
 from pytest_ltm._engine.tokens import APPROX, counter
 from pytest_ltm._storage.clock import stopwatch
@@ -41,12 +41,12 @@ LONGEST_REPLY = 1_000_000
 
 
 def text_of(given: object, who: str) -> str:
-    """Return an exact `str` without secrets that UTF-8 can hold; `who`: the agent, as messages call it."""
+    """Return an exact `str` without secrets that UTF-8 can hold; `who`: the agent, as messages begin."""
     if not isinstance(given, str):
-        raise _refused(f"agent {who} replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
+        raise _refused(f"{who} replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
-        raise _refused(f"agent {who} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
+        raise _refused(f"{who} replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
     return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
@@ -63,7 +63,7 @@ def reply_of(given: object, who: str) -> Reply:
         return Reply(text_of(given, who))
     cost = given.cost_usd
     if cost is not None and not is_amount(cost):
-        raise _refused(f"agent {who} replied with a cost of {shown(cost)}; it is a number of dollars")
+        raise _refused(f"{who} replied with a cost of {shown(cost)}; it is a number of dollars")
     usage = None if given.usage is None else usage_of(given.usage, who)
     try:
         text = text_of(given.text, who)
@@ -79,14 +79,14 @@ def usage_of(given: object, who: str) -> Usage:
         counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
         if all(is_count(count) for count in counts):
             return given
-    raise _refused(f"agent {who} reported {shown(given)} as usage; it is a Usage of whole numbers")
+    raise _refused(f"{who} reported {shown(given)} as usage; it is a Usage of whole numbers")
 
 
 def retrieved_of(given: object, who: str) -> tuple[str, ...]:
     """Return the texts that an agent retrieved."""
     if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
         return tuple(text_of(one, who) for one in given)
-    raise AgentFault(f"agent {who} retrieved {shown(given)}; retrieved() returns a list of texts")
+    raise AgentFault(f"{who} retrieved {shown(given)}; retrieved() returns a list of texts")
 
 
 def is_count(value: object) -> bool:
@@ -382,10 +382,12 @@ class Speaker:
         self.capabilities = capabilities(agent)
         self._announced = agent if isinstance(agent, Announced) else None
         self._takes_turns = agent if isinstance(agent, TakesTurns) else None
+        self._apart = agent if isinstance(agent, Apart) else None
         self.max_message_tokens = self._limit()
         self._timeout = timeout
         self._passing = fatal
         self._name = repr(name) if name else getattr(agent, "__name__", type(agent).__name__)
+        self._who = f"agent {self._name}"
         self._owned = owned
         self._loop = OwnLoop()
         self._retries, self._retried = retries, retried
@@ -422,7 +424,7 @@ class Speaker:
         state = self._call("save")
         self._saving += stopwatch() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"agent {self._name} saved {shown(state)}; save() returns bytes")
+            raise AgentFault(f"{self._who} saved {shown(state)}; save() returns bytes")
         self._saved = bytes(state)
         return self._saved
 
@@ -438,7 +440,9 @@ class Speaker:
         self._saved = state
 
     def tell_time(self, now: datetime) -> None:
-        """Tell a TimeAware agent the time; nothing happens with any other."""
+        """Tell a TimeAware agent the time, and the process of one that has its own; nothing happens with any other."""
+        if self._apart is not None:
+            self._apart.note_time(now)
         if "TimeAware" in self.capabilities:
             self._told_time = now
             self._call("tell_time", now)
@@ -457,13 +461,13 @@ class Speaker:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
         if "ReportsUsage" not in self.capabilities:
             return None
-        return usage_of(self._call("usage"), self._name)
+        return usage_of(self._call("usage"), self._who)
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
         if "ShowsRetrieval" not in self.capabilities:
             return None
-        return retrieved_of(self._call("retrieved"), self._name)
+        return retrieved_of(self._call("retrieved"), self._who)
 
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
@@ -476,7 +480,7 @@ class Speaker:
         finally:
             with outside_any_loop(), suppress(OutOfTime):
                 call_within(None if self._timeout is None else self._timeout + 2 * GRACE, self._loop.close)
-        return f"agent {self._name}: {COPY}" if copied() else None
+        return f"{self._who}: {COPY}" if copied() else None
 
     def _close_agent(self) -> None:
         for name in ("aclose", "close"):
@@ -490,13 +494,13 @@ class Speaker:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
                 given = self._call("reply", message)
-        return reply_of(given, self._name)
+        return reply_of(given, self._who)
 
     def _accepted(self, message: str, reply: str) -> Reply:
         given = self._call("accept", message, reply)
         if isinstance(given, Usage):
-            return Reply("", usage_of(given, self._name))
-        told = replace(reply_of(given, self._name), text="") if isinstance(given, Reply) else Reply("")
+            return Reply("", usage_of(given, self._who))
+        told = replace(reply_of(given, self._who), text="") if isinstance(given, Reply) else Reply("")
         # Nothing is made up of an adapter's server that reports nothing on what it was told.
         return replace(told, usage=None) if told.usage is not None and not told.usage.total else told
 
@@ -583,7 +587,7 @@ class Speaker:
     def _call(self, method: str, *arguments: object) -> Any:
         """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
         if copied():
-            raise AgentFault(f"agent {self._name}: {COPY}", fatal=True)
+            raise AgentFault(f"{self._who}: {COPY}", fatal=True)
         process = os.getpid()
         try:
             with outside_any_loop():
@@ -595,12 +599,12 @@ class Speaker:
         except self._passing:
             raise
         except AgentFault as fault:  # an adapter's own word
-            own = AgentFault(f"agent {self._name}: {fault}", fatal=fault.fatal)
-            own.usage = fault.usage
+            own = AgentFault(f"{self._who}: {fault}", fatal=fault.fatal, interrupted=fault.interrupted)
+            own.usage, own.refused = fault.usage, fault.refused
             raise own from fault
         except BaseException as error:
             self._pass_on(error)
-            raise AgentFault(f"agent {self._name} raised in {method}(): {told(error)}") from error
+            raise AgentFault(f"{self._who} raised in {method}(): {told(error)}") from error
         finally:
             end_copy(process)
 
@@ -614,7 +618,7 @@ class Speaker:
     def _late(self, method: str, seconds: float) -> AgentFault:
         lost = bool(cannot_be_put_back(self.capabilities))
         return AgentFault(
-            f"agent {self._name} did not return from {method}() within {seconds:g} s. If it may take "
+            f"{self._who} did not return from {method}() within {seconds:g} s. If it may take "
             f"longer, give --ltm-reply-timeout=SECONDS.",
             fatal=lost,
             interrupted=True,
@@ -640,4 +644,4 @@ class Speaker:
 
     def _must(self, capability: str) -> None:
         if capability not in self.capabilities:
-            raise LtmInternalError(f"agent {self._name} was used as {capability}, which it is not")
+            raise LtmInternalError(f"{self._who} was used as {capability}, which it is not")

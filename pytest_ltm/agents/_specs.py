@@ -31,6 +31,8 @@ from pytest_ltm.reader.reader import make_reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm.agents._apart import Processes
+
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|https?|replay):")
@@ -39,11 +41,14 @@ _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|https?|replay):)")
 
 
-def find(spec: str, *, base: Path | None = None, known: Iterable[str] = ()) -> AgentSource:
+def find(
+    spec: str, *, base: Path | None = None, known: Iterable[str] = (), apart: Processes | None = None
+) -> AgentSource:
     """Return the source of the agents that an embedded name or a dotted path names.
 
     `base` is where modules are looked for that are not on `sys.path` (default: the working directory); `known`
-    are names that the caller has tried already, for the message. Raises AgentError with a cure.
+    are names that the caller has tried already, for the message. `apart`: how those of dotted paths are had in
+    processes of their own; None: they are not, whatever a file says. Raises AgentError with a cure.
     """
     name, _, argument = spec.partition(":")
     if name in EMBEDDED:
@@ -57,10 +62,12 @@ def find(spec: str, *, base: Path | None = None, known: Iterable[str] = ()) -> A
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
-        return configured(spec, base=base, find=lambda inner: find(inner, base=base, known=known))
+        return configured(spec, base=base, find=lambda inner: find(inner, base=base, known=known), apart=apart)
     names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
     if is_dotted(spec) and not _NOT_DOTTED.match(spec):
+        if apart is not None and apart.every:
+            return apart.source(spec, base=base)
         return source(DottedPath(spec, what="agent", error=AgentError, hint=hint).resolve(base), spec=spec)
     raise AgentError(f"unknown agent {spec!r}.{hint or _file_hint(spec)} {_there_are(names)}")
 
@@ -191,17 +198,19 @@ def _described(kind: str) -> list[tuple[str, str]]:
 
 # --- Agents from a YAML file: any spec, with parameters, and with environment variables that are named only.
 
-_KEYS = ("agent", "parameters", "env")
+_KEYS = ("agent", "parameters", "env", "process")
 
 
-def configured(spec: str, *, base: Path | None, find: Callable[[str], AgentSource]) -> AgentSource:
+def configured(
+    spec: str, *, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None = None
+) -> AgentSource:
     """Return the source of the agents that a YAML file describes.
 
     The file is looked for in the working directory and in `base`. `find` knows specs without parameters. Raises
     AgentError that names file and line.
     """
     try:
-        return _from_file(load(_file(spec, base)), spec, base, find)
+        return _from_file(load(_file(spec, base)), spec, base, find, apart)
     except DefinitionError as error:
         raise AgentError(str(error)) from None
 
@@ -215,7 +224,9 @@ def _file(spec: str, base: Path | None) -> Path:
     return found
 
 
-def _from_file(file: Field, spec: str, base: Path | None, find: Callable[[str], AgentSource]) -> AgentSource:
+def _from_file(
+    file: Field, spec: str, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None
+) -> AgentSource:
     fields = file.mapping(known=_KEYS, required=["agent"])
     agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
     parameters = fields["parameters"] if "parameters" in fields else replace(file, value={}, path="parameters")
@@ -223,12 +234,18 @@ def _from_file(file: Field, spec: str, base: Path | None, find: Callable[[str], 
     names, secret = _environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
     kind, _, argument = agent.partition(":")
+    has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
+    own = "process" in fields and fields["process"].boolean()
+    if own and not has_path:
+        raise fields["process"].fault(f"{agent!r} is not a dotted path: only what one names can run in a process of its own.")
+    if has_path and apart is not None and (own or apart.every):
+        return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:
         _only_names(fields.get("env"), secret, kind)
         found = ADAPTERS[kind](argument, parameters)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
-    elif is_dotted(agent) and kind not in EMBEDDED:
+    elif has_path:
         given = DottedPath(agent, what="agent", error=AgentError).resolve(base)
         found = source(_bound(given, parameters, secret), spec=spec)
     else:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ltm._record.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
+from pytest_ltm.agents._apart import Processes
 from pytest_ltm.agents._specs import find, label_for, split_specs
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.settings import AgentChoice
@@ -53,13 +54,22 @@ def _source(config: pytest.Config, settings: Settings, spec: str) -> AgentSource
     from pytest_ltm.agents._adapt import source
 
     given = _from_hook(config, spec)
+    if given is not None and settings.agent_process:
+        raise AgentError(
+            f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
+            "of its own. Name a class or a plain function by its dotted path, or leave the option out"
+        )
     if given is not None:
         return source(given, spec=spec)
     if spec.startswith(REPLAY):
         from pytest_ltm.agents._replay import replay_source
 
         return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
-    return find(spec, base=config.rootpath, known=_named_agents(config))
+    apart = Processes(
+        every=settings.agent_process, jump=settings.time == "jump", limit=settings.reply_timeout,
+        look=not hasattr(config, "workerinput"),
+    )  # fmt: skip
+    return find(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
 
 
 def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.plugin.state import lane_of, ours
 
 if TYPE_CHECKING:
@@ -35,7 +36,15 @@ def ltm(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Ltm:
 @ours
 def ltm_agent(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Any:
     """The conversation's agent, to look at; talk to it through `ltm`."""
-    return lane_of(request).agent
+    from pytest_ltm._engine.agent import Apart
+
+    agent = lane_of(request).agent
+    if isinstance(agent, Apart):
+        raise AgentError(
+            "ltm_agent: the agent is in a process of its own (--ltm-agent-process, or `process: true` in its file), so "
+            "it cannot be looked at from here. Leave that out, or the fixture"
+        )
+    return agent
 
 
 @pytest.fixture

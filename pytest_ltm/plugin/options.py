@@ -201,6 +201,9 @@ show the planned schedule with its tokens, time and expected cost; no agent or j
 NO_PROBE_HELP = """\
 do not ask agents, before any conversation, for what only another was told (at most 6 messages for each agent)"""
 
+PROCESS_HELP = """\
+run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang the run"""
+
 SAVE_HELP = "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
 
 
@@ -219,6 +222,10 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
     group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
     group.addoption("--ltm-no-probe", action="store_true", default=False, help=NO_PROBE_HELP.replace("\n", " "))
+    group.addoption(
+        "--ltm-agent-process", action="store_true", default=None, help=PROCESS_HELP.replace("\n", " ")
+    )
+    parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add(parser, option)
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
@@ -260,7 +267,7 @@ def refuse_idle(config: pytest.Config) -> None:
 
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
-    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe")
+    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-agent-process")
     ours = {*flags, *(option.flag for option in table(config).rows.values())}
     said = next(
         (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""

@@ -95,7 +95,8 @@ class PlayedConversation:
         body = self.bodies.get(by)
         claimed = body is not None and not body.reported
         output = body.talking() if body is not None and claimed else unclaimed(self.given.config)
-        with around_agent(self.given.settings.time, self._clock, output):
+        mode = "simulated" if self.given.source.apart else self.given.settings.time
+        with around_agent(mode, self._clock, output):
             return call()
 
     def _jumped(self, before: datetime, now: datetime) -> None:

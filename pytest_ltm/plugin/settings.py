@@ -73,6 +73,8 @@ class Settings:
     judge: str = "none"
     judge_votes: int = 1
     judge_cache: bool = True
+    agent_process: bool = False
+    """Whether agents that dotted paths name run in processes of their own."""
     rescored: Path | None = None
     """The folder of the run that is scored again; None: agents are asked."""
     prices: Prices = field(default_factory=Prices)

@@ -178,6 +178,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
         dataset=dataset,
         judge=_judging.spec_of(config),
         judge_cache=said("judge_cache") == "on",
+        agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
         rescored=source_of(config),
         prices=named("--ltm-price", lambda: read_prices(_options.lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),

@@ -17,7 +17,8 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._command import STDERR, make_command
+from pytest_ltm.agents._command import make_command
+from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.agents._specs import find
 
@@ -38,7 +39,7 @@ Bot = "Callable[..., Any]"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take a while to end a process that is about to."""
-    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 30.0)
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 30.0)
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
 
 
 def test_an_end_is_noticed_although_a_child_still_holds_stdout(bot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 0.2)  # its stderr is held, too
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)  # its stderr is held, too
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 
@@ -217,7 +218,7 @@ def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
 
 
 def test_a_process_that_will_not_go_is_killed(bot: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._command._GRACE", 0.1)
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.1)
     stubborn = f"import signal; signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)\n"
     agent = bot("say(reply='x'); time.sleep(60)", before=stubborn)
     agent.reply("a")
@@ -332,7 +333,7 @@ def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
 
 
 def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._command.LONGEST_STDERR", 2_000)
+    monkeypatch.setattr("pytest_ltm.agents._process.LONGEST_STDERR", 2_000)
     agent = bot("for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')")
     agent.reply("a")
     agent.close()

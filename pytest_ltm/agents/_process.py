@@ -1,0 +1,277 @@
+"""LineProcess: a process that ends with us, whatever becomes of either; a line of JSON in, a line of JSON out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import IO, TYPE_CHECKING, Any
+
+from pytest_ltm._storage.clock import paused_since, pauses
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents import _guard
+from pytest_ltm.agents._adapt import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+
+STDERR = "agent-stderr.txt"
+"""The file in a conversation's folder that keeps what the process writes to stderr."""
+LONGEST_LINE = 2**24
+"""The bytes of the longest line that is read from a process; a longer one is taken for no line at all."""
+LONGEST_STDERR = 2**24
+"""The characters of stderr that are kept of a process, half of them from its beginning and half from its end."""
+TAIL = 5
+"""The lines of stderr that are kept for error messages."""
+_LOOK = 0.1
+"""Seconds between two looks at whether the process is still there."""
+_GRACE = 1.0
+"""Seconds that it has to end by itself, and again to end when told to, before it is killed."""
+
+
+_HAS_GUARD = os.name == "posix"
+
+
+class Gone(Exception):
+    """The process has ended, or says no more."""
+
+
+class OutOfStep(Exception):
+    """The process did not answer what it was asked, and must be ended; the text says what it did."""
+
+
+class LineProcess:
+    """A process with a guard (`_guard.py`), its stdin and stdout as lines; close it.
+
+    What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if given), the last lines in
+    `last_words()`. All that it has started ends with it, and with us. Raises AgentError if the command cannot be
+    started.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
+    ) -> None:
+        self._lifeline: int | None = None
+        self._keeps = stderr is not None
+        try:
+            self._process = self._started([*command], folder, {**os.environ, **more})
+        except OSError as error:
+            raise AgentError(f"{command[0]!r} cannot be started: {error.strerror or error}") from error
+        self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._tail: deque[str] = deque(maxlen=TAIL)
+        self._threads = [
+            threading.Thread(target=work, args=arguments, daemon=True, name=f"ltm-{work.__name__.strip('_')}")
+            for work, arguments in (
+                (_write, (self._process.stdin, self._outgoing)),
+                (_read, (self._process.stdout, self._incoming)),
+                (_keep, (self._process.stderr, self._tail, stderr)),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _started(self, command: list[str], folder: str | None, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        options |= {"cwd": folder, "env": environment, "start_new_session": True}
+        if not _HAS_GUARD:
+            return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
+        (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
+        try:
+            guard = [sys.executable, "-I", "-S", _guard.__file__, str(os.getpid()), str(held), str(ready)]
+            process = subprocess.Popen([*guard, *command], pass_fds=(held, ready), **options)  # noqa: S603 - as above
+        except BaseException:
+            os.close(told)
+            self._let_go()
+            raise
+        finally:
+            os.close(held)
+            os.close(ready)
+        with os.fdopen(told, "rb") as pipe:
+            fault = pipe.read()
+        if fault:
+            self._let_go()
+            process.communicate()
+            raise OSError(int(fault), os.strerror(int(fault)))
+        return process
+
+    def write(self, line: bytes) -> None:
+        """Send a line; returns before the process has read it."""
+        self._outgoing.put(line + b"\n")
+
+    def read(self, seconds: float | None) -> bytes:
+        """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
+        waited, before = 0.0, pauses()
+        while True:
+            ended = self._process.poll() is not None
+            try:
+                line = self._incoming.get(timeout=2 * _LOOK if ended else _LOOK)
+            except queue.Empty:
+                waited += _LOOK
+                if paused_since(before):  # we slept, and so may it have: that was no time to answer in
+                    waited, before = 0.0, pauses()
+                if ended:
+                    raise Gone from None
+                if seconds is not None and waited >= seconds:
+                    raise TimeoutError from None
+                continue
+            if line is None:
+                raise Gone
+            return line
+
+    def ask(self, request: Mapping[str, Any], *, wanted: str, seconds: float | None) -> dict[str, Any]:
+        """Return the answer to a request: an object with the field `wanted`, or with `error`.
+
+        OutOfStep for anything else, and where none comes within so many seconds (None: no limit).
+        """
+        early = self.pending()
+        if early is not None:
+            raise OutOfStep(f"wrote a line before it was asked: {cut(early.decode('utf-8', 'replace'))}")
+        self.write(json.dumps(request).encode())
+        try:
+            line = self.read(seconds)
+        except Gone:
+            raise OutOfStep(self.ending()) from None
+        except TimeoutError:
+            raise OutOfStep(f"gave no answer within {seconds:g} s") from None
+        answer = _parsed(line)
+        if wanted not in answer and "error" not in answer:
+            raise OutOfStep(f"answered without {wanted!r}: {cut(json.dumps(answer))}")
+        return answer
+
+    def pending(self) -> bytes | None:
+        """Return a line that nobody asked for, if there is one."""
+        with contextlib.suppress(queue.Empty):
+            return self._incoming.get_nowait()
+        return None
+
+    def ending(self) -> str:
+        """Return how it ended, in words; waits a moment for a process that is about to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(_GRACE)
+            self._threads[-1].join(_GRACE)  # what it said last is the most telling
+            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal(-status)}"
+        return "closed its stdout"
+
+    def last_words(self) -> str:
+        """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
+        if not self._tail:
+            return ""
+        # By name: the journals of equal runs are equal, wherever they are.
+        kept = f" (all of it is in {STDERR})" if self._keeps else ""
+        return f". Its stderr ends with {cut(' / '.join(self._tail))}{kept}"
+
+    def close(self) -> None:
+        """End it and whatever it has started, gently if it goes; nothing happens the second time."""
+        self._outgoing.put(None)  # closes its stdin, which tells it to go
+        for told in (False, True):
+            if told:
+                self._process.terminate()  # the guard tells its whole group
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
+                break
+        self.kill()
+        for thread in self._threads:
+            thread.join(_GRACE)
+
+    def kill(self) -> None:
+        """End it and whatever it has started at once: also within a call that has run out of time."""
+        self._let_go()
+        if not _HAS_GUARD:
+            self._process.kill()
+        self._process.wait()
+        self._outgoing.put(None)
+
+    def _let_go(self) -> None:
+        """Have the guard kill everybody."""
+        lifeline, self._lifeline = self._lifeline, None
+        if lifeline is not None:
+            os.close(lifeline)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if isinstance(answer, dict):
+        return answer
+    shown = cut(line.decode("utf-8", "replace"))
+    raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
+
+
+def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        while (line := lines.get()) is not None:
+            pipe.write(line)
+            pipe.flush()
+    with contextlib.suppress(OSError):
+        pipe.close()
+
+
+def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError), pipe:
+        while line := pipe.readline(LONGEST_LINE):
+            lines.put(line)
+    lines.put(None)
+
+
+def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pipe)
+        file = None if path is None else stack.enter_context(_HeadAndTail(path))
+        while line := pipe.readline(LONGEST_LINE):
+            text = redacted(line.decode("utf-8", "replace").rstrip())
+            tail.append(text)
+            if file is not None:
+                file.write(f"{text}\n")
+
+
+class _HeadAndTail:
+    """A file that grows up to half of LONGEST_STDERR; of what comes then the last is kept, and added at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8", newline="")
+        self._room = LONGEST_STDERR // 2 - path.stat().st_size
+        self._last: deque[str] = deque()
+        self._held = self._lost = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._file:
+            if self._lost:
+                self._file.write(f"[{self._lost:,} characters are left out here]\n")
+            self._file.writelines(self._last)
+
+    def write(self, text: str) -> None:
+        if self._room > 0:
+            self._file.write(text[: self._room])
+            self._file.flush()
+            text, self._room = text[self._room :], self._room - len(text)
+        end = text[-LONGEST_STDERR // 2 :]
+        self._lost += len(text) - len(end)
+        self._last.append(end)
+        self._held += len(end)
+        while self._held > LONGEST_STDERR // 2:
+            gone = self._last.popleft()
+            self._held -= len(gone)
+            self._lost += len(gone)
+
+
+def _signal(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
