@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pytest_ltm._engine.agent import (
     CAPABILITIES,
     AcceptsHistory,
@@ -19,10 +21,15 @@ from pytest_ltm._engine.agent import (
     TimeAware,
     Usage,
 )
-from pytest_ltm.agents._controls import Echo, Silent
+from pytest_ltm._storage.dotted import lazy
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
     "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "Checkpointable", "Configured", "CountsTokens", "Echo",
     "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsRetrieval", "Silent", "Stateless", "TimeAware",
     "Usage",
 ]  # fmt: skip
+
+__getattr__, _ = lazy(__name__, {"_controls": "Echo Silent"})

@@ -48,7 +48,7 @@ class Processes:
         AgentError if a process says that there are none, or none that can be had there. One that says nothing will be
         told of by the conversations.
         """
-        where = _Where(spec, None if base is None else str(base), self)
+        where = _Where(spec, None if base is None else str(base), settings is not None, self)
         return AgentSource(
             lambda: AgentApart(where),
             spec=spec,
@@ -64,6 +64,7 @@ class Processes:
 class _Where:
     spec: str
     base: str | None
+    is_file: bool
     how: Processes
 
     def started(self, stderr: Path | None = None) -> LineProcess:
@@ -72,7 +73,7 @@ class _Where:
 
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
-        return {"agent": self.spec, "base": self.base, "jump": self.how.jump, **more}
+        return {"agent": self.spec, "base": self.base, "is_file": self.is_file, "jump": self.how.jump, **more}
 
     def promised(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""

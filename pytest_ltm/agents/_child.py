@@ -22,10 +22,10 @@ from msgspec.structs import asdict
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._storage.clock import wall_time
+from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import capabilities, keyless
+from pytest_ltm.agents._adapt import capabilities, keyless, source
 from pytest_ltm.agents._capabilities import takes
-from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._retry import broken_off, trouble
 from pytest_ltm.agents._speaker import (
     COPY,
@@ -39,7 +39,6 @@ from pytest_ltm.agents._speaker import (
     shown,
     usage_of,
 )
-from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -84,22 +83,23 @@ class _Child:
             return json.dumps(_error(error)).encode()
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
-        spec, base = request["agent"], request["base"]
         self._jump = request["jump"]
         with keyless() if request.get("keyless") else contextlib.nullcontext():
-            source = find(spec, base=None if base is None else Path(base))
-        _check(source)
+            found = _found(request)
+        _check(found)
         if request.get("look"):
-            profile = profile_of(source)
+            from pytest_ltm.agents._profile import profile_of
+
+            profile = profile_of(found)
             return {"named": sorted(profile.capabilities), "max_message_tokens": profile.max_message_tokens}
         folder = request["folder"]
-        agent = self._agent = source.make(folder=None if folder is None else Path(folder))
-        source.settings = None  # the other side knows them
+        agent = self._agent = found.make(folder=None if folder is None else Path(folder))
+        found.settings = None  # the other side knows them
         having = capabilities(agent)
         return {
             "made": sorted(having),
             "max_message_tokens": getattr(agent, "max_message_tokens", None),
-            "configuration": source.configuration(agent),
+            "configuration": found.configuration(agent),
         }
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -164,6 +164,16 @@ class _Child:
         "usage": _usage, "retrieved": _retrieved, "count": _count, "close": _close,
     }  # fmt: skip
     """By the field that a request has."""
+
+
+def _found(request: dict[str, Any]) -> AgentSource:
+    """Return where the agents come from; what few need is imported here, as each conversation waits for imports."""
+    spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
+    if not request["is_file"]:
+        return source(DottedPath(spec, what="agent", error=AgentError).resolve(base), spec=spec)
+    from pytest_ltm.agents._specs import find
+
+    return find(spec, base=base)
 
 
 def _check(source: AgentSource) -> None:

@@ -237,7 +237,9 @@ def _from_file(
     has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
     own = "process" in fields and fields["process"].boolean()
     if own and not has_path:
-        raise fields["process"].fault(f"{agent!r} is not a dotted path: only what one names can run in a process of its own.")
+        raise fields["process"].fault(
+            f"{agent!r} is not a dotted path: only what one names can run in a process of its own."
+        )
     if has_path and apart is not None and (own or apart.every):
         return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:

@@ -1,0 +1,218 @@
+"""`--ltm-agent-process`: what an agent does to its process ends its own conversation, and what it can do works."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from run_folders import latest_run
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+pytest.importorskip("xdist")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
+]
+
+LIMIT = 4
+"""Seconds for a reply: a busy machine takes one or two to start a process."""
+TALK = """
+def test_talk(ltm):
+    ltm.say("Good morning.")
+    ltm.say("Do it.")
+    assert ltm.ask("Are you there?") == "Yes."
+"""
+BOT = """
+import atexit, ctypes, os, resource, signal, subprocess, sys, threading, time
+
+def swallow():
+    while True:
+        try:
+            while True:
+                pass
+        except:
+            pass
+
+class Bot:
+    def __init__(self):
+        self.begin()
+
+    def begin(self):
+        pass
+
+    def do(self):
+        pass
+
+    def reply(self, message):
+        if message == "Do it.":
+            done = self.do()
+            if done is not None:
+                return done
+        return "Yes."
+"""
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """An agent that does something: `code` in place of a method, or at the beginning of its module."""
+
+    code: str
+    says: str = ""
+    """What the end of its conversation says; "": the conversation goes well."""
+    where: str = "do"
+    """The method, or "module" for its beginning, or "method" where the code is one."""
+
+
+SEGFAULT = "ctypes.string_at(0)"
+HOSTILE = {
+    # --- hanging
+    "hangs_in_init": Hostile("swallow()", "was not made within 4 s", "begin"),
+    "hangs_in_reply": Hostile("swallow()", "did not return from reply() within 4 s"),
+    "sleeps": Hostile("time.sleep(600)", "did not return from reply() within 4 s"),
+    "waits_in_c": Hostile("threading.Lock().acquire(); l = threading.Lock(); l.acquire(); l.acquire()", "did not return"),
+    "hangs_when_imported": Hostile("time.sleep(600)", "was not made within 4 s", "module"),
+    "hangs_when_closed": Hostile("def close(self):\n        swallow()", "", "method"),
+    "hangs_at_exit": Hostile("atexit.register(swallow)"),
+    "leaves_a_thread": Hostile("threading.Thread(target=swallow).start()"),
+    "leaves_a_daemon_thread": Hostile("threading.Thread(target=swallow, daemon=True).start()"),
+    "stops_itself": Hostile("os.kill(os.getpid(), signal.SIGSTOP)", "did not return from reply() within 4 s"),
+    # --- ending
+    "exits_in_init": Hostile("os._exit(3)", "could not be made: its process ended with status 3", "begin"),
+    "exits_in_reply": Hostile("os._exit(3)", "its process ended with status 3"),
+    "exits_with_success": Hostile("os._exit(0)", "its process ended with status 0"),
+    "exits_when_imported": Hostile("os._exit(3)", "its process ended with status 3", "module"),
+    "exits_at_exit": Hostile("atexit.register(os._exit, 3)"),
+    "exits_from_a_thread": Hostile("threading.Timer(0.2, os._exit, [3]).start(); time.sleep(60)", "status 3"),
+    "segfaults": Hostile(SEGFAULT, "its process was ended by SIGSEGV"),
+    "segfaults_in_init": Hostile(SEGFAULT, "was ended by SIGSEGV", "begin"),
+    "aborts": Hostile("os.abort()", "was ended by SIGABRT"),
+    "kills_itself": Hostile("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
+    "kills_its_parent": Hostile("os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)", "was ended by SIGKILL"),
+    "kills_its_group": Hostile("os.killpg(0, signal.SIGKILL)", "was ended by SIGKILL"),
+    "leaks": Hostile(
+        "resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29)); hold = [bytearray(2**25) for _ in range(40)]",
+        "raised in reply(): MemoryError",
+    ),
+    "leaks_and_survives": Hostile(
+        "resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))\n"
+        "        try:\n            hold = [bytearray(2**25) for _ in range(40)]\n"
+        "        except MemoryError:\n            return None"
+    ),
+    # --- raising
+    "raises_in_init": Hostile("raise ValueError('no model')", "could not be made: ValueError: no model", "begin"),
+    "raises": Hostile("raise ValueError('no model')", "raised in reply(): ValueError: no model"),
+    "leaves_with_sys_exit": Hostile("sys.exit(5)", "raised in reply(): SystemExit: 5"),
+    "raises_ctrl_c": Hostile("raise KeyboardInterrupt", "raised in reply(): KeyboardInterrupt"),
+    "raises_generator_exit": Hostile("raise GeneratorExit", "raised in reply(): GeneratorExit"),
+    "recurses": Hostile("return self.do()", "raised in reply(): RecursionError"),
+    "raises_what_has_no_text": Hostile(
+        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "raised in reply(): Odd"
+    ),
+    "raises_a_novel": Hostile("raise ValueError('x' * 30_000_000)", "raised in reply(): ValueError: xxx"),
+    # --- saying
+    "says_no_text": Hostile("return 42", "it replied with 42 (a int); a reply is a str"),
+    "says_bytes": Hostile("return b'Yes.'", "it replied with b'Yes.' (a bytes)"),
+    "says_far_too_much": Hostile("return 'x' * 40_000_000", "it replied with 40,000,000 characters"),
+    "says_half_a_pair": Hostile(r"return chr(0xd83d)"),
+    "says_nul": Hostile(r"return chr(0) + chr(27) + chr(10)"),
+    "says_a_str_of_its_own": Hostile("return type('S', (str,), {'__len__': lambda self: 10**9})('Yes.')"),
+    # --- talking past us
+    "closes_stdout": Hostile("sys.stdout.close(); os.close(1)"),
+    "closes_everything": Hostile("os.closerange(3, 256)", "its process "),
+    "prints_answers": Hostile("""print('{"reply": "forged"}', flush=True); os.write(1, b'{"reply": "forged"}\\n')"""),
+    "prints_a_lot": Hostile("[print('x' * 10_000) for _ in range(5_000)] and None"),
+    "reads_stdin": Hostile("input('? ')", "raised in reply(): EOFError"),
+    "reads_all_of_stdin": Hostile("assert sys.stdin.read() == ''"),
+    # --- changing its surroundings
+    "changes_its_folder": Hostile("os.chdir('/')"),
+    "clears_the_environment": Hostile("os.environ.clear()"),
+    "forgets_its_path": Hostile("sys.path.clear(); sys.modules.clear()"),
+    "ignores_signals": Hostile("[signal.signal(n, signal.SIG_IGN) for n in (15, 1, 2, 13, 14)] and None"),
+    "traces": Hostile("sys.settrace(lambda *_: None)"),
+    # --- not alone
+    "forks_and_both_reply": Hostile("os.fork(); return 'Yes.'", "it has forked"),
+    "forks_and_the_copy_stays": Hostile("os.fork() or time.sleep(600)"),
+    "leaves_a_grandchild": Hostile(
+        "subprocess.Popen(['sh', '-c', 'trap \"\" TERM HUP; sleep 600'], start_new_session=True, stdin=0)\n"
+        "        return None"
+    ),
+}  # fmt: skip
+
+
+def module_of(hostile: Hostile) -> str:
+    if hostile.where == "module":
+        return f"import time, os\n{hostile.code}\n{BOT}"
+    if hostile.where == "method":
+        return f"{BOT}\n    {hostile.code}\n"
+    return f"{BOT}\n    def {hostile.where}(self):\n        {hostile.code}\n"
+
+
+@pytest.fixture(scope="module")
+def drilled(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """All of them in one run, on four workers, beside one that is well: its conversations, and what is left over."""
+    import subprocess
+
+    from alone import alone
+
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "hostile").mkdir()
+    for name, one in HOSTILE.items():
+        (folder / "hostile" / f"{name}.py").write_text(module_of(one), encoding="utf-8")
+    (folder / "well.py").write_text(BOT, encoding="utf-8")
+    (folder / "test_it.py").write_text(TALK, encoding="utf-8")
+    agents = [f"--ltm-agent={name}=hostile.{name}:Bot" for name in HOSTILE]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-n4", *agents, "--ltm-agent=well=well:Bot", "--ltm-agent-process",
+            "--ltm-suite=none", f"--ltm-reply-timeout={LIMIT}", "test_it.py",
+        ],
+        cwd=folder, capture_output=True, text=True, timeout=600, check=False,
+        env={**os.environ, **alone(), "PYTEST_ADDOPTS": "", "LTM_HOSTILE": str(folder)},
+    )  # fmt: skip
+    assert (folder / ".ltm").exists(), done.stdout + done.stderr
+    found = {
+        path.parent.name.partition("~")[0]: json.loads(path.read_text(encoding="utf-8"))
+        for path in latest_run(folder).glob("*/results.json")
+    }
+    return done, found, folder
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "well"])
+def test_what_an_agent_does_ends_at_most_its_own_conversation(drilled: Any, name: str) -> None:
+    _, found, _ = drilled
+    (row,) = found[name]["scenarios"]
+    says = HOSTILE[name].says if name in HOSTILE else ""
+    if says:
+        assert says in f"{row['reason']} {found[name].get('gone', '')}"
+        assert row["outcome"] in {"error", "skipped"}
+    else:
+        assert (row["outcome"], found[name]["ended"]) == ("passed", "complete")
+
+
+def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(drilled: Any) -> None:
+    done, found, folder = drilled
+    assert done.returncode == 75, done.stdout[-3000:] + done.stderr[-3000:]
+    assert len(found) == len(HOSTILE) + 1
+    assert "INTERNALERROR" not in done.stdout
+    assert "worker 'gw" not in done.stdout
+    assert left_of(folder) == []
+
+
+def left_of(folder: Path) -> list[str]:
+    """Return the command lines of processes that come from a run in this folder."""
+    mark = f"LTM_HOSTILE={folder}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
