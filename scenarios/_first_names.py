@@ -38,7 +38,7 @@ GIVEN_NAMES = tuple(
     Yvonne Zachary Zelda Zoe""".split()  # noqa: SIM905 - reads best
 )
 """Given names that are heard in English-speaking countries, put together for this scenario; frozen, because equal seeds
-are to give equal texts for ever. With any change the scenarios that draw them go up in version."""
+must give equal texts, whatever is installed. With any change the scenarios that draw them go up in version."""
 ORDINARY_WORDS = frozenset(
     """amber angel april ariel austin autumn bill brandy brook brooke brooklyn carmel carol carter chad chase chelsea
     cherie cheyenne christian cody cole crystal daisy dakota dale dawn dean destiny diamond don drew earl ebony eden

@@ -222,9 +222,7 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
     group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
     group.addoption("--ltm-no-probe", action="store_true", default=False, help=NO_PROBE_HELP.replace("\n", " "))
-    group.addoption(
-        "--ltm-agent-process", action="store_true", default=None, help=PROCESS_HELP.replace("\n", " ")
-    )
+    group.addoption("--ltm-agent-process", action="store_true", default=None, help=PROCESS_HELP.replace("\n", " "))
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add(parser, option)

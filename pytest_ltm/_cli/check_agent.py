@@ -1,0 +1,241 @@
+"""`check-agent SPEC`: a few messages to an agent, and what of it a run can use, will not see, or would refuse."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+import traceback
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.agent import CAPABILITIES
+from pytest_ltm._engine.probe import Secret
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._capabilities import members, near_misses
+from pytest_ltm.agents._retry import Retries
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._specs import find
+from pytest_ltm.reporting.text import clip, counted, dollars, left, one_line, wrap
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from pytest_ltm._engine.agent import Reply
+    from pytest_ltm.agents._adapt import AgentSource
+
+
+FINDS = 1
+"""The exit status where something is worth a look."""
+UNUSABLE = 2
+"""The exit status where no run could use the agent."""
+GREETING = "Hello! I'm trying you out. Is everything all right?"
+BETWEEN = "By the way, which is longer, a mile or a kilometre?"
+_CLOSE = 0.75
+"""How alike a name must be to that of a capability's method to look like a slip."""
+_RETRIES = 2
+_SHOWN, _TITLE = 60, 14
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What a few messages told about an agent."""
+
+    spec: str
+    kind: str = ""
+    """What the spec names, and how many conversations it can serve."""
+    capabilities: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    """Of each reply."""
+    replies: list[str] = field(default_factory=list)
+    tokens: int | None = None
+    """Input and output; None where the agent reports none."""
+    cost_usd: float | None = None
+    notes: list[str] = field(default_factory=list)
+    """What was tried, and went as it should."""
+    finds: list[str] = field(default_factory=list)
+    """What is worth a look."""
+    unusable: str = ""
+    """Why no run could use it; "" if one could."""
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return UNUSABLE if self.unusable else FINDS if self.finds else 0
+
+
+def run(given: Namespace) -> int:
+    """Talk to an agent and print what was found; 0, FINDS or UNUSABLE."""
+    found = check(given.spec, timeout=given.timeout or None)
+    if given.json:
+        print(redacted(json.dumps(asdict(found), indent=1)))
+    else:
+        print(redacted("\n".join(lines(found, max(shutil.get_terminal_size().columns, _SHOWN)))))
+    return found.status
+
+
+def check(spec: str, *, timeout: float | None) -> Found:
+    """Return what a few messages tell about the agent of a spec; nothing that goes wrong in it is raised.
+
+    Args:
+        spec: As for `--ltm-agent`.
+        timeout: Seconds for each reply; None: no limit.
+    """
+    found = Found(spec=spec)
+    try:
+        _Visit(find(spec, base=Path.cwd()), found, timeout).check()
+    except AgentFault as fault:
+        found.unusable = str(fault)
+    except AgentError as error:
+        found.unusable = "\n".join([str(error), *_frames(error.__cause__)])
+    return found
+
+
+class _Visit:
+    """The agents of one source, one after another."""
+
+    def __init__(self, source: AgentSource, found: Found, timeout: float | None) -> None:
+        self._source, self._found, self._timeout = source, found, timeout
+        self._secret = Secret.of(0, source.spec)
+
+    def check(self) -> None:
+        found, source = self._found, self._source
+        found.kind = (
+            "a new agent for each conversation" if source.owned
+            else "one agent for all conversations" if source.serves_many
+            else "one agent for one conversation"
+        )  # fmt: skip
+        if not source.serves_many:
+            found.finds.append(source.refusal)
+        with self._talking() as first:
+            self._look_at(first)
+            asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
+            knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
+            empty = [message for message, reply in zip(asked, found.replies, strict=False) if not reply.strip()]
+            if empty:
+                found.finds.append(f"an empty reply to {empty[0]!r}, which is valid and worth nothing")
+            found.notes += [f"recalls what it was told three messages before: {'yes' if knew else 'no'}"]
+            if "Checkpointable" in first.capabilities:
+                state = first.save()
+                found.notes.append(f"save() gives {counted(len(state), 'byte')}")
+            if source.serves_many:
+                self._look_for_leaks(first, knew=knew)
+
+    def _look_at(self, first: Speaker) -> None:
+        found = self._found
+        found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
+        if not self._source.embedded:
+            found.finds += near_misses(first.agent, CAPABILITIES)
+            found.finds += [
+                f"it has {name}(), which nothing calls: {meant}() of {power} is meant?"
+                for name, meant, power in _slips(first.agent)
+            ]
+
+    def _look_for_leaks(self, first: Speaker, *, knew: bool) -> None:
+        """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
+        found = self._found
+        if not self._source.owned and "Stateless" in first.capabilities:
+            return
+        with self._talking() as second:
+            if self._secret.is_in(self._say(second, self._secret.question)):
+                found.finds.append(
+                    "in another conversation it knows what it was told in the first: a run would be unmeasurable. "
+                    "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
+                )
+            elif knew:
+                found.notes.append("knows nothing of it in another conversation")
+
+    def _say(self, speaker: Speaker, message: str) -> str:
+        began = stopwatch()
+        reply = speaker.ask(message)
+        found = self._found
+        found.seconds.append(stopwatch() - began)
+        found.replies.append(reply.text)
+        self._charge(reply)
+        return reply.text
+
+    def _charge(self, reply: Reply) -> None:
+        found = self._found
+        if reply.usage is not None and not reply.usage.estimated:
+            found.tokens = (found.tokens or 0) + reply.usage.total
+        if reply.cost_usd is not None:
+            found.cost_usd = (found.cost_usd or 0.0) + reply.cost_usd
+
+    @contextmanager
+    def _talking(self) -> Iterator[Speaker]:
+        """Yield who talks to the agent of the next conversation, and let it go."""
+        speaker = Speaker(
+            self._source.make(), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
+            retries=Retries(most=_RETRIES, rng=Random()),
+        )  # fmt: skip
+        notice = None
+        try:
+            yield speaker
+        finally:
+            notice = speaker.close()
+        if notice:
+            self._found.finds.append(notice)
+
+
+def _slips(agent: object) -> Iterator[tuple[str, str, str]]:
+    """Yield names of the agent's methods that are nearly those of a capability, the name meant, and the capability."""
+    owners = {name: power for power, kind in CAPABILITIES.items() for name in members(kind)}
+    for name in dir(agent):
+        if name.startswith("_") or name in owners or name in vars(object) or not callable(getattr(agent, name, None)):
+            continue
+        meant = difflib.get_close_matches(name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE)
+        if meant:
+            yield name, meant[0], owners[meant[0]]
+
+
+def _frames(cause: BaseException | None) -> Iterator[str]:
+    """Yield the traceback of an exception of foreign code, without the frames of this package."""
+    if cause is not None:
+        ours = str(Path(__file__).parents[1])
+        told = traceback.TracebackException.from_exception(cause)
+        told.stack = traceback.StackSummary.from_list([one for one in told.stack if not one.filename.startswith(ours)])
+        yield from "".join(told.format(chain=False)).rstrip().splitlines()
+
+
+# --- what is printed
+
+
+def lines(found: Found, width: int) -> Iterator[str]:
+    """Yield the lines of a report."""
+    yield f"{found.spec}: {'cannot be used' if found.unusable else found.kind}"
+    for title, text in _rows(found):
+        yield from wrap(left(title, _TITLE) + one_line(text), width, indent=" " * _TITLE)
+    if found.unusable:
+        yield from ("", *found.unusable.splitlines())
+        return
+    for noted in found.finds:
+        yield from ("", *wrap(f"look at: {one_line(noted)}", width, indent="  "))
+    yield from ("", f"first score: pytest --ltm-agent={found.spec}")
+
+
+def _rows(found: Found) -> Iterator[tuple[str, str]]:
+    if found.seconds:
+        took = f"median {_time(median(found.seconds))}, longest {_time(max(found.seconds))}"
+        yield "replies", f"{len(found.seconds)}; {took}"
+        yield "the last one", repr(clip(one_line(found.replies[-1]), _SHOWN))
+        yield (
+            "tokens",
+            "not reported: what is sent and said is counted, and marked ~"
+            if found.tokens is None
+            else (f"{found.tokens:,}" + ("" if found.cost_usd is None else f", {dollars(found.cost_usd)}")),
+        )
+    if not found.unusable:
+        yield "capabilities", ", ".join(found.capabilities) or "none: replies alone, which is enough"
+    for note in found.notes:
+        yield "tried", note
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"

@@ -1,0 +1,62 @@
+"""`init`: the files of a first score: an agent to replace, a scenario, a workflow, and what git is to ignore."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.schema import packaged
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+
+FILES: Mapping[str, Any] = packaged(__file__, "init.yml")
+STUB = "ltm_agent:Agent"
+"""What the agent stub is called."""
+IGNORE = ".gitignore"
+
+
+def run(given: Namespace) -> int:
+    """Write the files and say what comes next; ConfigurationError, before the first is written, if one is there."""
+    folder: Path = given.folder
+    agent = given.agent or STUB
+    texts = {path: text.format(agent=agent) for path, text in FILES["always"].items()}
+    if not given.agent:
+        texts = {**FILES["stub"], **texts}
+    here = [path for path in texts if (folder / path).exists()]
+    if here:
+        raise ConfigurationError(
+            f"there already: {', '.join(here)}. No file is overwritten. Move it, or name another folder: init FOLDER"
+        )
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
+    added = _ignore(folder / IGNORE)
+    if added:
+        print(f"wrote {IGNORE}: {', '.join(added)}")
+    there = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
+    print(
+        "\n".join(
+            [
+                "",
+                "next:",
+                *(f"  {line}" for line in (*there, f"ltm check-agent {agent}", f"pytest --ltm-agent={agent}")),
+            ]
+        )
+    )
+    return 0
+
+
+def _ignore(path: Path) -> list[str]:
+    """Add the lines that are missing to a `.gitignore`; return them."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in FILES["ignored"] if line not in text.splitlines()]
+    if missing:
+        gap = "" if not text or text.endswith("\n") else "\n"
+        path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
+    return missing

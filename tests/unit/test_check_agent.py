@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._cli import main
+from pytest_ltm._cli.check_agent import FINDS, UNUSABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Check = Callable[..., tuple[int, str]]
+
+NOTES = """\
+class Bot:
+    def __init__(self):
+        self.notes = []
+
+    def reply(self, message):
+        self.notes.append(message)
+        return " ".join(self.notes)
+"""
+SHARED = """\
+NOTES = []
+
+class Bot:
+    def reply(self, message):
+        NOTES.append(message)
+        return " ".join(NOTES)
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def checked(text: str, *words: str, spec: str = "checked_bot:Bot") -> tuple[int, str]:
+        (tmp_path / "checked_bot.py").write_text(textwrap.dedent(text))
+        monkeypatch.delitem(sys.modules, "checked_bot", raising=False)
+        status = main(["check-agent", spec, *words])
+        return status, " ".join(capsys.readouterr().out.split())
+
+    return checked
+
+
+def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> None:
+    status, told = check(NOTES)
+    assert status == 0
+    assert "recalls what it was told three messages before: yes" in told
+    assert "knows nothing of it in another conversation" in told
+    assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
+
+
+def test_one_store_for_all_conversations_is_found(check: Check) -> None:
+    status, told = check(SHARED)
+    assert status == FINDS
+    assert "in another conversation it knows what it was told in the first" in told
+
+
+def test_one_object_that_forgets_when_reset(check: Check) -> None:
+    status, told = check(
+        NOTES + "    def reset(self):\n        self.notes.clear()\nbot = Bot()\n", spec="checked_bot:bot"
+    )
+    assert (status, "knows nothing of it in another conversation" in told) == (0, True)
+
+
+def test_one_object_that_cannot_be_reset_serves_one_conversation(check: Check) -> None:
+    status, told = check(NOTES + "bot = Bot()\n", spec="checked_bot:bot")
+    assert status == FINDS
+    assert "can serve one conversation only" in told
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (
+            "def acept(self, message, reply): ...",
+            "it has acept(), which nothing calls: accept() of AcceptsHistory is meant?",
+        ),
+        ("def tell_times(self, now): ...", "tell_time() of TimeAware is meant?"),
+        ("def save(self, path): ...", "the agent is not Checkpointable: its save() cannot be called with no arguments"),
+        ("stateless = 'yes'", "the agent is not Stateless: stateless is 'yes', not True"),
+    ],
+)
+def test_what_nearly_is_a_capability(check: Check, method: str, told: str) -> None:
+    status, said = check(f"{NOTES}    {method}\n")
+    assert status == FINDS
+    assert told in said
+
+
+def test_methods_of_its_own_are_no_slips(check: Check) -> None:
+    status, told = check(
+        f"{NOTES}    def search(self): ...\n    def replies(self): ...\n    def accept(self, message, reply): ...\n"
+    )
+    assert (status, "is meant?" in told) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("class Bot:\n    def reply(self, message):\n        raise RuntimeError('no key')", "RuntimeError: no key"),
+        ("class Bot:\n    def reply(self, message):\n        return 7", "7 (a int)"),
+        ("class Bot:\n    def chat(self, message):\n        return 'x'", "checked_bot:Bot: cannot be used"),
+        ("class Bot:\n    def __init__(self, key): ...\n    def reply(self, message): ...", "making a Bot needs 'key'"),
+        ("import nowhere_to_be_found", "nowhere_to_be_found"),
+        ("class Bot:\n    def reply(self", "checked_bot.py"),
+    ],
+)
+def test_an_agent_that_no_run_could_use(check: Check, text: str, told: str) -> None:
+    status, said = check(text)
+    assert status == UNUSABLE
+    assert told in said
+
+
+def test_a_constructor_that_raises_shows_its_traceback_and_none_of_our_frames(check: Check) -> None:
+    status, told = check(
+        "class Bot:\n    def __init__(self):\n        self.x = {}['key']\n    def reply(self, message): ..."
+    )
+    assert status == UNUSABLE
+    assert "self.x = {}['key']" in told
+    assert "pytest_ltm" not in told
+
+
+def test_a_reply_that_never_comes_ends_at_the_limit(check: Check) -> None:
+    status, told = check(
+        "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(60)", "--timeout=0.2"
+    )
+    assert status == UNUSABLE
+    assert "0.2" in told
+
+
+def test_an_empty_reply_is_worth_a_look(check: Check) -> None:
+    status, told = check("class Bot:\n    def reply(self, message):\n        return ''")
+    assert (status, "an empty reply to" in told) == (FINDS, True)
+
+
+def test_json_holds_the_same(check: Check) -> None:
+    status, told = check(NOTES, "--json")
+    found = json.loads(told)
+    assert (status, found["finds"], len(found["seconds"]), found["tokens"]) == (0, [], 5, None)
+
+
+def test_a_silent_key_does_not_leave(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_API_KEY", "sk-abcdefghijklmnop1234")
+    status, told = check(
+        "import os\nclass Bot:\n    def reply(self, message):\n        raise OSError(os.environ['BOT_API_KEY'])"
+    )
+    assert status == UNUSABLE
+    assert "abcdefghijklmnop" not in told
