@@ -1,13 +1,14 @@
 """Surface cues: how much of some texts can be told from others by words, lengths and places alone.
 
-The detector is naive Bayes over what a text has: words, pairs and triples of words, the size of its length, its place.
-It learns in some conversations and is measured in others.
+A cue is what a text has: a word, two or three in a row, the size of its length, its place. A detector goes by all of
+them (naive Bayes) or by the one that tells most. It learns in some conversations and is measured in others.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -47,11 +48,18 @@ class Text:
     """Where it stands and who says it."""
     kinds: tuple[str, ...] = ()
     """Whose evidence it is: of scenarios, or of kinds of questions; none: nobody's."""
+    most: int = sys.maxsize
+    """Of a longer one only so many words count as let through."""
 
     @property
     def words(self) -> int:
         """Its length."""
         return len(self.text.split())
+
+    @property
+    def cost(self) -> int:
+        """The words that count when it is let through."""
+        return min(self.words, self.most)
 
     def shape(self) -> frozenset[Cue]:
         """Return its place and the size of its length."""
@@ -88,10 +96,12 @@ class Found:
 
 Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
 """Score, text, and whether it is sought; the surest first."""
+Detector: TypeAlias = "Callable[[Seen], Callable[[Known], float]]"
+"""From what was seen elsewhere to the score of a text."""
 
 
-def search(texts: Sequence[Text], sought: Callable[[Text], bool]) -> tuple[Ranked, ...]:
-    """Return the texts of each part, ranked by what was learned in the other parts.
+def search(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector) -> tuple[Ranked, ...]:
+    """Return the texts of each part, ranked by what the detector learned in the other parts.
 
     None where what is sought is in one part only: there is nothing to learn from.
     """
@@ -105,16 +115,27 @@ def search(texts: Sequence[Text], sought: Callable[[Text], bool]) -> tuple[Ranke
     ranked = []
     for fold in range(folds):
         own = [each for each in known if part[each.text.group] == fold]
-        weight = cache(whole.without(Seen.of(own)).weight)
-        scored = [(_score(each, weight), each.text, each.sought) for each in own]
+        score = detector(whole.without(Seen.of(own)))
+        scored = [(score(each), each.text, each.sought) for each in own]
         ranked.append(tuple(sorted(scored, key=lambda each: -each[0])))
     return tuple(ranked)
 
 
-def _score(known: Known, weight: Callable[[Cue], float]) -> float:
-    """Return the mean weight of its phrases, and part of the weights of its shape, which they would drown."""
-    phrases = sum(map(weight, known.phrases)) / (len(known.phrases) + _SILENT)
-    return phrases + sum(map(weight, known.shape)) / _SHAPE
+def all_cues(seen: Seen) -> Callable[[Known], float]:
+    """Go by the mean weight of a text's phrases, and part of the weights of its shape, which they would drown."""
+    weight = cache(seen.weight)
+
+    def score(known: Known) -> float:
+        phrases = sum(map(weight, known.phrases)) / (len(known.phrases) + _SILENT)
+        return phrases + sum(map(weight, known.shape)) / _SHAPE
+
+    return score
+
+
+def one_cue(seen: Seen) -> Callable[[Known], float]:
+    """Go by the one cue that tells most: a text has it or not."""
+    best = next(iter(seen.telling()), None)
+    return lambda known: float(best in known.phrases or best in known.shape)
 
 
 class Known(NamedTuple):
@@ -169,13 +190,17 @@ class Seen:
         share = (a + b) / (m + n)
         return _likely(a, m, a / m) + _likely(b, n, b / n if n else 0) - _likely(a, m, share) - _likely(b, n, share)
 
+    def telling(self, least: int = 1) -> list[Cue]:
+        """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""
+        often = [cue for cue, count in self.sought.items() if count >= least and self.weight(cue) > 0]
+        return sorted(often, key=lambda cue: (-self.gain(cue), cue))
+
 
 def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
     seen = Seen.of([Known(text, text.phrases(), text.shape(), sought(text)) for text in texts])
-    often = [cue for cue, count in seen.sought.items() if count >= _OFTEN and seen.weight(cue) > 0]
     kept: list[Cue] = []
-    for cue in sorted(often, key=lambda cue: (-seen.gain(cue), cue)):
+    for cue in seen.telling(_OFTEN):
         if len(kept) < most and not any(cue in had or had in cue for had in kept):
             kept.append(cue)
     return tuple(f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else" for cue in kept)
@@ -202,11 +227,11 @@ def found(
 
 def _passed(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:
     """Return how many were found before the others' words were used up; of equal scores a share."""
-    left = share * sum(text.words for _, text, sought in part if not sought)
+    left = share * sum(text.cost for _, text, sought in part if not sought)
     number = 0.0
     for _, equal in groupby(part, key=lambda each: each[0]):
         tied = list(equal)
-        others = sum(text.words for _, text, sought in tied if not sought)
+        others = sum(text.cost for _, text, sought in tied if not sought)
         number += sum(sought and counts(text) for _, text, sought in tied) * min(1.0, left / others if others else 1.0)
         left -= others
         if left <= 0:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.calibrate import pooled
-from pytest_ltm._cli.cues import SHARES, Found, Text, best, found, search
+from pytest_ltm._cli.cues import SHARES, Found, Text, all_cues, best, found, one_cue, search
 from pytest_ltm._cli.pytest_runs import play
 from pytest_ltm._engine.suite import SUFFIX, built_in_names
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -37,6 +37,8 @@ AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in hist
 """The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
 READER = "full"
 """Who plays a suite: it keeps every scenario going to its end."""
+_PAGE = 50
+"""Words of a message that count at most: 1 % of a book would be as much as all that a scenario says."""
 _HEAD = 65_536
 _SHOWN = 3
 _CUES = 100
@@ -173,7 +175,7 @@ def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
         if exchange.kind in ("say", "ask", "filler"):
             tenth = 10 * exchange.start // max(transcript.position, 1)
             kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
-            yield Text(exchange.message, group, f"tenth {tenth + 1}", kinds), exchange.kind == "filler"
+            yield Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE), exchange.kind == "filler"
 
 
 # --- what is found
@@ -182,14 +184,14 @@ def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
 def look(table: str, texts: Sequence[Text]) -> dict[str, Found]:
     """Return what is found, by kind of evidence.
 
-    Among scenario messages each scenario is looked for by itself; else evidence of any kind is looked for together, and
-    ALL is what is found of it.
+    Among scenario messages each scenario is looked for by itself and by one cue: by all of them a subject is always
+    known, in anybody's words. Else evidence of any kind is looked for together, by all cues, and ALL is what is found.
     """
     kinds = sorted({kind for text in texts for kind in text.kinds})
     if table == AMONG:
-        each = [found(kind, search(texts, _of(kind)), cues=best(texts, _of(kind), _SHOWN)) for kind in kinds]
+        each = [found(kind, search(texts, _of(kind), one_cue), cues=best(texts, _of(kind), _SHOWN)) for kind in kinds]
     else:
-        parts = search(texts, _is_evidence)
+        parts = search(texts, _is_evidence, all_cues)
         each = [found(kind, parts, _of(kind)) for kind in kinds]
         each.append(found(ALL, parts, cues=best(texts, _is_evidence, 2 * _SHOWN)))
     return {one.kind: one for one in each if one}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.cues import Text, best, found, search
+from pytest_ltm._cli.cues import Text, all_cues, best, found, search
 from pytest_ltm._cli.leak_check import ALL, AMONG, FILLER, HISTORIES, Table, look
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_equal_scores_are_chance() -> None:
 
 def test_one_conversation_teaches_nothing() -> None:
     alone = [Text(text.text, "c", text.place, text.kinds) for text in history("By the way")]
-    assert search(alone, lambda text: bool(text.kinds)) == ()
+    assert search(alone, lambda text: bool(text.kinds), all_cues) == ()
     assert Table.of(HISTORIES, alone, ()).rows() == [
         ["in histories, 1 conversation: nothing to look for, or nothing to learn from"]
     ]
@@ -100,6 +100,26 @@ def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_side
     assert table.breaches[0].startswith("among scenario messages, 1% of the words find 100.0% of the evidence")
     assert Table.of(FILLER, ours, theirs).breaches == []
     assert Table.of(AMONG, theirs, ours).breaches == []
+
+
+def test_among_messages_the_one_cue_that_marks_most_is_all_that_is_learned() -> None:
+    both = [
+        Text(text.text.replace("By the way", "Take note"), text.group, text.place, text.kinds) if at % 24 else text
+        for at, text in enumerate(history("By the way"))
+    ]
+    assert look(HISTORIES, both)[ALL].recalls == (1.0, 1.0)
+    one, five = look(AMONG, both)["q"].recalls
+    assert 0.4 <= one <= five <= 0.6
+    assert look(AMONG, history("By the way"))["q"].recalls == (1.0, 1.0)
+
+
+def test_a_page_counts_as_many_words_as_it_may() -> None:
+    page, evidence = Text("a " * 5000, "c", "", (), 50), Text("b", "c", "", ("q",))
+    others = [Text("c " * 10, "c", "") for _ in range(99)]
+    ranked = ((3.0, page, False), (2.0, evidence, True), *((1.0, other, False) for other in others))
+    one = found("q", [ranked])
+    assert one is not None
+    assert one.recalls == (0.0, 1.0)  # 5 % of 1,040 words, of which the page costs 50
 
 
 # --- The command on files of histories.
