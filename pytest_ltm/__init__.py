@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         ScenarioError,
         TokenizerError,
         TransientFault,
+        UserError,
     )
     from pytest_ltm.judges._ask import LtmJudge, Opinion
     from pytest_ltm.judges._inquiry import Inquiry, Judge
+    from pytest_ltm.users._user import LtmUser
 
 __all__ = [
     "Agent",
@@ -56,6 +58,7 @@ __all__ = [
     "LtmError",
     "LtmInternalError",
     "LtmJudge",
+    "LtmUser",
     "Opinion",
     "Reply",
     "Say",
@@ -66,6 +69,7 @@ __all__ = [
     "TransientFault",
     "Unscored",
     "Usage",
+    "UserError",
     "Verdict",
     "Wait",
     "Watch",
@@ -76,13 +80,14 @@ __all__ = [
 _HOMES = {
     "_storage.errors": (
         "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError JudgeError LtmError "
-        "LtmInternalError ScenarioError TokenizerError TransientFault"
+        "LtmInternalError ScenarioError TokenizerError TransientFault UserError"
     ),
     "_storage.clock": "duration",
     "_engine.filler": "Filler FillerExchange",
     "_engine.handle": "Ltm",
     "judges._inquiry": "Inquiry Judge",
     "judges._ask": "LtmJudge Opinion",
+    "users._user": "LtmUser",
     "_engine.scenario": "Ask Definition Say Step Wait Watch spread",
     "_engine.score": "Check Evaluator Score Unscored Verdict",
     "_engine.transcript": "Exchange",

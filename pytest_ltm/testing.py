@@ -11,17 +11,19 @@ from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.filler import Filler, FillerExchange
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.plan import Plan, PlannedExample, body_rng
+from pytest_ltm._engine.plan import Plan, PlannedExample, body_rng, user_seed
 from pytest_ltm._engine.port import Connection, Live, Recorded
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._engine.transcript import retrieved_last
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.judges._ask import FakeJudge
+from pytest_ltm.judges._asking import Call, Purchase
+from pytest_ltm.users._connection import WHO, UserConnection, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -168,7 +170,8 @@ def run_conversation(
         ltm = Ltm(
             made.send, now=lambda: clock.now, example=example.number,
             span=None if span is None else example.span or span, rng=body_rng(seed, 0, example),
-            definition=example.definition, retrieved=lambda: retrieved_last(channel.transcript, example.key),
+            definition=example.definition, heard=lambda: channel.transcript.of(example.key),
+            users=users.handle(example.key),
         )  # fmt: skip
         made.sheet = ltm.sheet
         return made
@@ -179,6 +182,10 @@ def run_conversation(
         retries=Retries(most=retries, rng=random.Random(seed)),
     )
     journal = journal or Journal()
+    users = UserConnection(
+        lambda model, _: Purchase(Call(find(model), who=WHO, error=UserError, timeout=None), "user", journal),
+        journal=journal, timings=Timings(), seed_of=lambda example: user_seed(seed, 0, example),
+    )  # fmt: skip
     live = Live(Connection.of(speaker), counts, clock, Timings())
     port = Recorded(journal, clock, live) if journal.replaying else live
     channel = Channel(port, counts, clock, journal, count=whole.count)
@@ -194,6 +201,7 @@ def run_conversation(
     while not conversation.finished:
         conversation.step()
     conversation.close("complete")
+    users.close()
     lanes = {lane.example.key: lane for lane in conversation.lanes}
     return Played(
         endings=endings, lanes=lanes, transcript=channel.transcript,

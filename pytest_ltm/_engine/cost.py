@@ -13,7 +13,7 @@ from pytest_ltm._record.codec import readable
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from pytest_ltm._engine.agent import Usage
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 MILLION = 1_000_000
-JUDGE = "judge"
-"""The label under which the price of the judge is given."""
+JUDGE, USER = "judge", "user"
+"""The labels under which the prices of the judge and of simulated users' models are given."""
+SCRIPTED = "scripted"
+"""The name of a simulated user's model that is a list of messages: it costs nothing."""
 LISTED = "2025-08"
 """When the table below was true, year and month."""
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -60,12 +62,12 @@ class Prices:
     """What the user says that tokens cost."""
 
     any: Price | None = None
-    """Of every agent without a price of its own; never of the judge."""
+    """Of every agent without a price of its own; never of the judge or of a simulated user."""
     by_label: Mapping[str, Price] = field(default_factory=dict)
 
     def of(self, label: str) -> Price | None:
-        """Return the price of an agent, or of the judge (`JUDGE`); None if none was given."""
-        return self.by_label.get(label, None if label == JUDGE else self.any)
+        """Return the price of an agent, of the judge or of simulated users; None if none was given."""
+        return self.by_label.get(label, None if label in (JUDGE, USER) else self.any)
 
 
 def read_prices(given: Iterable[str]) -> Prices:
@@ -259,7 +261,7 @@ def _used(reply: Priced, counted: tuple[int, int]) -> tuple[int, int, int]:
 
 LEDGER = "budget.json"
 """The file in the run folder."""
-Side: TypeAlias = Literal["agent", "judge", "lost", "reserved", "gone"]
+Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 """Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died."""
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([km]?)")
@@ -379,8 +381,13 @@ class Account:
         """The last exchange: the next one is expected to take as much."""
         self._reserved = False
 
-    def check(self) -> None:
-        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take."""
+    def check(self, refused: str = "") -> None:
+        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take.
+
+        `refused`: why this may not be sent in any case.
+        """
+        if refused and self.refused is None:
+            self.refused = BudgetSpent(refused)
         if self.refused is not None:
             raise self.refused
         try:
@@ -415,7 +422,7 @@ class Account:
         if side == "agent" and calls:
             self._last = replace(spent, calls=0)
         if (usd is None or not metered) and self._budget.limits.usd is not None:
-            label = "judge" if side == "judge" else self._agent
+            label = self._agent if side == "agent" else side
             self.refused = BudgetSpent(
                 f"--ltm-max-cost: the {side} reports neither what its replies cost nor tokens that a known price could "
                 f"apply to. Let it report dollars, or tokens with --ltm-price={label}=IN/OUT (dollars per million "
@@ -444,9 +451,14 @@ def _amount(text: str, given: str, what: str) -> float:
     return float(found[1]) * _SCALE[found[2]]
 
 
-def spent_in(journal: Path, timed: Path, *, agent: Tariff, judge: Tariff) -> dict[Side, Spent]:
-    """Return what a recorded conversation has spent; broken lines count as not there."""
-    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent(), "lost": Spent()}
+def spent_in(
+    journal: Path, timed: Path, *, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
+) -> dict[Side, Spent]:
+    """Return what a recorded conversation has spent; broken lines count as not there.
+
+    `user`: of a simulated user's model.
+    """
+    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent(), "user": Spent(), "lost": Spent()}
     bill, message = Bill(agent), 0
     for event in readable(journal, events.decode):
         bill.hear(event)
@@ -458,17 +470,29 @@ def spent_in(journal: Path, timed: Path, *, agent: Tariff, judge: Tariff) -> dic
         elif isinstance(event, events.Filler) and is_billed(event) and not event.hypothetical:
             usd, tokens = agent.spent(event)
             sides["agent"] += Spent(usd or 0.0, tokens)
-        elif isinstance(event, events.Judge) and event.fault is not None and event.usage is not None:
-            sides["lost"] += Spent(judge.of(event.usage) or 0.0, event.usage.total)
+        elif isinstance(event, events.Asked) and event.fault is not None and event.usage is not None:
+            tariff = user(event.model) if isinstance(event, events.User) else judge
+            sides["lost"] += Spent(tariff.of(event.usage) or 0.0, event.usage.total)
     if bill.lost is not None:
         sides["lost"] += Spent(bill.lost_usd or 0.0, bill.lost.total)
-    for timing in readable(timed, timings.decode):
-        if isinstance(timing, timings.JudgeTime) and not timing.remembered:
-            usd, tokens = judge.spent(timing)
-            sides["judge"] += Spent(usd or 0.0, tokens, 1)
-            if timing.lost is not None:
-                sides["lost"] += Spent(judge.of(timing.lost) or 0.0, timing.lost.total)
+    _add_bought(sides, timed, judge, user)
     return sides
+
+
+def _add_bought(sides: dict[Side, Spent], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
+    """Add what was asked of the judge and of users' models, as far as it was really sent."""
+    for timing in readable(timed, timings.decode):
+        side: Side
+        if isinstance(timing, timings.JudgeTime) and not timing.remembered:
+            side, tariff = "judge", judge
+        elif isinstance(timing, timings.UserTime):
+            side, tariff = "user", user(timing.model)
+        else:
+            continue
+        usd, tokens = tariff.spent(timing)
+        sides[side] += Spent(usd or 0.0, tokens, 1)
+        if timing.lost is not None:
+            sides["lost"] += Spent(tariff.of(timing.lost) or 0.0, timing.lost.total)
 
 
 def _sum(value: Mapping[str, Any]) -> Spent:
@@ -492,8 +516,8 @@ def _from_row(row: Any) -> Spent:
 
 # --- Forecast: what one conversation would take, of a dry run.
 
-OPINION = 60
-"""Tokens of a judge's reply."""
+OPINION, MESSAGE = 60, 45
+"""Tokens of a judge's reply, and of what a simulated user's model writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,6 +569,8 @@ class Forecast:
     harness: Use
     """The opening message, and messages that end a scenario."""
     judge: Use
+    users: tuple[tuple[str, Use], ...] = ()
+    """What each message of a simulated user would take at most, with its model."""
     longest_gap: int
     """Tokens between something said and the question that depends on it."""
     simulated_seconds: float

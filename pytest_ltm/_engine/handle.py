@@ -11,13 +11,16 @@ from pytest_ltm._engine.score import Check, Score, Scoring, Unscored, combine
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.judges._ask import Opinion
+from pytest_ltm.users._user import TURNS, LtmUser
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
+    from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm.users._user import UserQuestion
 
 
 @dataclass
@@ -75,7 +78,8 @@ class Ltm:
         definition: The example's data, if its marker has `generate`.
         scoring: The rules that evaluators follow.
         judge: The judge of the run, if it has one.
-        retrieved: Returns what the agent reports as retrieved for its last reply to this scenario.
+        heard: Returns this scenario's exchanges so far.
+        users: Returns how the model of a simulated user is asked.
     """
 
     def __init__(
@@ -89,9 +93,10 @@ class Ltm:
         definition: Definition | None = None,
         scoring: Scoring = "current",
         judge: Judge | None = None,
-        retrieved: Callable[[], Sequence[str] | None] = lambda: None,
+        heard: Callable[[], Sequence[Exchange]] = tuple,
+        users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
     ) -> None:
-        self._retrieved = retrieved
+        self._heard, self._users = heard, users
         self._send, self._now, self._definition = send, now, definition
         self.example = example
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
@@ -134,7 +139,8 @@ class Ltm:
 
         Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
         """
-        return self._retrieved()
+        heard = self._heard()
+        return heard[-1].retrieved if heard else None
 
     def say(self, text: str) -> str:
         """Tell the agent something and return its reply, which earns no credit.
@@ -171,6 +177,33 @@ class Ltm:
         depends = (about,) if isinstance(about, str) else tuple(about)
         reply: str = self._send(Ask(text, depends, answer=answer))
         return reply
+
+    def user(
+        self,
+        goal: str,
+        *,
+        model: str | Sequence[str] | Callable[[str], object] | object,
+        facts: Iterable[str] = (),
+        turns: int = TURNS,
+    ) -> LtmUser:
+        """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
+
+        Args:
+            goal: What the user is after, for its model alone.
+            model: Who writes its messages: `openai:MODEL[@URL]`, a dotted path to a function from the prompt to the
+                reply, such a function, or a list of messages, which needs no model.
+            facts: What its messages must have mentioned when it is finished, word for word.
+            turns: How many messages it may say.
+
+        Returns:
+            The user; nothing is said yet.
+
+        Raises:
+            ScenarioError: If goal, facts, turns or model cannot be used.
+        """
+        if self._users is None:
+            raise ScenarioError("there are no simulated users here")
+        return LtmUser(goal, ask=self._users(model), send=self.say, heard=self._heard, facts=facts, turns=turns)
 
     def wait(self, *, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
         """Let the conversation move on until all conditions are met.

@@ -15,7 +15,7 @@ from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.scenario import Wait
 from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._engine.transcript import Heard
-from pytest_ltm._storage.errors import JudgeError, ScenarioError, did_you_mean, text_of
+from pytest_ltm._storage.errors import ScenarioError, Unmeasured, did_you_mean, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -197,7 +197,7 @@ class Lane:
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
         broken = self.broken or self.body.error
-        if isinstance(broken, JudgeError):  # no fault of the answer, nor of the scenario
+        if isinstance(broken, Unmeasured):  # no fault of the answer, nor of the scenario
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")

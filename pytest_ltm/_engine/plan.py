@@ -193,6 +193,11 @@ def body_rng(seed: int, trial: int, example: PlannedExample) -> random.Random:
     return definition_rng(seed, trial, f"{example.scenario}:body", example.example)
 
 
+def user_seed(seed: int, trial: int, example: str) -> int:
+    """Return the seed that the models of an example's simulated users are given."""
+    return definition_rng(seed, trial, "simulated user", example).getrandbits(31)
+
+
 def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str:
     """Return `sha256:...` over the agent's configuration or, where it reports none, its spec, both without secrets.
 

@@ -25,7 +25,7 @@ FORMAT = "pytest-ltm results 2"
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 Cause: TypeAlias = Literal[
-    "", "unscored", "ungraded", "requires", "not reached", "agent", "judge", "scenario", "internal"
+    "", "unscored", "ungraded", "requires", "not reached", "agent", "judge", "user", "scenario", "internal"
 ]
 """Why there is no score: it could not be judged; the judge gave no grade; a capability or room is missing; the agent or
 budget was gone before its end; or whose fault it was. "" where there is a score, and where the scenario skipped
@@ -182,6 +182,14 @@ class ScenarioResult:
     """What those cost when they were made, be it in this run or in an earlier one; None where it is not reported."""
     judge_estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of the judge's tokens were not reported: they are estimates."""
+    user_calls: int = field(default=0, metadata={SPARSE: True})
+    """How often the models of simulated users were asked for a message."""
+    user_tokens: int = field(default=0, metadata={SPARSE: True})
+    """Of those, as their providers count them, where they report them."""
+    user_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    """What those cost when they were made; None where it is not known."""
+    user_estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of those tokens were not reported: they are estimates."""
     questions: tuple[QuestionResult, ...] = ()
     metrics: tuple[Metric, ...] = ()
     """Figures beside the score, in the order in which the scenario noted them."""
@@ -207,8 +215,8 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, judge or budget took the score away: such a run cannot be measured."""
-        return self.cause in ("agent", "judge", "not reached")
+        """Whether agent, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        return self.cause in ("agent", "judge", "user", "not reached")
 
     @property
     def is_open(self) -> bool:
@@ -360,9 +368,8 @@ def ended_early(reason: str) -> str:
 
 def lost_examples(lost: int, of: int) -> str:
     """Return the sentence that says how many of the examples say nothing about memory."""
-    return (
-        f"{lost} of {of} example{'s' * (of != 1)} {'was' if lost == 1 else 'were'} lost through agent, judge or budget"
-    )
+    were = "was" if lost == 1 else "were"
+    return f"{lost} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
 
 
 UNGRADED = 0.05

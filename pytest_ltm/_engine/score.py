@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from pytest_ltm._storage.errors import WhyUnscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,6 @@ class Score:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and 0 <= self.value <= 1):
             raise ValueError(f"a score lies between 0 and 1, not {self.value!r}")
-
-
-WhyUnscored: TypeAlias = Literal["unscored", "ungraded", "judge", "requires"]
-"""It could not be judged; the judge was asked and gave no grade; it failed; or there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,12 +62,6 @@ def gap(needle: Exchange, question: Exchange) -> int:
     return question.start - needle.message_end
 
 
-def retrieved_last(transcript: Transcript, speaker: str) -> tuple[str, ...] | None:
-    """Return what the agent retrieved for its last reply to an example; None where it does not report it."""
-    own = transcript.of(speaker)
-    return own[-1].retrieved if own else None
-
-
 class Transcript(Sequence[Exchange]):
     """The exchanges of one conversation in the order in which they happened."""
 

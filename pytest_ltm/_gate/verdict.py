@@ -121,7 +121,8 @@ def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
         return ""
     rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
     gone = sum(row.infrastructure for row in rows.values())
-    return f"{changes.before} lost {gone} of {len(rows)} examples because of agent, judge or budget" if gone else ""
+    why = "because of agent, judge, user or budget"
+    return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
 
 
 Places: TypeAlias = "Mapping[tuple[str, str], Sequence[ConversationResult]]"

@@ -141,8 +141,8 @@ class Watcher(Line, frozen=True, kw_only=True):
     """How many replies it counts; None: it lasts to the end of the conversation."""
 
 
-class Judge(Line, frozen=True, kw_only=True):
-    """An example asked the judge: it replied or it failed."""
+class Asked(Line, frozen=True, kw_only=True):
+    """An example had a model beside the agent asked something: it replied or it failed."""
 
     example: str
     name: str
@@ -160,7 +160,18 @@ class Judge(Line, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.reply is None) == (self.fault is None):
-            raise ValueError("a judge either replies or has a fault")
+            raise ValueError("a model that is asked either replies or has a fault")
+
+
+class Judge(Asked, frozen=True, kw_only=True):
+    """An example asked the judge."""
+
+
+class User(Asked, frozen=True, kw_only=True):
+    """A simulated user's model was asked for its next message."""
+
+    model: str
+    """Which one, as the scenario names it."""
 
 
 class Verdict(Line, frozen=True, kw_only=True):
@@ -200,7 +211,7 @@ class End(Line, frozen=True, kw_only=True):
 
 
 Event: TypeAlias = (
-    Header | Begin | Message | Reply | Filler | Wait | Jump | Watcher | Judge | Verdict | Fault | End
+    Header | Begin | Message | Reply | Filler | Wait | Jump | Watcher | Judge | User | Verdict | Fault | End
 )  # fmt: skip
 _LINES: Lines[Event] = Lines(get_args(Event), f"journal format {FORMAT}")
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
@@ -236,9 +247,9 @@ def without_texts(event: Event) -> Event:
             return replace(event, text="", retrieved=None)
         case Filler():
             return replace(event, message="", reply="")
-        case Judge(reply=str()):
+        case Asked(reply=str()):
             return replace(event, prompt="", reply="")
-        case Judge():
+        case Asked():
             return replace(event, prompt="", fault="")
         case _:
             return event

@@ -40,6 +40,8 @@ class Example:
     watchers: list[events.Watcher] = field(default_factory=list)
     judged: list[events.Judge] = field(default_factory=list)
     """What it asked the judge, the calls that failed included."""
+    voiced: list[events.User] = field(default_factory=list)
+    """What the models of its simulated users were asked, the calls that failed included."""
     verdict: events.Verdict | None = None
 
 
@@ -166,6 +168,9 @@ class Record:
     def _judge(self, event: events.Judge) -> None:
         self.example(event.example).judged.append(event)
 
+    def _user(self, event: events.User) -> None:
+        self.example(event.example).voiced.append(event)
+
     def _verdict(self, event: events.Verdict) -> None:
         self.example(event.example).verdict = event
 
@@ -225,6 +230,7 @@ class Record:
         events.Jump: _jump,
         events.Watcher: _watcher,
         events.Judge: _judge,
+        events.User: _user,
         events.Verdict: _verdict,
         events.Fault: _fault,
         events.End: _end,

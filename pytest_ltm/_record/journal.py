@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 E = TypeVar("E", bound=events.Event)
-LASTING = (events.Header, events.Reply, events.Judge)
+LASTING = (events.Header, events.Reply, events.Asked)
 """What is paid for, and what it takes to make use of it."""
 
 

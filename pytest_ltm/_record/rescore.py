@@ -26,29 +26,33 @@ if TYPE_CHECKING:
 
 
 E = TypeVar("E", bound=events.Event)
+NO_AGENT = "it uses the agent itself, and there is none"
+NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
 _TAKEN = (events.Message, events.Reply, events.Filler, events.Fault, events.Wait, events.Watcher)
-_APART = (events.Header, events.Judge, events.Verdict)
+A = TypeVar("A", events.Judge, events.User)
+_APART = (events.Header, events.Asked, events.Verdict)
 
 
 class Playback:
     """A recorded conversation, from its header to where it ends; what it is asked for is at `next`.
 
-    Judge calls and verdicts are set apart: they are made again.
+    What judges and users' models said is set apart, to be asked for again; so are verdicts, which are made again.
     """
 
     replaying = True
-    """No agent or judge is ever called."""
+    """No agent, judge or user's model is ever called."""
 
     def __init__(self, record: Record, said: Iterable[events.Event]) -> None:
         self.record = record
-        self.agent_wanted = False
-        """The agent itself was needed, which does not exist here."""
-        self._judged: dict[tuple[str, str, int], deque[events.Judge]] = {}
+        self.wanted = ""
+        """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
+        self._asked: dict[tuple[type[events.Asked], str, str, int], deque[Any]] = {}
         self._events: deque[events.Event] = deque()
         for event in said:
-            if isinstance(event, events.Judge):
-                self._judged.setdefault((event.example, event.prompt, event.vote), deque()).append(event)
+            if isinstance(event, events.Asked):
+                key = type(event), event.example, event.prompt, event.vote
+                self._asked.setdefault(key, deque()).append(event)
             elif not isinstance(event, _APART) and getattr(event, "reason", None) is None:
                 self._events.append(event)
         if self._events and isinstance(self._events[-1], events.Message):
@@ -83,7 +87,7 @@ class Playback:
 
     def no_agent(self) -> NoReturn:
         """Stand in for the agent, which is not made."""
-        self.agent_wanted = True
+        self.wanted = NO_AGENT
         raise AgentError("no agent exists while a run is scored again")
 
     def skip(self) -> None:
@@ -96,12 +100,13 @@ class Playback:
         """Return how many messages, waits and watchers of an example are still to come."""
         return self._left[example]
 
-    def judgement(self, example: str, prompt: str, vote: int) -> events.Judge | None:
-        """Return what the judge was heard to say to that very question, None if it was not asked."""
-        said = self._judged.get((example, prompt, vote))
+    def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
+        """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
+        said = self._asked.get((kind, example, prompt, vote))
         if not said:
             return None
-        return said.popleft() if len(said) > 1 else said[0]
+        found: A = said.popleft() if len(said) > 1 else said[0]
+        return found
 
 
 def header_of(path: Path) -> events.Header | None:
@@ -249,9 +254,9 @@ class RecordScript(Script):
 
     def settle(self, lane: Lane) -> None:
         """Raise ScriptChanged if it used the agent, or had more to say."""
-        if self._playback.agent_wanted:
-            self._playback.agent_wanted = False
-            raise ScriptChanged("it uses the agent itself, and there is none")
+        wanted, self._playback.wanted = self._playback.wanted, ""
+        if wanted:
+            raise ScriptChanged(wanted)
         by_itself = lane.broken is None and lane.body.error is None and lane.body.assertion is None
         if by_itself and self._playback.left(lane.example.key) and not lane.released:
             raise ScriptChanged("it ends where it went on")

@@ -281,7 +281,8 @@ def ending_of(row: ScenarioResult) -> Ending:
         return Ending(unreached=row.reason)
     if row.outcome == "error":
         return Ending(error=LtmError(row.reason))
-    return Ending(verdict=Unscored(row.reason, cause=row.cause if row.cause in ("judge", "ungraded") else "unscored"))
+    cause = row.cause if row.cause in ("judge", "user", "ungraded") else "unscored"
+    return Ending(verdict=Unscored(row.reason, cause=cause))
 
 
 def ending_told(verdict: events.Verdict | None) -> Ending:

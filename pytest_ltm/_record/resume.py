@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
-_OUTSIDE = (events.Header, events.Reply, events.Filler, events.Judge, events.Fault)
+_OUTSIDE = (events.Header, events.Reply, events.Filler, events.Asked, events.Fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

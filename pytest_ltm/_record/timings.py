@@ -61,6 +61,22 @@ class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
     error: str
 
 
+class UserTime(_Timing, frozen=True, kw_only=True, tag="user"):
+    """How long the model of a simulated user took, and what it used."""
+
+    example: str
+    model: str
+    seconds: float
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
+
+
+class UserRetry(JudgeRetry, frozen=True, kw_only=True, tag="user_retry"):
+    """An attempt to ask the model of a simulated user that is followed by another."""
+
+
 class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
     """The conversation is resumed."""
 
@@ -70,9 +86,9 @@ class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
     """What was cut off it."""
 
 
-Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | Resumed
+Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed
 _LINES: Lines[Timing] = Lines(get_args(Timing), "these timings")
-T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, Resumed)
+T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed)
 
 
 class Timings:

@@ -13,14 +13,16 @@ LtmError
  |   +- DiskFault        the disk does not take what must be kept: the run ends
  |   +- BudgetSpent      what the run may spend is spent
  +- FillerError          a filler that cannot fill
- +- JudgeError           a judge that could not tell, failed, or is not there
+ +- Unmeasured           somebody other than the agent failed an example: it is left unscored
+ |   +- JudgeError       a judge that could not tell, failed, or is not there
+ |   +- UserError        a simulated user that failed, or did not play its part
  +- TokenizerError       an encoding that is unknown or not available here
  +- LtmInternalError     our own bug
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 
 class LtmError(Exception):
@@ -103,7 +105,27 @@ class FillerError(LtmError):
     """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
 
 
-class JudgeError(LtmError):
+WhyUnscored: TypeAlias = Literal["unscored", "ungraded", "judge", "user", "requires"]
+"""Why an example has no score: it could not be judged; the judge gave no grade; the judge or a simulated user failed; a
+judge is missing."""
+
+
+class Unmeasured(LtmError):
+    """Somebody other than the agent failed an example: it is left unscored, never a zero.
+
+    Args:
+        message: What happened.
+        cause: Whose fault it was, as results say it.
+    """
+
+    def __init__(self, message: str, *, cause: WhyUnscored) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.usage: Any = None
+        """The Usage of what came to nothing, as far as it is known."""
+
+
+class JudgeError(Unmeasured):
     """A judge that did not give a grade: never scored as a zero.
 
     Args:
@@ -112,11 +134,20 @@ class JudgeError(LtmError):
             "requires" if there is none.
     """
 
-    def __init__(self, message: str, *, cause: Literal["judge", "ungraded", "unscored", "requires"] = "judge") -> None:
-        super().__init__(message)
-        self.cause = cause
-        self.usage: Any = None
-        """The Usage of what came to nothing, as far as it is known."""
+    def __init__(self, message: str, *, cause: WhyUnscored = "judge") -> None:
+        super().__init__(message, cause=cause)
+
+
+class UserError(Unmeasured):
+    """A simulated user that said nothing of use: never scored as a zero.
+
+    Args:
+        message: What happened.
+        cause: "user" if its model failed, "unscored" if what it said cannot be used.
+    """
+
+    def __init__(self, message: str, *, cause: WhyUnscored = "user") -> None:
+        super().__init__(message, cause=cause)
 
 
 class TokenizerError(LtmError):

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,10 +14,10 @@ from pytest_ltm._engine.agent import Announced, Prompt, Prompted, Reply
 from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
-from pytest_ltm._record.rescore import as_recorded
+from pytest_ltm._record.rescore import Playback, as_recorded
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import LATEST, conversations_in, find_run
-from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, grant
 from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.transcript import Count
+    from pytest_ltm.users._user import UserQuestion
 
 
 _AROUND, _MIDDLE = 40, 200
@@ -421,6 +423,25 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
         given=JournalReplay,
         at=lambda folder: replay(found.at(folder.name)),
     )
+
+
+class RecordedUsers:
+    """What the models of simulated users said in the recording that a conversation is played with; read when needed."""
+
+    def __init__(self, argument: str, folder: Path, ltm_dir: Path | None = None) -> None:
+        self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
+
+    def __call__(self, example: str, question: UserQuestion) -> events.User:
+        """Return the reply to that very question; UserError if it is not recorded."""
+        found = self._playback.reply(events.User, example, question.digest, question.vote)
+        if found is None:
+            raise UserError(f"the recording does not hold what this simulated user says next. {WAY_OUT}")
+        return found
+
+    @cached_property
+    def _playback(self) -> Playback:
+        path = find_recordings(self._argument, self._ltm_dir).at(self._folder.name)
+        return Playback.of(path) or Playback(Record(), ())
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:

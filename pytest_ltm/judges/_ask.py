@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, told
+from pytest_ltm.judges._inquiry import THOUGHTS
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 _GRADE = re.compile(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
-_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-"""What some servers leave in front of the reply of a model that thinks; without an end, there is no reply."""
 _LONGEST = 200
 _WRAPPED = re.compile(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
@@ -34,7 +33,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. What was thought
     before, between `<think>` and `</think>`, gives none.
     """
-    reply = _THOUGHTS.sub("", reply)
+    reply = THOUGHTS.sub("", reply)
     found = _structured(reply)
     if found is None:
         lines = _GRADE.findall(reply)
@@ -50,7 +49,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 
 def reason_in(reply: str) -> str:
     """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
-    reply = _THOUGHTS.sub("", reply)
+    reply = THOUGHTS.sub("", reply)
     try:
         said = json.loads(_unwrapped(reply))["thoughts"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -1,4 +1,7 @@
-"""A judge behind any OpenAI-compatible server: temperature 0, structured replies where the server gives them."""
+"""Chat: a model behind any OpenAI-compatible server, asked one question at a time: as a judge or a simulated user.
+
+Temperature 0, structured replies where the server gives them.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +21,31 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.agent import Usage
     from pytest_ltm._providers import Model, Used
     from pytest_ltm._providers.completions import Message
-    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm.judges._inquiry import Question
 
 
-_AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 _REFUSED = (400, 404, 422)
 """Status codes of a server that does not take what it was given."""
 
 
-def openai_judge(argument: str) -> OpenAIJudge:
-    """Return the judge of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked."""
+def chat(argument: str, role: str) -> Chat:
+    """Return the model of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked.
+
+    `role`: what it is asked as, for errors: `judge`.
+    """
     try:
-        chosen, _ = model(argument, Field({}, f"judge 'openai:{argument}'"))
+        chosen, _ = model(argument, Field({}, f"{role} 'openai:{argument}'"))
         chosen.key()
     except AgentError as error:
         raise ConfigurationError(str(error)) from error
     if importlib.util.find_spec("openai") is None:
         raise ConfigurationError(
-            f"judge 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
+            f"{role} 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
         )
-    return OpenAIJudge(chosen, Completions)
+    return Chat(chosen, Completions)
 
 
-class OpenAIJudge:
+class Chat:
     """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
 
     def __init__(self, model: Model, connect: Callable[[Model], Completions]) -> None:
@@ -53,13 +58,13 @@ class OpenAIJudge:
         """Return what its replies depend on; no key."""
         return {"judge": "openai", "temperature": 0, **self._model.configuration()}
 
-    def assess(self, inquiry: Inquiry, /) -> Reply:
+    def assess(self, question: Question, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
             self._completions = self._connect(self._model)
         while True:
             try:
-                messages, extras = self._request(inquiry)
+                messages, extras = self._request(question)
                 answer = self._completions.complete(messages, **extras)
                 return Reply(answer.text, _usage(answer.used, messages, answer.text))
             except Exception as error:
@@ -75,12 +80,12 @@ class OpenAIJudge:
             self._completions.close()
             self._completions = None
 
-    def _request(self, inquiry: Inquiry) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    def _request(self, question: Question) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Return the messages and the parameters of one request."""
-        given = {"response_format": _schema(inquiry.grades), "seed": inquiry.vote}
+        given = {"response_format": _schema(*question.form), "seed": (self._model.seed or 0) + question.draw}
         extras = {name: given[name] for name in self._extras}
-        text = f"{inquiry.text}\n\n{_AS_JSON}" if "response_format" in extras else inquiry.text
-        return [{"role": "user", "content": text}], extras
+        text = f"{question.text}\n\n{question.as_json}" if "response_format" in extras else question.text
+        return [{"role": "user", "content": text.rstrip()}], extras
 
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
@@ -98,7 +103,6 @@ def _usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
     return usage_of(used, prompt=asked, reply=count(text))
 
 
-def _schema(grades: tuple[str, ...]) -> dict[str, Any]:
-    fields = {"thoughts": {"type": "string"}, "grade": {"type": "string", "enum": list(grades)}}
+def _schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}

@@ -1,4 +1,4 @@
-"""Inquiry: one question to a judge; Prompt: what it is made from; Judge: who answers it."""
+"""Question: one to a model beside the agent; Inquiry: to a judge; Prompt: what it is made from; Judge: who answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.agent import Reply
 
 
+THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+"""What some servers leave in front of the reply of a model that thinks; without an end, there is no reply."""
 _LIMIT = 20_000
+_AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 _VERDICT = re.compile(r"grade(?=[\s*_`\"'\\\])}]*:)")
 """All that `parse_grade` might read, and a little more."""
 _DEFUSED = "g-r-a-d-e"
@@ -45,9 +48,13 @@ def fenced(answer: str, label: str = "ANSWER") -> str:
     It is cut to what a judge can read, and whatever in it looks like a verdict is spelt so that nobody can read one,
     not even when the judge repeats it.
     """
-    cut = defused(_shortened(answer))
-    mark = _mark(cut)
-    return f"<<<<< {label} {mark}\n{cut}\n{mark} {label} >>>>>"
+    return railed(defused(shortened(answer)), label)
+
+
+def railed(text: str, label: str) -> str:
+    """Return a text between two lines that occur nowhere in it."""
+    mark = _mark(text)
+    return f"<<<<< {label} {mark}\n{text}\n{mark} {label} >>>>>"
 
 
 def defused(text: str) -> str:
@@ -83,7 +90,8 @@ def _looks_like(sign: str) -> str:
     return "".join(_LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK)
 
 
-def _shortened(answer: str) -> str:
+def shortened(answer: str) -> str:
+    """Return as much of a text as a model can read of it."""
     if len(answer) <= _LIMIT:
         return answer
     left_out = len(answer) - _LIMIT
@@ -99,8 +107,8 @@ def _mark(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
-    """One question to a judge, as it is asked."""
+class Question:
+    """One question to a model beside the agent, as it is asked."""
 
     prompt: str
     """The name of the prompt that it was made from."""
@@ -108,12 +116,6 @@ class Inquiry:
     """The version of that prompt."""
     text: str
     """The whole question, the agent's words fenced; it says how the reply is to end."""
-    grades: tuple[str, ...]
-    """What the judge may say, in lower case."""
-    fail: str
-    """The grade that means failure: only this one is confirmed by further votes."""
-    parts: Mapping[str, str] = field(default_factory=dict)
-    """What was put into the prompt, for judges other than language models."""
     vote: int = 0
     """How often the same was asked before."""
 
@@ -121,6 +123,43 @@ class Inquiry:
     def digest(self) -> str:
         """The hash of the whole question, by which a journal knows it."""
         return f"sha256:{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    @property
+    def draw(self) -> int:
+        """The seed that a chat model is given."""
+        return self.vote
+
+    @property
+    def form(self) -> tuple[str, Mapping[str, Any]]:
+        """The name of the JSON object that a chat model replies with, and the schema of each of its fields."""
+        raise NotImplementedError
+
+    @property
+    def as_json(self) -> str:
+        """The sentence that asks for that object, where `text` does not."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry(Question):
+    """One question to a judge, as it is asked."""
+
+    grades: tuple[str, ...]
+    """What the judge may say, in lower case."""
+    fail: str
+    """The grade that means failure: only this one is confirmed by further votes."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """What was put into the prompt, for judges other than language models."""
+
+    @property
+    def form(self) -> tuple[str, Mapping[str, Any]]:
+        """A verdict: the judge's thoughts, then the grade."""
+        return "verdict", {"thoughts": {"type": "string"}, "grade": {"type": "string", "enum": list(self.grades)}}
+
+    @property
+    def as_json(self) -> str:
+        """The sentence that asks for it."""
+        return _AS_JSON
 
 
 @runtime_checkable

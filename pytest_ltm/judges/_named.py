@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Configured
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean, told
+from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, did_you_mean, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm._text.numbers import COUNTS
 from pytest_ltm._text.words import content_of, phrases, words
@@ -19,8 +19,8 @@ from pytest_ltm.agents._capabilities import takes
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
-from pytest_ltm.judges._chat import openai_judge
-from pytest_ltm.judges._connection import JudgeCall
+from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._chat import chat
 from pytest_ltm.judges._inquiry import Judge
 from pytest_ltm.judges._prompts import PROMPTS
 
@@ -119,6 +119,8 @@ class Always:
 
 _RETRIES = 4
 NONE = "none"
+WHO = "the judge"
+"""What errors call it."""
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     "rules": RulesJudge,
     "always-yes": lambda: Always(yes=True),
@@ -164,7 +166,7 @@ def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
     if spec in EMBEDDED:
         return NamedJudge(spec, EMBEDDED[spec](), None)
     if name == "openai" and colon:
-        return _named(spec, openai_judge(argument))
+        return _named(spec, chat(argument, "judge"))
     names = [NONE, *EMBEDDED, "openai:MODEL"]
     hint = did_you_mean(spec, names)
     if not is_dotted(spec):
@@ -172,7 +174,7 @@ def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
             f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
         )
     found = DottedPath(spec, what="judge", error=ConfigurationError, hint=hint).resolve(base)
-    return _named(spec, _adapted(found, spec))
+    return _named(spec, adapted(found, f"judge {spec!r}"))
 
 
 @contextmanager
@@ -184,7 +186,7 @@ def asking(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
     named = find(spec, base=Path.cwd())
     if named is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
-    call = JudgeCall(named.judge, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random()))
+    call = Call(named.judge, who=WHO, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random()))
     try:
         yield lambda inquiry: call(inquiry).text
     finally:
@@ -195,20 +197,23 @@ def _named(spec: str, judge: Judge) -> NamedJudge:
     return NamedJudge(spec, judge, judge.configuration() if isinstance(judge, Configured) else None)
 
 
-def _adapted(found: Any, spec: str) -> Judge:
-    """Return what a dotted path names as a judge; a class or a function without arguments is called."""
+def adapted(found: Any, what: str) -> Judge:
+    """Return what a dotted path names as something to ask; a class or a function without arguments is called.
+
+    `what`: how errors call it. ConfigurationError if it cannot be asked.
+    """
     if inspect.isclass(found) or (not isinstance(found, Judge) and takes(found, 0)):
         try:
             found = found()
         except LtmError:
             raise
         except Exception as error:
-            raise ConfigurationError(f"judge {spec!r} cannot be made: {told(error)}") from error
+            raise ConfigurationError(f"{what} cannot be made: {told(error)}") from error
     if isinstance(found, Judge):
         return found
     if takes(found, 1):
         return FunctionJudge(found)
     raise ConfigurationError(
-        f"judge {spec!r} is a {type(found).__name__}, which cannot judge. It needs assess(inquiry) -> str, or must be "
-        "a function from the question to the reply"
+        f"{what} is a {type(found).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
+        "function from the question to the reply"
     )

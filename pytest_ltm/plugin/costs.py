@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +13,8 @@ from pytest_ltm._engine.cost import (
     JUDGE,
     LEDGER,
     LISTED,
+    SCRIPTED,
+    USER,
     Budget,
     Prices,
     Spent,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.cost import Account, Price, Side
+    from pytest_ltm._engine.cost import Account, Limits, Price, Side
     from pytest_ltm._providers import Model
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.settings import Settings
@@ -54,6 +56,8 @@ class Known:
     """No dollars will be known: no price is, and it does not say that it reports them."""
     unmetered: bool = False
     """It reports neither dollars nor the tokens to which a price could apply."""
+    refused: str = ""
+    """Why a budget in dollars keeps it from being asked, of the model of a simulated user."""
 
 
 def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
@@ -74,6 +78,17 @@ def judge_of(spec: str, prices: Prices) -> Known:
     from pytest_ltm.agents._profile import model_of
 
     return _known(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
+
+
+def user_of(name: str, prices: Prices, limits: Limits) -> Known:
+    """Return what is known of the cost of a simulated user's model, by the name that records give it."""
+    from pytest_ltm.agents._profile import model_of
+
+    known = _known(prices.of(USER), model_of(name), free=name == SCRIPTED)
+    if limits.usd is None or not known.untold:
+        return known
+    why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {_WAY_OUT.format(label=USER)}"
+    return replace(known, refused=why)
 
 
 def _known(
@@ -112,7 +127,14 @@ class RunCosts:
         self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
         self.agents = {label: known_of(label, source, self._prices) for label, source in sources.items()}
         self.judge = judge_of(settings.judge, self._prices)
+        self._users: dict[str, Known] = {}
         self._budget = Budget(self._limits, Shared(folder / LEDGER)) if self._limits else None
+
+    def user(self, name: str) -> Known:
+        """Return what is known of the cost of a simulated user's model."""
+        if name not in self._users:
+            self._users[name] = user_of(name, self._prices, self._limits)
+        return self._users[name]
 
     def larger(self) -> str:
         """Return the options of a budget with which the run can go on; "" where nothing is limited."""
@@ -125,8 +147,8 @@ class RunCosts:
     def check(self) -> None:
         """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
         for label in self._prices.by_label:
-            if label != JUDGE and label not in self.agents:
-                there = ", ".join([*self.agents, JUDGE])
+            if label not in {JUDGE, USER} and label not in self.agents:
+                there = ", ".join([*self.agents, JUDGE, USER])
                 raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {there}")
         if self._limits.usd is None:
             return
@@ -145,10 +167,13 @@ class RunCosts:
         """Begin the ledger with what the run has spent before it was resumed."""
         if self._budget is None:
             return
-        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}, "lost": {}}
+        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)
-            found = spent_in(path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff)
+            found = spent_in(
+                path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff,
+                user=lambda model: self.user(model).tariff,
+            )  # fmt: skip
             for side, spent in found.items():
                 sides[side][name.folder] = spent
         calls, tokens, usd = canaries.used(self._folder, self.judge.tariff)

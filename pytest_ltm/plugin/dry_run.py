@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.cost import OPINION, Bar, Forecast, Use
+from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Use
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
+from pytest_ltm._storage.errors import UserError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import Simulated, profile_of
+from pytest_ltm.judges._asking import Call, Purchase
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.judging import NONE
-from pytest_ltm.plugin.opening import Mode, Opened
+from pytest_ltm.plugin.opening import Mode, Opened, users_for
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reporting.forecast import Priced, forecast_lines
+from pytest_ltm.users._connection import WHO, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +35,27 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.transcript import Kind
     from pytest_ltm.judges._inquiry import Inquiry
     from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.costs import Known
     from pytest_ltm.plugin.opening import Given, Site
     from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._user import UserQuestion
 
 
 REASON = "dry run: no agent was called"
+
+
+@dataclass(frozen=True, slots=True)
+class Chatty:
+    """A simulated user's model that never comes to an end; `note` is told what each message would take."""
+
+    note: Callable[[Use], object]
+
+    def assess(self, question: UserQuestion, /) -> str:
+        """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
+        text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
+        self.note(Use(messages=1, tokens_in=count(question.text), tokens_out=MESSAGE + count(" ".join(question.facts))))
+        return json.dumps({"message": text, "done": question.left == 1})
 
 
 class Rehearsed(Mode):
@@ -45,6 +66,7 @@ class Rehearsed(Mode):
         self._kept = kept
         self._bars, self._unplayed = list[Bar](), list[str]()
         self._cut, self._judge = 0, Use()
+        self._users: list[tuple[str, Use]] = []
         self._simulated: Simulated
 
     def open(self, plan: Plan, site: Site) -> Opened:
@@ -65,6 +87,14 @@ class Rehearsed(Mode):
             self._opinion, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=given.settings.judge_votes,
         )  # fmt: skip
+
+    def users(self, opened: Opened) -> UserConnection:
+        """Return the connection to users that talk as long as they may; a list of messages is said as it is."""
+        return users_for(self.given, opened, open=self._user)
+
+    def _user(self, model: Any, name: str) -> Purchase:
+        asked = find(model) if name == SCRIPTED else Chatty(lambda use: self._users.append((name, use)))
+        return Purchase(Call(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
@@ -106,6 +136,7 @@ class Rehearsed(Mode):
                 filler=use("filler", "history"),
                 harness=use("opening", "reset"),
                 judge=self._judge,
+                users=tuple(self._users),
                 longest_gap=max(gaps, default=0),
                 simulated_seconds=result.simulated_seconds,
                 examples=len(talk.plan.examples),
@@ -167,11 +198,13 @@ class DryRun:
             )
             for label, known in costs.agents.items()
         }
-        judge = Priced(price=costs.judge.tariff.price, source=costs.judge.source, free=costs.judge.tariff.free)
+        judge = _priced(costs.judge)
+        users = {name: _priced(costs.user(name)) for each in self._found for name, _ in each.users}
         for line in forecast_lines(
             self._found,
             priced,
             judge,
+            users=users,
             probes=self._probes,
             canaries=self._graded(),
             width=terminalreporter._tw.fullwidth,
@@ -180,3 +213,7 @@ class DryRun:
             color=terminalreporter.hasmarkup,
         ):
             terminalreporter.write_line(line)
+
+
+def _priced(known: Known) -> Priced:
+    return Priced(price=known.tariff.price, source=known.source, free=known.tariff.free)

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ltm._engine import definition as _definition
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.plan import agent_fingerprint, definition_rng
+from pytest_ltm._engine.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._engine.port import Checkpoints, Connection, Live, Recorded
 from pytest_ltm._engine.result import write_results
 from pytest_ltm._engine.tokens import counter
@@ -34,9 +34,18 @@ from pytest_ltm._record.resume import (
     plan_differences,
     read_recording,
 )
-from pytest_ltm._record.timings import JudgeRetry, Timings
+from pytest_ltm._record.timings import JudgeRetry, Timings, UserRetry
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import AgentError, ConversationOver, DefinitionError, DiskFault, LtmError, told
+from pytest_ltm._storage.errors import (
+    AgentError,
+    ConversationOver,
+    DefinitionError,
+    DiskFault,
+    JudgeError,
+    LtmError,
+    UserError,
+    told,
+)
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
@@ -48,6 +57,7 @@ from pytest_ltm.plugin.judging import CACHE, run_judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+    from random import Random
 
     from pytest_ltm._engine.agent import Agent
     from pytest_ltm._engine.conversation import Conversation, Script
@@ -62,11 +72,14 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.agents._retry import Failed
+    from pytest_ltm.judges._asking import Call
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._named import NamedJudge
     from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.costs import Known
     from pytest_ltm.plugin.items import LtmItem, Place
     from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.users._connection import UserConnection
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 MAKING = (*FATAL, OutOfTime)
@@ -84,6 +97,8 @@ class Given:
     """What the agent's tokens cost where it does not say,"""
     judge_tariff: Tariff
     """and the judge's."""
+    user_cost: Callable[[str], Known]
+    """What is known of the cost of a simulated user's model."""
     account: Account | None
     """Where its budget is kept."""
     refused: str = ""
@@ -169,6 +184,10 @@ class Mode:
     def judge(self, opened: Opened) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
         return judge_for(self.given, opened)
+
+    def users(self, opened: Opened) -> UserConnection:
+        """Return where its examples ask the models of their simulated users."""
+        return users_for(self.given, opened)
 
     def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """An example has ended; return the row that counts."""
@@ -350,6 +369,16 @@ class WithAgent(Mode):
         )  # fmt: skip
         return self._live
 
+    def users(self, opened: Opened) -> UserConnection:
+        """Return the connection to users' models; where an agent is replayed, so are they."""
+        kind, _, argument = self.given.source.spec.partition(":")
+        if kind != "replay":
+            return super().users(opened)
+        from pytest_ltm.agents._replay import RecordedUsers
+
+        recalled = RecordedUsers(argument, self.given.folder, self.given.settings.ltm_dir)
+        return users_for(self.given, opened, recalled=recalled)
+
     def notices(self, talk: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
         wanted = {capability for example in talk.plan.examples for capability in example.requires}
@@ -404,6 +433,28 @@ def judge_for(given: Given, opened: Opened, **options: Any) -> JudgeConnection |
     )  # fmt: skip
 
 
+def users_for(given: Given, opened: Opened, **options: Any) -> UserConnection:
+    """Return the connection to the models of simulated users; `options`: what else it takes."""
+    from pytest_ltm.judges._asking import Purchase
+    from pytest_ltm.users._connection import WHO, UserConnection, find
+
+    settings, place, timings = given.settings, given.place, opened.timings
+
+    def opening(model: Any, name: str) -> Purchase:
+        rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
+        found, known = find(model, base=given.config.rootpath), given.user_cost(name)
+        call = call_of(found, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
+        return Purchase(call, "user", opened.journal, tariff=known.tariff, account=given.account, refused=known.refused)
+
+    return UserConnection(
+        **{
+            "open": opening, "journal": opened.journal, "timings": timings,
+            "seed_of": lambda example: user_seed(settings.seed, place.trial, example),
+            "tariff_of": lambda name: given.user_cost(name).tariff, **options,
+        }
+    )  # fmt: skip
+
+
 def connection_of(
     judge: NamedJudge,
     settings: Settings,
@@ -415,20 +466,32 @@ def connection_of(
     **options: Any,
 ) -> JudgeConnection:
     """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
-    from pytest_ltm.judges._connection import JudgeCache, JudgeCall, JudgeConnection
+    from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
+    from pytest_ltm.judges._named import WHO
 
     rng = definition_rng(settings.seed, trial, "judge retries", of)
-
-    def retried(failed: Failed) -> None:
-        error = redacted(told(failed.error))
-        timings.write(JudgeRetry(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
-
-    call = JudgeCall(
-        judge.judge, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
-        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
-    )  # fmt: skip
+    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=WHO, error=JudgeError)
     cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
         **{"votes": settings.judge_votes, **options},
+    )  # fmt: skip
+
+
+def call_of(
+    asked: Any, settings: Settings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
+) -> Call:
+    """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
+
+    `rng`: the chance of waits between attempts. `named`: what its faults are called, and what they are.
+    """
+    from pytest_ltm.judges._asking import Call
+
+    def retried(failed: Failed) -> None:
+        error = redacted(told(failed.error))
+        timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
+
+    return Call(
+        asked, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
+        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
     )  # fmt: skip

@@ -13,7 +13,6 @@ from pytest_ltm._engine.result import ConversationResult, ScenarioResult
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._engine.transcript import retrieved_last
 from pytest_ltm._record import events
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.plugin.body import SKIPS, ItemBody
@@ -66,7 +65,7 @@ class PlayedConversation:
             self.plan, Site(clock=self._clock, counter=tokens, calling=self._calling, history=history)
         )
         self.start = self._clock.now
-        self._judge, self._bill = mode.judge(opened), Bill(given.tariff)
+        self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
         channel = Channel(
             opened.port, tokens, self._clock, opened.journal, count=self.plan.count,
             observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
@@ -88,7 +87,7 @@ class PlayedConversation:
             span=None if self.span is None else example.span or self.span,
             rng=body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
             scoring=settings.scoring, judge=None if self._judge is None else self._judge.handle(example.key),
-            retrieved=lambda: retrieved_last(transcript, example.key),
+            heard=lambda: transcript.of(example.key), users=self._users.handle(example.key),
         )  # fmt: skip
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
@@ -164,6 +163,7 @@ class PlayedConversation:
                 body.withdraw()
         if self._judge is not None:
             self._judge.close()
+        self._users.close()
         self._opened.close()
         for body in self.bodies.values():
             body.release()
@@ -184,6 +184,7 @@ class PlayedConversation:
             floor=float(body.known.marks.floor),
             own_wish=isinstance(ending.error, SKIPS),
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
+            **self._users.told_of(lane.example.key),
         )
         result = self.results[lane.example.key] = self._mode.ended(body, lane, ending, row)
         channel.journal.note(

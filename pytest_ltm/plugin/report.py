@@ -26,7 +26,7 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.state import is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
-from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines
+from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines, user_lines
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class Report:
             *summary_lines(self.result, width=width, verbosity=config.get_verbosity(), color=colored),
             *(line for text in alone for line in wrap(f"note: {text}", width, "      ")),
             *_judging.said(self.result, self._run.folder.path),
+            *user_lines(self.result),
             *[self._page] * bool(self._page),
         ):
             terminalreporter.write_line(line)
@@ -206,7 +207,7 @@ class Report:
                 terminalreporter.write_line(line, yellow=True)
 
     def _lost(self, result: RunResult) -> str:
-        """Return why the result cannot be measured: agent, judge or budget took scores away, or nothing has one."""
+        """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
         rows = result.scenarios
         if self._unreached > sum(row.infrastructure for row in rows):
             return f"{lost_examples(self._unreached, len(rows))}, not through memory"

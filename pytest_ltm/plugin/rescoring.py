@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from msgspec import structs
@@ -13,9 +13,10 @@ from msgspec import structs
 from pytest_ltm._engine.port import Connection, Known, Live, Recorded
 from pytest_ltm._engine.result import KeptVerdict, write_results
 from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
 from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.rescore import Playback, RecordScript, plan_of, recorded_plan
+from pytest_ltm._record.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._record.rescored import (
     Rescored,
     compared,
@@ -31,12 +32,12 @@ from pytest_ltm._record.rescored import (
 from pytest_ltm._record.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._record.run_file import read_run_file
 from pytest_ltm._record.timings import Timings
-from pytest_ltm._storage.errors import JudgeError, LtmError
+from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import holder
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import Mode, Opened, judge_for, write_plan
+from pytest_ltm.plugin.opening import Mode, Opened, judge_for, users_for, write_plan
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.restart import RESCORE, identity
 from pytest_ltm.reporting.terminal import rescored_lines
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._engine.plan import Plan
     from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._record import events
     from pytest_ltm._storage.locks import FolderLock
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._inquiry import Inquiry
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.opening import Given, Site
     from pytest_ltm.plugin.session import LtmRun
+    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._user import UserQuestion
 
 
 class Rescoring:
@@ -245,6 +247,17 @@ class RescoredConversation(Mode):
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
         )  # fmt: skip
 
+    def users(self, opened: Opened) -> UserConnection:
+        """Return what the models of simulated users said then; nobody is asked anything else."""
+        return users_for(self.given, opened, open=self._no_user, recalled=self._said_then)
+
+    def _said_then(self, example: str, question: UserQuestion) -> events.User | None:
+        return self._playback.reply(events.User, example, question.digest, question.vote)
+
+    def _no_user(self, _model: object, _name: str) -> NoReturn:
+        self._playback.wanted = NO_USER
+        raise UserError(NO_USER)
+
     def _recalled(self, example: str, inquiry: Inquiry) -> events.Judge | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
 
@@ -254,7 +267,7 @@ class RescoredConversation(Mode):
         anew = judge != _judging.NONE
         if self._plan is None or (anew and judge_spec(self._plan) != redacted(judge)):
             return None
-        found = self._playback.judgement(example, inquiry.digest, inquiry.vote)
+        found = self._playback.reply(events.Judge, example, inquiry.digest, inquiry.vote)
         return None if found is not None and anew and found.fault is not None else found
 
     # --- what becomes of its examples

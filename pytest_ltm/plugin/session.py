@@ -360,7 +360,7 @@ class LtmRun:
         agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
         return Given(
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
-            tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff,
+            tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
         )  # fmt: skip
 

@@ -129,6 +129,11 @@ class Column:
     judge_tokens: int
     judge_cost_usd: float | None
     judge_estimated: bool
+    user_calls: int
+    """What the models of simulated users were asked, apart from all that is the agent's."""
+    user_tokens: int
+    user_cost_usd: float | None
+    user_estimated: bool
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
@@ -194,7 +199,8 @@ class Column:
         cost = getattr(self, name)
         if cost is None:
             return NOTHING
-        about = self.judge_estimated if name == "judge_cost_usd" else self.estimated or name == "lost_cost_usd"
+        apart = {"judge_cost_usd": self.judge_estimated, "user_cost_usd": self.user_estimated, "lost_cost_usd": True}
+        about = apart.get(name, self.estimated)
         return f"~{dollars(cost)}" if about else dollars(cost)
 
     @property
@@ -272,6 +278,10 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         judge_tokens=sum(row.judge_tokens for row in rows),
         judge_cost_usd=known_sum(row.judge_cost_usd for row in rows),
         judge_estimated=any(row.judge_estimated for row in rows),
+        user_calls=sum(row.user_calls for row in rows),
+        user_tokens=sum(row.user_tokens for row in rows),
+        user_cost_usd=known_sum(row.user_cost_usd for row in rows),
+        user_estimated=any(row.user_estimated for row in rows),
         counts=frozenset(each.count for each in held),
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),

@@ -105,8 +105,20 @@ class _Column:
     held: Sequence[Forecast]
     priced: Priced
     judge: Priced
+    users: Mapping[str, Priced]
+    """By the models of simulated users."""
     latency: float
     waits: bool
+
+    @property
+    def user_use(self) -> Use:
+        return self.of(lambda f: sum((use for _, use in f.users), Use()))
+
+    @property
+    def user_dollars(self) -> float | None:
+        costs = [self.users[name].dollars(use) for each in self.held for name, use in each.users]
+        known = [dollars for dollars in costs if dollars is not None]
+        return sum(known) if len(known) == len(costs) else None
 
     def of(self, part: Callable[[Forecast], Use]) -> Use:
         return sum(map(part, self.held), Use())
@@ -117,7 +129,8 @@ class _Column:
     @property
     def seconds(self) -> float:
         waited = sum(each.simulated_seconds for each in self.held) if self.waits else 0.0
-        return waited + self.latency * (self.of(lambda f: f.agent_use) + self.of(lambda f: f.judge)).messages
+        asked = self.of(lambda f: f.agent_use) + self.of(lambda f: f.judge) + self.user_use
+        return waited + self.latency * asked.messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +154,7 @@ def forecast_lines(
     priced: dict[str, Priced],
     judge: Priced,
     *,
+    users: Mapping[str, Priced],
     probes: Mapping[str, Use],
     canaries: Use,
     width: int,
@@ -150,18 +164,19 @@ def forecast_lines(
 ) -> list[str]:
     """Return what the terminal says of a dry run, no line wider than `width`.
 
-    `priced`, `probes`: by agent. `canaries`: what the judge is asked first. `latency`: seconds for a reply.
-    `waits_really`: the conversations' time passes on the wall.
+    `priced`, `probes`: by agent. `users`: by the models of simulated users. `canaries`: what the judge is asked first.
+    `latency`: seconds for a reply. `waits_really`: the conversations' time passes on the wall.
     """
     columns = [
-        _Column(list(held), priced[agent], judge, latency, waits_really)
+        _Column(list(held), priced[agent], judge, users, latency, waits_really)
         for (agent, _), held in groupby(found, key=lambda each: (each.agent, each.span_label))
     ]
     heads = tuple((column.held[0].agent, one_line(column.held[0].span_label)) for column in columns)
     table = Table(heads=heads, rows=tuple(_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
     before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
-    notes = [line for note in _notes(columns, before, judge, latency) for line in wrap(one_line(note), width, "  ")]
+    said = _notes(columns, before, judge, users, latency)
+    notes = [line for note in said for line in wrap(one_line(note), width, "  ")]
     return [*_schedules(columns, width), *render(table, width, color=color), "", *notes]
 
 
@@ -215,6 +230,9 @@ def _rows(columns: Sequence[_Column]) -> list[Row]:
     if any(column.of(lambda f: f.judge).messages for column in columns):
         rows.append(row("judge calls", lambda c: amount(c.of(lambda f: f.judge).messages), above=True))
         rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.of(lambda f: f.judge)))))
+    if any(column.user_use.messages for column in columns):
+        rows.append(row("user calls, at most", lambda c: amount(c.user_use.messages), above=True))
+        rows.append(row("USD: user", lambda c: _money(c.user_dollars)))
     return rows
 
 
@@ -222,13 +240,19 @@ def _money(dollars: float | None) -> str:
     return UNKNOWN if dollars is None else exact(dollars)
 
 
-def _notes(columns: Sequence[_Column], before: Sequence[_Before], judge: Priced, latency: float) -> list[str]:
+def _notes(
+    columns: Sequence[_Column], before: Sequence[_Before], judge: Priced, users: Mapping[str, Priced], latency: float
+) -> list[str]:
     notes = [*map(str, before), _total(columns, before, latency)]
     agents = {column.held[0].agent: column.priced for column in columns}
     notes += [f"{name}: tokens in: {each.policy}; {_price(name, each)}" for name, each in agents.items()]
     if any(column.of(lambda f: f.judge).messages for column in columns):
         said = _price("judge", judge)
         notes.append(f"judge: as often as these answers need, more often if answers are wrong; {said}")
+    notes += [
+        f"simulated user {name}: as many messages as it has turns; {_price('user', each)}"
+        for name, each in users.items()
+    ]
     notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
     if (assumed := columns[0].held[0].assumed_reply) is not None:
         notes.append(f"assumed length of replies: {counted(assumed, 'token')} (--ltm-assume-reply), or more")
@@ -261,6 +285,7 @@ def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float
     """Return the whole bill; messages and tokens are the agents' alone."""
     costs = [column.priced.dollars(column.of(lambda f: f.agent_use)) for column in columns]
     costs += [column.judge.dollars(column.of(lambda f: f.judge)) for column in columns]
+    costs += [column.user_dollars for column in columns]
     costs += [one.priced.dollars(one.use) for one in before]
     known = sum(dollars for dollars in costs if dollars is not None)
     seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)

@@ -124,6 +124,7 @@ _COSTS = {
     "for filler": "filler_cost_usd",
     "for harness": "harness_cost_usd",
     "USD of the judge": "judge_cost_usd",
+    "USD of simulated users": "user_cost_usd",
     "USD lost": "lost_cost_usd",
 }
 
@@ -134,7 +135,8 @@ def _total_row(column: Column, costs: Iterable[str], *, trials: bool) -> list[st
 
     def usd(name: str) -> str:
         cost = column.usd(name)
-        return f"({cost})" if column.hypothetical and name != "judge_cost_usd" and cost != NOTHING else cost
+        spent = name in {"judge_cost_usd", "user_cost_usd"}
+        return f"({cost})" if column.hypothetical and not spent and cost != NOTHING else cost
 
     rate = column.pass_rate
     sure = f"{rate.interval.low:.0%} … {rate.interval.high:.0%}" if rate.interval else "interval needs trials"

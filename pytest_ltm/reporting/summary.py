@@ -149,6 +149,10 @@ def _column(column: Column) -> dict[str, Any]:
         "calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd,
         **_flag(column.judge_estimated),
     }  # fmt: skip
+    user = {
+        "calls": column.user_calls, "tokens": column.user_tokens, "cost_usd": column.user_cost_usd,
+        **_flag(column.user_estimated),
+    }  # fmt: skip
     return {
         **fields_of(column, "agent", "span_label", "span"),
         "total": column.total if column.out_of else None,
@@ -175,6 +179,7 @@ def _column(column: Column) -> dict[str, Any]:
         "usage": _usage(column),
         **_lost(column),
         "judge": judge if column.judge_calls else None,
+        **({"simulated_users": user} if column.user_calls else {}),
         "conversations": column.conversations,
         "scenarios": {
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}

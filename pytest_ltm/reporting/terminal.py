@@ -55,6 +55,7 @@ _KINDS = {
     "not reached": "not reached",
     "agent": "agent error{s}",
     "judge": "judge error{s}",
+    "user": "simulated user error{s}",
     "scenario": "scenario error{s}",
     "internal": "pytest-ltm error{s}",
 }
@@ -235,7 +236,7 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
     if any(column.cost_usd is not None for column in found):
         rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
         rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")
-        rows += usd("judge in USD", "judge_cost_usd")
+        rows += usd("judge in USD", "judge_cost_usd") + usd("simulated user in USD", "user_cost_usd")
     rows += usd("lost in USD", "lost_cost_usd")
     if verbosity > 0:
         rows += [
@@ -288,17 +289,29 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
 
     `remembered`: for each reply that came from an earlier run what it had cost, in dollars, where that is known.
     """
-    calls = sum(row.judge_calls for row in run.scenarios)
-    if not calls:
+    said = _asked(run, "judge")
+    if not said:
         return []
-    tokens = sum(row.judge_tokens for row in run.scenarios)
-    cost = known_sum(row.judge_cost_usd for row in run.scenarios)
     spared = known_sum(remembered)
-    parts = [counted(calls, "call"), *[counted(tokens, "token")] * bool(tokens)]
-    parts += [] if cost is None else [f"${exact(cost)}"]
     saying = f"; {len(remembered):,} of them cached" if remembered else ""
     saying += "" if spared is None else f", saving ${exact(spared)}"
-    return [f"judge: {', '.join(parts)}{saying}"]
+    return [f"judge: {said}{saying}"]
+
+
+def user_lines(run: RunResult) -> list[str]:
+    """Return the line about the models of simulated users, none if nobody asked one."""
+    said = _asked(run, "user")
+    return [f"simulated users: {said}"] * bool(said)
+
+
+def _asked(run: RunResult, side: str) -> str:
+    """Return calls, tokens and dollars of what the examples asked, "" if they asked nothing."""
+    calls, tokens = (sum(getattr(row, f"{side}_{what}") for row in run.scenarios) for what in ("calls", "tokens"))
+    cost = known_sum(getattr(row, f"{side}_cost_usd") for row in run.scenarios)
+    about = "~" * any(getattr(row, f"{side}_estimated") for row in run.scenarios) if side == "user" else ""
+    parts = [counted(calls, "call"), *[about + counted(tokens, "token")] * bool(tokens)]
+    parts += [] if cost is None else [f"{about}${exact(cost)}"]
+    return ", ".join(parts) if calls else ""
 
 
 # --- The outcome of scoring a run again, as lines.

@@ -90,4 +90,4 @@ def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> Non
             cut_back(tmp_path, read_recording(path))
             kept = path.read_bytes().splitlines(keepends=True)[1:]
             assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
-    assert set(kinds) == set(events.KINDS.values()) - {events.Header, events.Judge, events.Verdict}
+    assert set(kinds) == set(events.KINDS.values()) - {events.Header, events.Judge, events.User, events.Verdict}

@@ -57,7 +57,7 @@ def retell(case: Case, whole: Record) -> Retold:
         now.steps += 1
         assert now.steps <= 20 * len(whole.events) + 100, "no end in sight"
     talk.close("complete")
-    return Retold(now, talk, recorded.agent_wanted)
+    return Retold(now, talk, bool(recorded.wanted))
 
 
 def _with_verdicts(whole: Record) -> list[events.Event]:

@@ -24,7 +24,7 @@ from pytest_ltm._engine.cost import (
     read_tokens,
     spent_in,
 )
-from pytest_ltm._record.timings import JudgeTime, Timings
+from pytest_ltm._record.timings import JudgeTime, Timings, UserTime
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
 from pytest_ltm._storage.shared import Shared
 
@@ -177,6 +177,12 @@ def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
     timings = Timings.at(timed)
     for remembered, usd in ((True, 9.0), (False, 0.5)):
         timings.write(JudgeTime(example="a/0", vote=0, remembered=remembered, seconds=1.0, cost_usd=usd))
-    found = spent_in(journal, timed, agent=Tariff(price=Price(1e6, 1e6)), judge=Tariff())
-    assert found == {"agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1), "lost": Spent()}
+    used, lost = Usage(input_tokens=3, output_tokens=4), Usage(input_tokens=5)
+    timings.write(UserTime(example="a/0", model="m:f", seconds=1.0, usage=used, lost=lost))
+    dollar_each = Tariff(price=Price(1e6, 1e6))
+    users = {"m:f": dollar_each}
+    found = spent_in(journal, timed, agent=dollar_each, judge=Tariff(), user=users.__getitem__)
+    assert found == {
+        "agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1), "user": Spent(7.0, 7, 1), "lost": Spent(5.0, 5),
+    }  # fmt: skip
     assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == Spent()

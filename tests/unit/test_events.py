@@ -102,6 +102,11 @@ LINES = [
         '{"event":"judge","example":"a/0","name":"n","version":1,"prompt":"p","vote":1,"fault":"dead"}',
     ),
     (
+        events.User(example="a/0", name="user", version=1, prompt="p", vote=0, reply="{}", model="m:f"),
+        ('{"event":"user","example":"a/0","name":"user","version":1,"prompt":"p","vote":0,"reply":"{}",'
+        '"model":"m:f"}'),
+    ),
+    (
         events.Verdict(example="a/0", score=None, reason="?", rule="", evidence="", checks=(("x", True),)),
         '{"event":"verdict","example":"a/0","score":null,"reason":"?","rule":"","evidence":"","checks":[["x",true]]}',
     ),
@@ -157,7 +162,7 @@ def of_kind(kind: type[events.Event]) -> st.SearchStrategy[events.Event]:
     types = get_type_hints(kind)
     found = [each for each in fields(kind) if types[each.name] in BY_TYPE and each.name != "format"]
     each = {one.name: BY_TYPE[types[one.name]] for one in found}
-    ways = EITHER if kind is events.Judge else ENDS if kind is events.End else [{}]
+    ways = EITHER if issubclass(kind, events.Asked) else ENDS if kind is events.End else [{}]
     return st.one_of([st.builds(kind, **{**each, **way}) for way in ways])
 
 

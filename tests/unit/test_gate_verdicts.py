@@ -150,7 +150,7 @@ def test_nobody_who_lost_examples_through_infrastructure_is_red() -> None:
 
     assert verdict.state == "unmeasurable"
     assert verdict.status == 75
-    assert "1 of 6 examples was lost through agent, judge or budget" in verdict_line(verdict)
+    assert "1 of 6 examples was lost through agent, judge, user or budget" in verdict_line(verdict)
 
 
 def test_a_baseline_that_lost_examples_cannot_measure_a_drop() -> None:

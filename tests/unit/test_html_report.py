@@ -195,8 +195,8 @@ def test_what_has_no_score_is_told_with_its_reasons(tmp_path: Path) -> None:
     ]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
     assert (
-        "2 of 3 examples have no score and are left out of the means, 1 of them because of agent, judge or budget."
-        in page.text
+        "2 of 3 examples have no score and are left out of the means, "
+        "1 of them because of agent, judge, user or budget." in page.text
     )
     assert "no judge was given" in page.text
     assert "no reply within 300 s" in page.text

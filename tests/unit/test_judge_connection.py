@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,13 +13,17 @@ from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.agents._retry import Failed, Retries
-from pytest_ltm.judges._connection import JudgeCache, JudgeCall, JudgeConnection
+from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
 from pytest_ltm.judges._inquiry import Inquiry
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+
+JudgeCall = partial(Call, who="the judge", error=JudgeError)
 
 
 class Counting:
@@ -227,7 +232,7 @@ def test_a_judge_may_be_async() -> None:
         async def assess(self, inquiry: Inquiry, /) -> str:
             return f"GRADE: {inquiry.grades[0]}"
 
-    call = JudgeCall(Patient(), timeout=60)  # type: ignore[arg-type]  # users' judges may be async
+    call = JudgeCall(Patient(), timeout=60)  # users' judges may be async
     assert call(inquiry()).text == "GRADE: yes"
     call.close()
 

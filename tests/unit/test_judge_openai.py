@@ -14,8 +14,8 @@ from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.judges._ask import Decision, decide
+from pytest_ltm.judges._asking import Call
 from pytest_ltm.judges._check import judge_all, load
-from pytest_ltm.judges._connection import JudgeCall
 from pytest_ltm.judges._named import RulesJudge, find
 from pytest_ltm.judges._prompts import PROMPTS
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KEY = "sk-test-not-to-be-seen-anywhere"
 
 
-_calls: list[JudgeCall] = []
+_calls: list[Call] = []
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +40,11 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         _calls.pop().close()
 
 
-def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> JudgeCall:
+def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> Call:
     found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
-    _calls.append(JudgeCall(found.judge, timeout=timeout, retries=quickly))
+    _calls.append(Call(found.judge, who="the judge", error=JudgeError, timeout=timeout, retries=quickly))
     return _calls[-1]
 
 

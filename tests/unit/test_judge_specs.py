@@ -91,7 +91,7 @@ def test_only_a_judge_that_tells_its_configuration_can_be_remembered(base: Path)
     [
         ("rulez", "unknown judge 'rulez'. Did you mean 'rules'?"),
         ("openai", "unknown judge 'openai'. Did you mean 'openai:MODEL'?"),
-        ("some_judges:number", "'some_judges:number' is a int, which cannot judge. It needs assess(inquiry) -> str"),
+        ("some_judges:number", "is a int, which cannot be asked. It needs assess(question) -> str"),
         ("some_judges:Failing", "'some_judges:Failing' cannot be made: RuntimeError: no model here"),
         ("some_judges:Kin", "has no 'Kin'. Did you mean 'Kind'?"),
         ("no_such_module:Judge", "there is no module 'no_such_module'"),

@@ -9,8 +9,9 @@ import jsonschema
 import pytest
 import sample_runs
 
+from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import summary_json
-from pytest_ltm.reporting.terminal import judge_lines
+from pytest_ltm.reporting.terminal import judge_lines, summary_lines, user_lines
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.result import RunResult
@@ -59,3 +60,40 @@ def test_the_summary_keeps_the_judge_apart_from_the_agent() -> None:
         assert found["results"][0]["judge"] == expected
         assert found["results"][0]["cost_usd"] == 5.0
         jsonschema.Draft202012Validator(json.loads(whole)).validate(json.loads(json.dumps(found)))
+
+
+# --- the models of simulated users
+
+
+def voiced(*, estimated: bool = False) -> RunResult:
+    """Return a run with one example whose simulated user was asked twice."""
+    one = sample_runs.one().conversations[0]
+    first, *others = one.scenarios
+    first = replace(first, user_calls=2, user_tokens=300, user_cost_usd=0.5, user_estimated=estimated)
+    return sample_runs.run(replace(one, scenarios=(first, *others), cost_usd=5.0))
+
+
+def test_users_have_a_line_of_their_own_and_an_estimate_says_so() -> None:
+    assert user_lines(voiced()) == ["simulated users: 2 calls, 300 tokens, $0.5000"]
+    assert user_lines(voiced(estimated=True)) == ["simulated users: 2 calls, ~300 tokens, ~$0.5000"]
+    assert user_lines(judged((2, 900, 0.5))) == []
+
+
+def test_the_dollars_of_users_stand_apart_in_tables() -> None:
+    assert any(line.split()[-1] == "0.50" for line in terminal(voiced()) if line.startswith("simulated user in USD"))
+    assert not any("simulated user" in line for line in terminal(judged((2, 900, 0.5))))
+    assert "USD of simulated users" in run_markdown(voiced())
+    assert "USD of simulated users" not in run_markdown(judged((2, 900, 0.5)))
+
+
+def terminal(run: RunResult) -> list[str]:
+    return summary_lines(run, width=80, verbosity=0, color=False)
+
+
+def test_the_summary_keeps_users_apart_from_the_agent() -> None:
+    whole = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
+    found = summary_json(voiced(estimated=True), pytest_ltm_version="1", seed=0, plan={}, wall_seconds=None)
+    column = found["results"][0]
+    assert column["simulated_users"] == {"calls": 2, "tokens": 300, "cost_usd": 0.5, "estimated": True}
+    assert column["cost_usd"] == 5.0
+    jsonschema.Draft202012Validator(json.loads(whole)).validate(json.loads(json.dumps(found)))

@@ -7,6 +7,7 @@ from journals import begin, header, judge, message, write
 
 from pytest_ltm._engine.plan import Plan, PlannedExample
 from pytest_ltm._engine.result import Automatic, ScenarioResult
+from pytest_ltm._record import events
 from pytest_ltm._record.rescore import Playback
 from pytest_ltm._record.rescored import compared, plan_differences, reasons, rescored_plan, setting_differences
 from pytest_ltm._storage.errors import LtmError
@@ -62,9 +63,9 @@ def test_what_the_judge_said_is_found_by_example_question_and_vote(tmp_path: Pat
     judged = [judge("cat/0", "h", 1, reply=text) for text in "ab"]
     playback = Playback.of(write(tmp_path / "j", header(), *judged))
     assert playback is not None
-    said = [playback.judgement("cat/0", "h", 1) for _ in range(3)]
+    said = [playback.reply(events.Judge, "cat/0", "h", 1) for _ in range(3)]
     assert [one and one.reply for one in said] == ["a", "b", "b"]
-    assert playback.judgement("cat/0", "h", 0) is None
+    assert playback.reply(events.Judge, "cat/0", "h", 0) is None
 
 
 def test_scoring_may_change_and_what_is_said_may_not() -> None:

@@ -24,6 +24,7 @@ from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
 from pytest_ltm._record.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.judges._asking import Use
 from pytest_ltm.plugin.opening import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
@@ -33,7 +34,7 @@ from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_ltm.plugin.session import LtmRun
@@ -46,6 +47,8 @@ class Scene:
 
     record: Record = field(default_factory=Record)
     judge: Tariff = field(default_factory=Tariff)
+    user: Callable[[str], Tariff] = lambda _: Tariff()
+    """Of a simulated user's model."""
     bill: Bill = field(default_factory=lambda: Bill(Tariff()))
     """What the replies cost."""
 
@@ -68,25 +71,29 @@ class Scene:
         """Return what an example has used up so far, as its result says it."""
         own, bill = self.record.transcript.of(example), self.bill
         costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
-        asked = [one for one in self.record.example(example).judged if one.fault is None]
-        judged = [usd for one in asked if (usd := self.judge.cost(one)) is not None]
+        found, asked, voiced = self.record.example(example), Use(), Use()
+        for call in found.judged:
+            if call.fault is None:
+                asked.add(call, self.judge.cost(call))
+        for line in found.voiced:
+            if line.fault is None:
+                voiced.add(line, self.user(line.model).cost(line))
         return {
             "tokens": sum(one.message_tokens + one.reply_tokens for one in own),
             "cost_usd": sum(costs) if costs else None,
             "estimated": any(one.number in bill.guesses for one in own),
-            "judge_calls": len(asked),
-            "judge_tokens": sum(one.usage.input_tokens + one.usage.output_tokens for one in asked if one.usage),
-            "judge_cost_usd": sum(judged) if judged else None,
+            **asked.told_of("judge"),
+            **voiced.told_of("user"),
         }
 
 
-def scene(journal: Path, agent: Tariff, judge: Tariff) -> Scene:
+def scene(journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()) -> Scene:
     """Return the last moment of a journal, or the one up to which it can be read."""
     record, bill = Record(), Bill(agent)
     with suppress(LtmError):
         for _, event in record.follow(journal) if journal.is_file() else ():
             bill.hear(event)
-    return Scene(record, judge, bill)
+    return Scene(record, judge, user, bill)
 
 
 # --- The reports of an item that no worker could report.
@@ -146,7 +153,8 @@ class Recovery:
     def told(self, name: str, event: events.Event) -> None:
         """A worker on another machine has written an event into the journal of that conversation."""
         if isinstance(event, events.Header):
-            self._far[name] = Scene(judge=self._run.costs.judge.tariff, bill=Bill(self._tariff(name)))
+            judge, bill = self._run.costs.judge.tariff, Bill(self._tariff(name))
+            self._far[name] = Scene(judge=judge, user=self._user_tariff, bill=bill)
         if name in self._far:
             self._far[name].hear(event)
 
@@ -226,7 +234,11 @@ class Recovery:
     def _scene(self, folder: Path) -> Scene:
         if folder.name in self._far:
             return self._far[folder.name]
-        return scene(folder / JOURNAL, self._tariff(folder.name), self._run.costs.judge.tariff)
+        judge = self._run.costs.judge.tariff
+        return scene(folder / JOURNAL, self._tariff(folder.name), judge, self._user_tariff)
+
+    def _user_tariff(self, model: str) -> Tariff:
+        return self._run.costs.user(model).tariff
 
     def _tariff(self, folder: str) -> Tariff:
         name = ConversationName.of_folder(folder)

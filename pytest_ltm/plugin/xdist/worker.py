@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _TOLD = (
-    events.Header, events.Begin, events.Message, events.Reply, events.Filler, events.Jump, events.Judge,
+    events.Header, events.Begin, events.Message, events.Reply, events.Filler, events.Jump, events.Asked,
 )  # fmt: skip
 
 

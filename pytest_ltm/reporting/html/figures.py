@@ -109,6 +109,7 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         ("for filler", "cost"): usd("filler_cost_usd"),
         ("for harness", "cost"): usd("harness_cost_usd"),
         ("judge cost", "judge"): usd("judge_cost_usd", would=False),
+        ("simulated user cost", "simulated_users"): usd("user_cost_usd", would=False),
         ("lost", "usage"): usd("lost_cost_usd", would=False),
         ("overruns", "overruns"): Figure(str(column.overruns), column.overruns),
         ("no score", "unscored"): Figure(str(column.missing), column.missing),

@@ -192,6 +192,9 @@ def _cost(found: Material) -> Answer:
     judged = sum(column.judge_cost_usd or 0.0 for column in columns)
     if judged:
         said += f" The judge cost another ${dollars(judged)}."
+    voiced = sum(column.user_cost_usd or 0.0 for column in columns)
+    if voiced:
+        said += f" Simulated users cost another ${dollars(voiced)}."
     lost = sum(column.lost_tokens for column in columns)
     if lost:
         said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
@@ -218,7 +221,7 @@ def _mind(found: Material) -> Answer | None:
     parts = []
     if missing:
         lost = sum(each.infrastructure for each in missing)
-        why = f", {lost} of them because of agent, judge or budget" if lost else ""
+        why = f", {lost} of them because of agent, judge, user or budget" if lost else ""
         parts.append(
             f"{len(missing):,} of {counted(len(results), 'example')} have no score and are left out of the means{why}."
         )
