@@ -10,10 +10,12 @@ import argparse
 import importlib
 import re
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._storage.boundary import Screen
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,8 +39,15 @@ def commands() -> Mapping[str, Mapping[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry a command out and return its exit status; USAGE, with a sentence on stderr, where an LtmError is raised.
 
+    Whatever it prints passes the boundary.
+
     SystemExit as argparse raises it: with 0 once help or versions are shown, with 2 for wrong arguments.
     """
+    with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
+        return _carried_out(argv)
+
+
+def _carried_out(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     called = words[0]
     if not called.startswith("-") and called not in commands():

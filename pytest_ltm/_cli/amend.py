@@ -9,7 +9,7 @@ from pytest_ltm._record.run_file import find_run
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.reporting.columns import columns
 from pytest_ltm.reporting.runs import read_run
-from pytest_ltm.reporting.summary import rewritten, verdicts_csv, write_summary
+from pytest_ltm.reporting.summary import VERDICTS_FILE, rewritten, write_summary, write_verdicts
 from pytest_ltm.reporting.text import counted, one_line, score_text, shorten
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ def _refresh(run: Run) -> None:
     """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
     if run.summary:
         write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
-    verdicts = run.path / "verdicts.csv"
-    if verdicts.exists():
-        verdicts.write_text(verdicts_csv(run.result), encoding="utf-8", errors="backslashreplace")
+    if (run.path / VERDICTS_FILE).exists():
+        write_verdicts(run.path, run.result)
 
 
 def _verdict_lines(before: ScenarioResult, after: ScenarioResult) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm import _statistics as stats
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._cheats import SPECS, unpadded
 from pytest_ltm.reporting.text import NOTHING, counted, one_line, score_text
@@ -51,7 +52,7 @@ def run(given: Namespace) -> int:
     print("\n".join(lines(found)))
     if given.output is not None:
         whole = as_json(found) if given.output.suffix == ".json" else "\n".join(markdown(found))
-        given.output.write_text(whole + "\n", encoding="utf-8")
+        given.output.write_bytes(for_file(whole + "\n"))
     return ABOVE if found.finds else 0
 
 

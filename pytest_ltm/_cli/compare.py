@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pytest_ltm._gate import rules as _rules
 from pytest_ltm._gate.changes import Changes, Side, Ways, changes, one_agent
 from pytest_ltm._gate.verdict import FAILED, STATUS, Verdict, judge
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 from pytest_ltm.reporting.moved import (
     change_lines,
@@ -44,9 +43,9 @@ def run(given: Namespace) -> int:
     found = _compared(before, sides[1:], rules, common=given.plans == "overlapping")
     print(_shown(found, rules, given))
     for side, moved, verdict in found:
-        problem = add_to_step_summary(redacted(comparison_markdown(side.result, moved, verdict)))
+        problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
-        print("\n".join(map(redacted, lines)), end="\n" * bool(lines), file=sys.stderr)
+        print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
     statuses = {STATUS[verdict.state] for _, _, verdict in found if verdict is not None}
     return FAILED if FAILED in statuses else max(statuses, default=0)
 

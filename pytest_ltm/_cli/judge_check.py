@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.judges._check import KINDS, OWN, Measured, Rate, judge_all, limits, load
 from pytest_ltm.judges._named import asking
 from pytest_ltm.judges._prompts import PROMPTS
@@ -33,10 +32,10 @@ def run(given: Namespace) -> int:
     found = _measured(given)
     breaches = [breach for breach in (limit.breach(found) for limit in kept) if breach]
     if given.json:
-        print(json.dumps({"judge": redacted(given.judge), "votes": given.votes, **as_json(found, breaches)}, indent=1))
+        print(json.dumps({"judge": given.judge, "votes": given.votes, **as_json(found, breaches)}, indent=1))
     else:
         confirmed = f", a 'no' is confirmed by a majority of {given.votes} votes" if given.votes > 1 else ""
-        print(f"judge {redacted(given.judge)}: {len(found.rows)} labelled answers{confirmed}")
+        print(f"judge {given.judge}: {len(found.rows)} labelled answers{confirmed}")
         print("\n".join([*table(found), *(["", *misses(found)] if given.list else [])]))
         for breach in breaches:
             print(f"breach: {breach}")

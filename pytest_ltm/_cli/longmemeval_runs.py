@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._record.run_file import find_run
+from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
@@ -72,12 +73,11 @@ def export(given: Namespace) -> int:
     ]
     if not found:
         raise DatasetError(f"{run.path}: holds no LongMemEval questions")
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found if row["hypothesis"] is not None]
-    content = "".join(lines).encode("utf-8", "backslashreplace")
+    lines = [json.dumps(row) + "\n" for row in found if row["hypothesis"] is not None]
     if given.output is None:
-        sys.stdout.buffer.write(content)
+        sys.stdout.writelines(lines)
     else:
-        write_whole(given.output, content)
+        write_whole(given.output, for_file("".join(lines)))
     missing = len(found) - len(lines)
     sys.stderr.write(f"{len(lines):,} answers" + (f", {missing:,} questions without one" if missing else "") + "\n")
     return 0

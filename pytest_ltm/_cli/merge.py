@@ -13,10 +13,11 @@ from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record import timings
 from pytest_ltm._record.run_file import find_run
+from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.runs import read_run
-from pytest_ltm.reporting.summary import rewritten, verdicts_csv, write_summary
+from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _joined(runs: Iterable[Run]) -> dict[str, Amendment]:
 
 
 def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
-    target.mkdir(parents=True, exist_ok=True)
+    make_private(target, exist_ok=True)
     for part in chosen:
         shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
     if amendments:
@@ -229,7 +230,7 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
         ],
     }
     write_summary(target / "summary.json", rewritten(result, said))
-    (target / "verdicts.csv").write_text(verdicts_csv(result), encoding="utf-8", errors="backslashreplace")
+    write_verdicts(target, result)
     return replace(merged, result=result)
 
 

@@ -27,7 +27,7 @@ from pytest_ltm.datasets._published_results import (
     scenario,
 )
 from pytest_ltm.reporting.columns import columns
-from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
+from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def write(path: Path, conversations: Sequence[Held], notices: Sequence[str]) -> 
             _write_conversation(path, each)
         summary = summary_json(run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={})
         write_summary(path / "summary.json", summary)
-        (path / "verdicts.csv").write_text(verdicts_csv(run), encoding="utf-8", errors="backslashreplace")
+        write_verdicts(path, run)
     except OSError as error:
         raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}. Name a folder that can be") from error
     return run

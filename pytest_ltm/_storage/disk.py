@@ -27,6 +27,9 @@ _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """Bytes as they are, and no symbolic link in the place of the file: who knows where it leads."""
 
 
+_PRIVATE = 0o700
+
+
 class Appender:
     """A file that grows; the process that makes one must be its only writer."""
 
@@ -73,6 +76,17 @@ class Appender:
         finally:
             file, self._file = self._file, None
             os.close(file)
+
+
+def make_private(folder: Path, *, exist_ok: bool = False) -> None:
+    """Make a folder, and those above it that are missing, for its owner alone; what is there stays as it is.
+
+    Raises OSError, as for a folder that is there already unless that is `exist_ok`.
+    """
+    missing = [each for each in folder.parents if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=_PRIVATE, exist_ok=True)
+    folder.mkdir(mode=_PRIVATE, exist_ok=exist_ok)
 
 
 def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = False) -> None:

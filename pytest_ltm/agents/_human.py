@@ -8,6 +8,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import is_keyless, source
 
@@ -142,4 +143,4 @@ def _short(text: str) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"\n{text}", flush=True)  # noqa: T201 - it talks to a person
+    print(f"\n{for_screen(text)}", flush=True)  # noqa: T201 - it talks to a person

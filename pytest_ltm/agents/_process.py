@@ -13,9 +13,9 @@ import threading
 from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
+from pytest_ltm._storage.boundary import Lines
 from pytest_ltm._storage.clock import paused_since, pauses
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents import _guard
 from pytest_ltm.agents._adapt import cut
 
@@ -231,8 +231,9 @@ def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(pipe)
         file = None if path is None else stack.enter_context(_HeadAndTail(path))
+        lines = Lines()
         while line := pipe.readline(LONGEST_LINE):
-            text = redacted(line.decode("utf-8", "replace").rstrip())
+            text = lines.shown(line.decode("utf-8", "replace").rstrip())
             tail.append(text)
             if file is not None:
                 file.write(f"{text}\n")

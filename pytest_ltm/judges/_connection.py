@@ -16,7 +16,9 @@ from pytest_ltm._engine.score import Unscored
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import JudgeTime, Timings
 from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import JudgeError
+from pytest_ltm._storage.schema import json_text
 from pytest_ltm.judges._ask import LtmJudge, parse_grade
 from pytest_ltm.judges._asking import Purchase, Use, on_record
 
@@ -67,11 +69,11 @@ class JudgeCache:
         record = {**about, **{name: value for name, value in told.items() if value is not None}}
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent, exist_ok=True)
             with tempfile.NamedTemporaryFile(
                 "w", encoding="utf-8", errors="backslashreplace", dir=path.parent, suffix=".new", delete=False
             ) as file:
-                file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+                file.write(json_text(record))
             Path(file.name).replace(path)
         except OSError:
             return

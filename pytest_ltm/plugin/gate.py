@@ -16,8 +16,8 @@ from pytest_ltm._gate.changes import Changes, Side, Ways, changes, check, one_ag
 from pytest_ltm._gate.plan_facts import facts_of
 from pytest_ltm._gate.verdict import FAILED, Verdict, judge, untold
 from pytest_ltm._statistics import Pair
+from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.errors import LtmError, did_you_mean
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
 from pytest_ltm.plugin.options import base, named
@@ -328,10 +328,10 @@ class Gate:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
         notes = [*self.told, *self._notes]
         rules = self.options.rules
-        text = redacted(run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes))
+        text = run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes)
         if self.options.summary:
             try:
-                self.options.summary.write_bytes(text.encode("utf-8", "backslashreplace"))
+                self.options.summary.write_bytes(for_file(text))
             except OSError as error:
                 self._notes.append(f"--ltm-summary: cannot be written: {error.strerror or error}")
         problem = add_to_step_summary(text)
@@ -356,4 +356,4 @@ class Gate:
                 f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})", red=True
             )
         for line in github_annotations(self.verdict):
-            reporter.write_line(redacted(line))
+            reporter.write_line(line)

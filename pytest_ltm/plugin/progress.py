@@ -9,6 +9,7 @@ import pytest  # noqa: TC002
 
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm.plugin.internals.stretch import worker_interactor
+from pytest_ltm.plugin.screen import beneath
 from pytest_ltm.plugin.selection import expected_tokens
 from pytest_ltm.reporting.failure import live_line, progress_line
 from pytest_ltm.reporting.text import counted
@@ -32,7 +33,7 @@ class Board:
     """
 
     def __init__(self, writer: Any) -> None:
-        self._writer, self._file = writer, writer._file
+        self._writer, self._file = writer, beneath(writer._file)
         self._shown = False
         writer._file = _Watched(writer._file, self.clear)
 

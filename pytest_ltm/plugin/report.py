@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,29 +16,24 @@ from pytest_ltm._record.resume import TIMINGS
 from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._record.timings import ReplyTime, Retry, read
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DiskFault, LtmError
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.state import is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in
-from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
+from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
 from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines, user_lines
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
-    import warnings
     from collections.abc import Generator, Sequence
 
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import Settings
-
-    AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
 class Report:
@@ -79,7 +74,7 @@ class Report:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if getattr(config.option, "reruns", None):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
-        return [redacted(line) for line in [*lines, *self._gate.header()]]
+        return [*lines, *self._gate.header()]
 
     def _set_by_suite(self) -> list[str]:
         """Return which settings of the run its suite file decides, and which stand there in vain."""
@@ -114,7 +109,7 @@ class Report:
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
             for line in self._warnings():
-                terminal.write_line(redacted(line), yellow=True)
+                terminal.write_line(line, yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -164,8 +159,7 @@ class Report:
             **self._rescored(result),
         )
         try:
-            table = verdicts_csv(result).encode("utf-8", "backslashreplace")
-            write_whole(self._run.folder.path / "verdicts.csv", table)
+            write_verdicts(self._run.folder.path, result)
             write_summary(self._run.folder.path / SUMMARY, summary)
             self._page = self._write_page()
         except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
@@ -334,55 +328,3 @@ class Brevity:
         if said[0] == _AUTO and option.reportchars == _LISTING:
             ways = "-rf lists them, --tb=short shows them"
             terminalreporter.write_line(f"{counted(failed, 'question')} below the threshold: {ways}")
-
-
-# --- Redaction: what pytest itself shows of an LTM run (tracebacks, locals, captured output, warnings) has no secrets.
-
-_DEEPEST = 12
-"""Levels of a representation: a report holds a chain of tracebacks, these entries, these lines."""
-
-
-class Redaction:
-    """Takes secrets out of every report before anybody shows it: terminal, JUnit, pytest-html, other processes."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, AnyReport, AnyReport]:
-        """Redact how an item failed, or why a file could not be collected, and what was captured on the way."""
-        report = yield
-        _redact(report)
-        return report
-
-    pytest_make_collect_report = pytest_runtest_makereport
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """Redact a warning; its category stays."""
-        text = str(warning_message.message)
-        shown = redacted(text)
-        if shown != text:
-            warning_message.message = shown
-        if warning_message.line:
-            warning_message.line = redacted(warning_message.line)
-
-
-def _redact(report: AnyReport) -> None:
-    report.sections[:] = [(redacted(name), redacted(text)) for name, text in report.sections]
-    if report.longrepr is None or report.passed:
-        return
-    text = str(report.longrepr)
-    if redacted(text) != text:
-        report.longrepr = _without(report.longrepr, _DEEPEST)
-
-
-def _without(value: Any, levels: int) -> Any:
-    """Return a text redacted, and a list or an object with its parts redacted in place."""
-    if isinstance(value, str):
-        return redacted(value)
-    if not levels or value is None or isinstance(value, (int, float)):
-        return value
-    if isinstance(value, (list, tuple)):
-        parts = [_without(part, levels - 1) for part in value]
-        return parts if isinstance(value, list) else tuple(parts)
-    for name, part in list(getattr(value, "__dict__", {}).items()):
-        object.__setattr__(value, name, _without(part, levels - 1))  # some are frozen
-    return value

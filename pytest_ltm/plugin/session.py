@@ -18,7 +18,7 @@ from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import make_private, write_whole
 from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
@@ -80,10 +80,10 @@ class RunFolder:
     def create(self, started: RunFile) -> None:
         """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
         try:
-            self.path.mkdir(parents=True)
+            make_private(self.path)
             ignore = self.ltm_dir / ".gitignore"
             if not ignore.exists():
-                ignore.write_text("*\n", encoding="utf-8")
+                write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
             self._before = self._latest()

@@ -14,8 +14,8 @@ import pytest
 from pytest_ltm._engine import suite as _suite
 from pytest_ltm._engine.cost import Limits, read_prices
 from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.errors import did_you_mean
-from pytest_ltm._storage.secrets import redacted
 from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.plugin import gate as _gate_options
@@ -30,9 +30,10 @@ from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.opening import WithAgent
 from pytest_ltm.plugin.options import base, named, sets, spans
 from pytest_ltm.plugin.probe import Probe
-from pytest_ltm.plugin.report import Brevity, Redaction, Report
+from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.restart import source_of
 from pytest_ltm.plugin.resuming import Resume, Unfinished
+from pytest_ltm.plugin.screen import Boundary
 from pytest_ltm.plugin.selection import Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import Settings
@@ -55,7 +56,7 @@ def start(config: pytest.Config) -> None:
     try:
         _register(config)
     except pytest.UsageError as error:
-        raise pytest.UsageError(*(redacted(str(word)) for word in error.args)) from error
+        raise pytest.UsageError(*(for_screen(str(word)) for word in error.args)) from error
 
 
 def _register(config: pytest.Config) -> None:
@@ -64,7 +65,7 @@ def _register(config: pytest.Config) -> None:
     forecasts: list[Forecast] = []
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_mode(config, settings, forecasts))
     manager = config.pluginmanager
-    manager.register(Redaction(), "ltm-redaction")
+    manager.register(Boundary(config), "ltm-boundary")
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.transcript import gap
+from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.reporting.text import (
     amount,
     clip,
@@ -13,7 +14,6 @@ from pytest_ltm.reporting.text import (
     distance,
     left,
     one_line,
-    printable,
     score_text,
     shorten,
     wrap,
@@ -80,9 +80,9 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
 
 def _headline(result: ScenarioResult) -> str:
     if result.score is None:
-        return f"{'error' if result.outcome == 'error' else 'no score'}: {printable(result.reason)}"
+        return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
     below = f", below {score_text(result.threshold)}" if result.score < result.threshold else ""
-    return f"score {score_text(result.score)}{below}: {printable(result.reason)}"
+    return f"score {score_text(result.score)}{below}: {for_screen(result.reason)}"
 
 
 def _checks(result: ScenarioResult) -> list[str]:
@@ -145,7 +145,7 @@ def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchang
 
 
 def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
-    keep = printable(evidence)
+    keep = for_screen(evidence)
     lines = _speech("you:", shorten(_whole(exchange.message), _LONGEST, keep))
     if replies:
         lines += _speech("agent:", shorten(_whole(exchange.reply), _LONGEST, keep))
@@ -154,7 +154,7 @@ def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
 
 
 def _whole(text: str) -> str:
-    return printable(text).strip() or "(an empty text)"
+    return for_screen(text).strip() or "(an empty text)"
 
 
 def _speech(who: str, text: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
 from pytest_ltm.reporting.columns import columns, leading_sentences, measured, precheck_sentences, span_sentences
@@ -74,7 +75,7 @@ def add_to_step_summary(page: str) -> str:
     try:
         if path:
             with Path(path).open("ab") as file:
-                file.write(page.encode("utf-8", "backslashreplace"))
+                file.write(for_file(page))
     except OSError as error:
         return f"step summary: cannot write {path!r}: {error.strerror or error}"
     return ""

@@ -7,6 +7,7 @@ import io
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._storage.boundary import cell, for_file
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.schema import fields_of, json_text, packaged, to_record
 from pytest_ltm.reporting.columns import Column, columns, metrics_json, spans_json
@@ -109,7 +110,7 @@ VERDICTS = (
     "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
-_FORMULA = tuple("=+-@\t\r")
+VERDICTS_FILE = "verdicts.csv"
 
 
 def verdicts_csv(run: RunResult) -> str:
@@ -121,10 +122,13 @@ def verdicts_csv(run: RunResult) -> str:
         said = _example(row) | {"rule": row.rule, "evidence": row.evidence}
         if row.automatic is not None:
             said |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
-        # an apostrophe keeps spreadsheets from taking a text for a formula
-        cells = ["" if said.get(name) is None else said[name] for name in VERDICTS]
-        writer.writerow([f"'{cell}" if str(cell)[:1] in _FORMULA and isinstance(cell, str) else cell for cell in cells])
+        writer.writerow(["" if said.get(name) is None else cell(said[name]) for name in VERDICTS])
     return text.getvalue()
+
+
+def write_verdicts(folder: Path, run: RunResult) -> None:
+    """Write `verdicts.csv` into a run's folder; DiskFault if it cannot be written."""
+    write_whole(folder / VERDICTS_FILE, for_file(verdicts_csv(run)))
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:

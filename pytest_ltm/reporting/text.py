@@ -1,44 +1,30 @@
-"""Text fit for a terminal: harmless, measured in columns, shortened, wrapped; numbers as people read them."""
+"""Text fit for a terminal: measured in columns, shortened, wrapped; numbers as people read them."""
 
 from __future__ import annotations
 
 import json
-import unicodedata
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from wcwidth import iter_graphemes, iter_graphemes_reverse, wcswidth
 
 from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.clock import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_JOINERS = "\u200c\u200d"
-"""Format characters that Persian and emoji need and that move nothing."""
 NOTHING = "-"
 """Stands where there is no number."""
 _CENTS = 0.1
 """Smaller amounts of dollars are shown with two significant digits."""
-_HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
-def printable(text: str) -> str:
-    r"""Return the text with what could drive a terminal as escapes: `\x1b`, bidi overrides, half surrogates.
-
-    Line feeds stay; tabs become blanks.
-    """
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text
-    text = text.replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(map(_shown, text))
 
 
 def one_line(text: str) -> str:
-    """Return printable text with every run of white space as one blank."""
-    return printable(" ".join(text.split()))
+    """Return a text as a screen may show it, with every run of white space as one blank."""
+    return for_screen(" ".join(text.split()))
 
 
 def columns_of(text: str) -> int:
@@ -157,12 +143,6 @@ def distance(tokens: int, time: timedelta) -> str:
 def text_of(value: object) -> str:
     """Return a JSON value as text; a text is itself."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _shown(character: str) -> str:
-    if character == "\n" or character in _JOINERS or unicodedata.category(character) not in _HARMFUL:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def _shorter(text: str, room: int) -> str:

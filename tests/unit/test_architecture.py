@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 import pytest_ltm
+from pytest_ltm._cli import USAGE, main
 
 ROOT = Path(pytest_ltm.__file__).parent
 PROJECT = Path(__file__).parents[2]
@@ -118,3 +119,84 @@ def _assigned(tree: ast.Module) -> list[ast.Attribute]:
 
 def _is_self(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id in {"self", "cls"}
+
+
+# --- the boundary: everything that is written passes one place
+
+DOORS = {"pytest_ltm._storage.boundary", "pytest_ltm._storage.disk"}
+BESIDE = {
+    "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
+    "pytest_ltm._engine.definition": "a definition, as `dump` returns it: JSON without secrets",
+    "pytest_ltm._record.amendments": "what `json_text` returns",
+    "pytest_ltm._cli.init": "the first files of a project: our own texts",
+    "pytest_ltm._cli.merge": "what `json_text` returns",
+    "pytest_ltm._cli.cheats": "what `for_file` returns",
+    "pytest_ltm._cli.published": "what `json_text` and the codec return",
+    "pytest_ltm._storage.shared": "numbers that processes share",
+    "pytest_ltm.agents._child": "an agent's process: replies to the parent, which redacts them",
+    "pytest_ltm.agents._guard": "pipes, and a process that holds no text",
+    "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",
+    "pytest_ltm.agents._process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
+    "pytest_ltm.datasets.longmemeval.histories": "a data set, which is an input",
+    "pytest_ltm.judges._connection": "what `json_text` returns",
+    "pytest_ltm.plugin.canaries": "lines of a file as they were, without the torn one",
+    "pytest_ltm.plugin.gate": "what `for_file` returns",
+    "pytest_ltm.plugin.report": "finds out whether a file could be written",
+    "pytest_ltm.plugin.signals": "a process that cannot go on: where its threads are, no values",
+    "pytest_ltm.reporting.html.page": "a page, whose texts pass the boundary before they are packed",
+    "pytest_ltm.reporting.markdown": "what `for_file` returns",
+    "pytest_ltm.reporting.runs": "a baseline: what `dump` returns, JSON without secrets",
+}
+"""Who else writes, and what."""
+
+
+def calls(tree: ast.AST) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def writes(node: ast.Call) -> bool:
+    """Return whether a call may write a text somewhere."""
+    name = ast.unparse(node.func)
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    words = {part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    modes = {word for word in words if set(word) <= set("wax+bt")}
+    return (
+        name in {"print", "os.write", "os.open", "tempfile.NamedTemporaryFile"}
+        or name.startswith(("sys.stdout.", "sys.stderr.", "sys.__stdout__.", "sys.__stderr__."))
+        or name.endswith((".write_text", ".write_bytes"))
+        or (name.rpartition(".")[2] == "open" and any(set(mode) & set("wax+") for mode in modes))
+    )
+
+
+@pytest.mark.slow
+def test_whatever_is_written_passes_the_boundary() -> None:
+    found: dict[str, list[str]] = {}
+    for module, tree in modules().items():
+        lines = [f"{node.lineno}: {ast.unparse(node)}" for node in calls(tree) if writes(node)]
+        if lines and module.removesuffix(".__init__") not in DOORS:
+            found[module.removesuffix(".__init__")] = lines
+    commands = {module for module in found if module.startswith("pytest_ltm._cli")}  # `main` puts a Screen before them
+    loud = [line for module in commands for line in found[module] if ".write_" in line or "open(" in line]
+    assert {module: lines for module, lines in found.items() if module not in BESIDE.keys() | commands} == {}
+    assert {module for module in commands if set(found[module]) & set(loud)} <= set(BESIDE)
+    assert set(BESIDE) <= set(found), "no longer writes"
+
+
+@pytest.mark.parametrize(
+    "text", ["print(1)", "sys.stdout.write(t)", "p.write_text(t)", "open(p, 'w')", "p.open('ab')", "os.write(1, b)"]
+)
+def test_a_way_to_write_is_found(text: str) -> None:
+    assert [writes(call) for call in calls(ast.parse(text))] == [True]
+
+
+@pytest.mark.parametrize("text", ["open(p)", "p.open('rb')", "journal.open(plan)", "journal.write(event)"])
+def test_what_only_sounds_like_writing_is_none(text: str) -> None:
+    assert [writes(call) for call in calls(ast.parse(text))] == [False]
+
+
+def test_what_a_command_prints_passes_the_boundary(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
+    assert main(["doctor", "no-such-run-planted-value-77\x1b[2J"]) == USAGE
+    said = capsys.readouterr().err
+    assert "[redacted $PLANTED_TOKEN]" in said
+    assert "\x1b" not in said

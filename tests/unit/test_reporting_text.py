@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ltm._storage.boundary import printable
 from pytest_ltm.reporting.text import (
     amount,
     clip,
     columns_of,
     left,
     one_line,
-    printable,
     right,
     shorten,
     span_of_time,

@@ -23,6 +23,8 @@ from pytest_ltm._engine.scoring import totals
 from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
 from pytest_ltm._record.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.judges._asking import Use
 from pytest_ltm.plugin.opening import checkpoints_of
@@ -459,7 +461,7 @@ class Controller:
         self.recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
-        (path / RESULTS).write_text(text, encoding="utf-8")
+        write_whole(path / RESULTS, for_file(text))
 
     def heard_over(self, node: Any, unit: str) -> None:
         """A worker has played a conversation to its end."""

@@ -13,6 +13,7 @@ from pytest_ltm._engine.result import to_json
 from pytest_ltm._record import events
 from pytest_ltm._record.resume import RESULTS
 from pytest_ltm._record.run_file import FILE as RUN_FILE
+from pytest_ltm._storage.disk import make_private
 from pytest_ltm.plugin.internals.setup import last_teardown
 from pytest_ltm.plugin.internals.stretch import worker_interactor
 from pytest_ltm.plugin.items import LTM_ITEM
@@ -61,7 +62,7 @@ class Worker:
         self._unsent: list[str] = []
         """Names of conversations' folders, where results must be sent."""
         if run.plays and not self._here:
-            run.folder.path.mkdir(parents=True, exist_ok=True)
+            make_private(run.folder.path, exist_ok=True)
             run.observing.append(self._telling)
         run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
 

@@ -8,12 +8,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.transcript import gap
+from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.reporting.html.charts import charts, heat_maps
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.runs import Run
 from pytest_ltm.reporting.terminal import summary_lines
-from pytest_ltm.reporting.text import distance, printable
+from pytest_ltm.reporting.text import distance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,4 +92,4 @@ def _talk(exchange: Exchange, *, asked: bool) -> str:
 
 
 def _text(value: str) -> str:
-    return escape(printable(value))
+    return escape(for_screen(value))

@@ -13,7 +13,9 @@ from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._statistics import grouped
+from pytest_ltm._storage.boundary import for_screen, printable
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.columns import measured
 from pytest_ltm.reporting.html.charts import charts, heat_maps, shade
 from pytest_ltm.reporting.html.details import definitions, details, timeline
@@ -22,7 +24,7 @@ from pytest_ltm.reporting.html.headline import difference, headline, largest, ra
 from pytest_ltm.reporting.html.material import Material, material, origin, reasons, rules
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import METRICS
-from pytest_ltm.reporting.text import amount, printable, score_text
+from pytest_ltm.reporting.text import amount, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +58,11 @@ def harmless(value: Any) -> Any:
 
 
 def _dump(value: object) -> str:
-    return json.dumps(harmless(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return written(harmless(value), _compact)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
@@ -212,7 +218,7 @@ def environment() -> Environment:
     from markupsafe import Markup, escape
 
     def finalize(value: object) -> object:
-        return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return for_screen(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
         loader=PackageLoader("pytest_ltm.reporting.html"),
@@ -224,7 +230,7 @@ def environment() -> Environment:
     )
     made.filters |= {"shade": shade, "score": score_text, "amount": amount, "own": Markup}
     made.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
-    made.filters["breakable"] = lambda text: Markup(escape(printable(text)).replace("_", "_\u200b"))  # noqa: S704
+    made.filters["breakable"] = lambda text: Markup(escape(for_screen(text)).replace("_", "_\u200b"))  # noqa: S704
     return made
 
 
