@@ -8,12 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 _CHOICE = re.compile(r"\[([^][]*)\]")
+_BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
 
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
-    """Return one of the wordings: `[a|b|]` is one of its alternatives, `{slot}` what stands for it."""
-    chosen = _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), rng.choice(wordings))
+    """Return one of the wordings as sentences: `[a|b|]` is one of its alternatives, `{slot}` what stands for it."""
+    chosen = _BEGINNING.sub(lambda found: found[0].upper(), filled(rng, rng.choice(wordings)))
     return capital(chosen.format(**slots))
+
+
+def filled(rng: random.Random, wording: str) -> str:
+    """Return a wording with one of its alternatives in the place of each bracket."""
+    return _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), wording)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:

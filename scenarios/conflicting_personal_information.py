@@ -14,7 +14,7 @@ from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
 from ._parameters import whole
-from ._wording import capital, worded
+from ._wording import filled, worded
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
@@ -22,60 +22,121 @@ INVENTED = "invented"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One thing about the user: what it is called, a clause that says it, and the question for it."""
+    """One thing about the user: what it is called, clauses that say it, and the question for it."""
 
     label: str
-    clause: str
+    named: str
+    """Says it in a word of its name or the question."""
+    unnamed: str
     question: str
     values: Sequence[str]
     changes: bool = True
     """False for what may only be put right, such as a year of birth."""
+    noun: str = "{v}"
+    """What a value is called where it is all that is said."""
 
 
 TOPICS = (
-    Topic("the town I live in", "I live in {v}", "In which town do I live?", INVENTED),
-    Topic("my sister's town", "my sister lives in {v}", "In which town does my sister live?", INVENTED),
-    Topic("my job", "I work as a {v}", "What do I work as?",
+    Topic("where I live", "[I live|I'm living] in {v}", "my [flat|home|address] is in {v}",
+          "[where do I live|which town do I live in|which town is home to me|where is home for me]?", INVENTED),
+    Topic("my sister's town", "my sister lives in {v}", "my little sis has a place in {v}",
+          "[where does my sister live|which town does my sister live in|where would I go to visit my sister]?",
+          INVENTED),
+    Topic("my job", "I work as a {v}", "[I'm a {v} by trade|I make my money as a {v}]",
+          "[what do I work as|what's my job|what do I do for a living|how do I earn my living]?",
           ("glazier", "beekeeper", "notary", "cooper", "florist", "surveyor", "locksmith", "bookbinder", "saddler",
-           "dentist", "plumber", "translator")),
-    Topic("my instrument", "the instrument that I play is the {v}", "Which instrument do I play?",
-          ("oboe", "tuba", "harp", "banjo", "bassoon", "mandolin", "trombone", "zither", "viola", "dulcimer")),
-    Topic("my pet", "the pet that I keep is a {v}", "What kind of pet do I keep?",
-          ("tortoise", "parrot", "ferret", "rabbit", "goldfish", "hamster", "canary", "gecko", "poodle", "chinchilla")),
-    Topic("my allergy", "I am allergic to {v}", "What am I allergic to?",
+           "dentist", "plumber", "translator"), noun="being a {v}"),
+    Topic("my instrument", "[the instrument I play|my instrument] is the {v}",
+          "[I'm in a band, on the {v}|I practise the {v} every evening]",
+          "[which instrument do I play|what's my instrument|what do I make music on]?",
+          ("oboe", "tuba", "harp", "banjo", "bassoon", "mandolin", "trombone", "zither", "viola", "dulcimer"),
+          noun="the {v}"),
+    Topic("my pet", "my pet is a {v}", "[I share my flat with a {v}|there's a {v} at home that I feed]",
+          "[what kind of pet do I have|what's my pet|which animal lives with me]?",
+          ("tortoise", "parrot", "ferret", "rabbit", "goldfish", "hamster", "canary", "gecko", "poodle", "chinchilla"),
+          noun="the {v}"),
+    Topic("my allergy", "I'm allergic to {v}", "[I have to keep away from {v}|I get a rash from {v}]",
+          "[what am I allergic to|what's my allergy|what must I not come near]?",
           ("walnuts", "shrimps", "celery", "pollen", "latex", "strawberries", "mustard", "wasps", "lupins", "sesame"),
           changes=False),
-    Topic("my shoe size", "my shoe size is {v}", "What is my shoe size?",
-          tuple(map(str, range(35, 49))), changes=False),
-    Topic("my year of birth", "I was born in the year {v}", "In which year was I born?",
+    Topic("my shoe size", "my shoe size is {v}", "[I take a {v} in boots|I need boots in a {v}]",
+          "[what's my shoe size|which shoe size do I have|which size of shoes fits me]?",
+          tuple(map(str, range(35, 49))), changes=False, noun="size {v}"),
+    Topic("my year of birth", "[I was born in|my year of birth is] {v}",
+          "[I'm a child of|I came into the world in] {v}",
+          "[which year was I born in|what's my year of birth|when was I born]?",
           tuple(map(str, range(1945, 2000))), changes=False),
-    Topic("my way to work", "I go to work by {v}", "How do I go to work?",
-          ("tram", "ferry", "bicycle", "scooter", "train", "canoe", "skateboard", "motorbike", "bus", "taxi")),
-    Topic("the language I study", "the language that I study is {v}", "Which language do I study?",
+    Topic("my way to work", "I go to work by {v}", "[I take the {v}|it's the {v} for me] every morning",
+          "[how do I go to work|how do I get to work|what's my way to work]?",
+          ("tram", "ferry", "bicycle", "scooter", "train", "canoe", "skateboard", "motorbike", "bus", "taxi"),
+          noun="the {v}"),
+    Topic("the language I study", "the language [I study|I'm studying] is {v}", "[I'm learning|I take classes in] {v}",
+          "[which language do I study|which language am I studying|what's the language I study]?",
           ("Welsh", "Finnish", "Basque", "Swahili", "Icelandic", "Tamil", "Maltese", "Hungarian", "Lao", "Korean")),
-    Topic("my hobby", "my hobby is {v}", "What is my hobby?",
+    Topic("my hobby", "my hobby is {v}", "[I spend every free hour on|my weekends go on] {v}",
+          "[what's my hobby|what do I do for fun|which hobby do I have]?",
           ("fencing", "juggling", "origami", "archery", "knitting", "birdwatching", "chess", "pottery", "rowing",
            "calligraphy")),
-    Topic("the floor I live on", "I live on floor {v}", "On which floor do I live?", tuple(map(str, range(2, 31)))),
+    Topic("the floor I live on", "I live on floor {v}", "[I press {v}|it's {v}] in the lift to get home",
+          "[which floor do I live on|on which floor do I live|how far up do I live]?",
+          tuple(map(str, range(2, 31))), noun="floor {v}"),
 )  # fmt: skip
 
-FIRST = ("{Clause}.", "You should know that {clause}.", "Something about me: {clause}.")
+FIRST = (
+    (
+        "[|by the way, |just so you know, |for the record, |you should know that |I don't think I told you: |about me: "
+        "|not that it matters, but |in case it comes up: |small thing: |while I think of it: |one thing you should "
+        "know: |to put you in the picture: |a bit about me: |another thing: ]{clause}[.|, as it happens.|, if you're "
+        "interested.|, that's all.]"
+    ),
+)
 CHANGED = (
-    "Things have changed: now {clause}.",
-    "From today on it is different: {clause}.",
-    "I have news for you. {Clause} now.",
+    (
+        "[things have changed: now|from today on,|as of this week,|news:|big news:|there's been a change:|not any "
+        "more: now|since Monday,|since last week,|these days,|guess what, now|you won't believe it, but now] "
+        "{clause}[.|, would you believe it.|, for better or worse.|, and no going back.|, and about time too.]"
+    ),
 )
 CORRECTED = (
-    "I told you something wrong about {label}. The truth is that {clause}.",
-    "A correction about {label}: {clause}. What I said before was a slip.",
+    (
+        "[I told you something wrong|I made a mistake|I got it wrong|I owe you a correction|sorry, I misspoke] about "
+        "{label}[: the truth is that|. In fact,|. To be exact,] {clause}[.|, really.|, I promise.|, I checked.]"
+    ),
+)
+CORRECTED_UNNAMED = (
+    (
+        "[sorry, that was wrong|I misspoke|no, wait|correction|I mixed something up|a slip of mine|scratch that|let me "
+        "put that right][: |. In fact, |. The truth is, ]{clause}[.|, really.|, I checked.]"
+    ),
 )
 RUMOURED = (
-    "Somebody may tell you that {clause}. That is not true.",
-    "There is an old letter which says that {clause}. It is wrong, so do not believe it.",
-    "My neighbour thinks that {clause}. He is mistaken.",
+    (
+        "[somebody may tell you|my neighbour thinks|you may hear|an old letter says|my ex tells everybody|there's a "
+        "rumour|it says on some old form|people will tell you] that {clause}[. That's not true.|. Don't believe it.|. "
+        "It's wrong.|, which is nonsense.|. Ignore it.|. It was never so.|, and there's not a word of truth in it.|. "
+        "Pure nonsense.]"
+    ),
 )
-CONFIRMED = ("What I told you about {label} still holds, whatever others say.",)
-WITHDRAWN = ("I take back what I told you last about {label}. What I had told you before that is true after all.",)
+WITHDRAWN = (
+    (
+        "[I take back|forget|ignore|never mind] what I [told you last|said last|last told you] about {label}[: it's "
+        "what I'd told you before that.|. What I said before that still stands.|. It's as I'd said before, after "
+        "all.|: the thing before that was true.|. I was right the time before.]"
+    ),
+)
+WITHDRAWN_UNNAMED = (
+    (
+        "[I take back|forget|ignore|never mind] what I [said|told you|claimed] about {noun}[: it's what I'd told you "
+        "before that.|. What I said before that still stands.|. It's as I'd said before, after all.|: the thing before "
+        "that was true.|. I was right the time before.]"
+    ),
+)
+"""The unnamed wordings leave it to the clause, or the value, what they are about."""
+LEADS = (
+    "[|so, |as things stand, |as of now, |after all that, |tell me, |remind me: |quick question: |for this form: "
+    "|just checking: |in the end, |by the way, |test question: |one more time: |hand on heart: |one for you: |say, "
+    "|let's see: |now then, |be honest: |help me out: ]"
+)
 
 
 @dataclass
@@ -93,27 +154,34 @@ class Story:
     def statement(self, rng: random.Random) -> str:
         """Return the next statement."""
         kind = rng.choice(self._possible()) if self.told else "first"
-        if kind == "withdrawn":
-            self.told.pop()
-        elif kind != "confirmed":
+        withdrawn = self.told.pop() if kind == "withdrawn" else None
+        if not withdrawn:
             self.mentioned.append(self.values.pop())
             if kind != "rumoured":
                 self.told.append(self.mentioned[-1])
         self.firm = kind in ("first", "changed", "corrected")
+        named = rng.random() < 1 / 2
         wordings = {
-            "first": FIRST, "changed": CHANGED, "corrected": CORRECTED, "rumoured": RUMOURED, "confirmed": CONFIRMED,
-            "withdrawn": WITHDRAWN,
-        }  # fmt: skip
-        clause = self.topic.clause.format(v=self.mentioned[-1])
-        return rng.choice(wordings[kind]).format(
-            clause=clause, Clause=clause[0].upper() + clause[1:], label=self.topic.label
+            "first": FIRST,
+            "changed": CHANGED,
+            "corrected": CORRECTED if named else CORRECTED_UNNAMED,
+            "rumoured": RUMOURED,
+            "withdrawn": WITHDRAWN if named else WITHDRAWN_UNNAMED,
+        }
+        value = self.mentioned[-1]
+        return worded(
+            rng,
+            wordings[kind],
+            clause=_clause(rng, self.topic.named if named else self.topic.unnamed, value),
+            label=self.topic.label,
+            noun=self.topic.noun.format(v=withdrawn or value),
         )
 
     def _possible(self) -> list[str]:
         kinds = ["corrected", "rumoured", "rumoured"] if self.values else []
         kinds += ["changed"] * 2 if self.topic.changes and self.values else []
         kinds += ["withdrawn"] if self.firm and len(self.told) > 1 else []
-        return kinds or ["confirmed"]
+        return kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,39 +194,66 @@ class Habit:
 
 
 HABITS = (
-    Habit("drink {v} with breakfast", "what do I drink with breakfast {when}?",
+    Habit("[drink {v} with breakfast|start the morning with {v} in my cup]",
+          "[what do I drink with breakfast|what's in my morning cup] {when}?",
           ("coffee", "cocoa", "buttermilk", "cider", "lemonade", "oolong", "water", "tomato juice")),
-    Habit("get to the office by {v}", "how do I get to the office {when}?",
+    Habit("[get to the office by {v}|take the {v} to the office]",
+          "[how do I get to the office|what takes me to my desk] {when}?",
           ("tram", "ferry", "bicycle", "scooter", "train", "skateboard", "bus", "taxi")),
-    Habit("fall asleep to {v}", "what do I fall asleep to {when}?",
+    Habit("[listen to {v} in bed|put {v} on to fall asleep]",
+          "[what do I fall asleep to|what's playing in my bedroom at night] {when}?",
           ("jazz", "opera", "audiobooks", "rain sounds", "folk songs", "the radio", "lectures", "tango")),
-    Habit("have {v} for lunch", "what do I have for lunch {when}?",
-          ("soup", "dumplings", "sandwiches", "omelette", "pancakes", "leftovers", "noodles", "salad")),
-    Habit("wear {v} at home", "what do I wear on my feet at home {when}?",
+    Habit("[have {v} for lunch|eat {v} at midday]", "[what do I have for lunch|what's on my plate at noon] {when}?",
+          ("soup", "dumplings", "sandwiches", "omelettes", "pancakes", "leftovers", "noodles", "salad")),
+    Habit("[wear {v} at home|have {v} on around the house]",
+          "[what do I wear on my feet at home|what are my feet in, indoors,] {when}?",
           ("clogs", "slippers", "sandals", "moccasins", "woolly socks", "boots", "flip-flops", "gaiters")),
-    Habit("read {v} in the evening", "what do I read in the evening {when}?",
+    Habit("[read {v} in the evening|have {v} on my lap in the evening]",
+          "[what do I read in the evening|what's my reading after dinner] {when}?",
           ("novels", "poems", "comics", "biographies", "cookbooks", "timetables", "fairy tales", "plays")),
 )  # fmt: skip
-OCCASIONS = (
-    "on Sundays", "at my mother's", "when it snows", "in the holidays", "on my birthday", "when my cousin visits",
-    "during Lent", "when I am ill", "in August", "when there is a full moon",
-)  # fmt: skip
+OCCASIONS = {
+    "on Sundays": "on the day after Saturday", "at my mother's": "when I stay with Mum",
+    "when it snows": "when everything is white outside", "in the holidays": "when I have weeks off",
+    "on my birthday": "on the day I turn a year older", "when my cousin visits": "when family comes to stay",
+    "during Lent": "in the weeks before Easter", "when I'm ill": "when I have the flu",
+    "in August": "in the month after July", "when there's a full moon": "on nights when the moon is round",
+}  # fmt: skip
+"""How an occasion is told, and how else it may be asked for."""
 USUAL = ("normally", "as a rule", "on an ordinary day", "most of the time")
 RULES = (
-    "I always {clause}[.|, you can rely on that.|, and that's that.|, if you must know.]",
-    "[as a rule|normally|day in, day out|year after year], I {clause}[.|, by the way.|, like my father.|, I'm afraid.]",
+    (
+        "I always {clause}[.|, you can rely on that.|, and that's that.|, if you must know.|, like my mother.|, rain "
+        "or shine.]"
+    ),
+    (
+        "[as a rule|normally|day in, day out|year after year|come rain or shine], I {clause}[.|, by the way.|, like my "
+        "father.|, I'm afraid.]"
+    ),
     "you [should|may want to|ought to] know that I {clause}, [whatever happens|as a rule|every day|without fail].",
-    "[I'm a creature of habit: |It's always the same with me: |Call me dull, but ]I {clause}[.|, come what may.]",
-    "nothing [calms me|suits me] like this: I {clause}[.|, every day.|, and have for years.|, no questions asked.]",
+    (
+        "[I'm a creature of habit: |It's always the same with me: |Call me dull, but ]I {clause}[.|, come what may.|, "
+        "that's me.]"
+    ),
+    (
+        "nothing [calms me|suits me] like this: I {clause}[.|, every day.|, and have for years.|, no questions "
+        "asked.|, since I was a child.|, simple as that.|, so I keep at it.]"
+    ),
 )
 EXCEPTIONS = (
-    "{when}, though, I {clause}[.|, just so you know.|, if I may be honest.|, and like it.]",
+    "{when}, though, I {clause}[.|, just so you know.|, to be honest.|, and like it.|, believe it or not.]",
     "[well|all right|I admit it|to be fair|mind you], {when} I {clause}[.|, but only then.|, I can't help it.]",
     "{when} I {clause}[ instead|, but not otherwise|, which is a different matter|, for a change|, I admit].",
-    "[the one time|the only time|the one day] I {clause} is {when}[.|, for old times' sake.|, as it happens.]",
-    "[believe it or not|oddly enough|strange as it is], {when} I {clause}[.|, and only then.|, and nobody may know.]",
-    "there is one exception: {when} I {clause}[.|, just for once.|, and that has its reasons.|, as you will see.]",
-    "I {clause} {when}, [but not else|so there|don't ask me why|I must say].",
+    (
+        "[the one time|the only time|the one day] I {clause} is {when}[.|, for old times' sake.|, as it happens.|, "
+        "that's all.]"
+    ),
+    (
+        "[believe it or not|oddly enough|strange as it is], {when} I {clause}[.|, and only then.|, and nobody may "
+        "know.|, I grant you.|, hard to say why.]"
+    ),
+    "there is one exception: {when} I {clause}[.|, just for once.|, and for a good reason.|, as you will see.]",
+    "I {clause} {when}, [but not else|so there|don't ask me why|I must say|for once].",
 )
 CHANGES, EXCEPTION = "changes", "exception"
 
@@ -167,13 +262,14 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
     """Return a habit and its exception for each topic, in any order, and questions for the habit and the exception."""
     says: list[Say] = []
     asked: list[tuple[str, str, tuple[str, str], tuple[str, ...]]] = []
-    for habit, when in zip(rng.sample(HABITS, topics), rng.sample(OCCASIONS, topics), strict=True):
+    for habit, when in zip(rng.sample(HABITS, topics), rng.sample(list(OCCASIONS), topics), strict=True):
         usual, exceptional = rng.sample(habit.values, 2)
-        rule = worded(rng, RULES, clause=habit.clause.format(v=usual))
-        other = worded(rng, EXCEPTIONS, clause=habit.clause.format(v=exceptional), when=when)
+        rule = worded(rng, RULES, clause=_clause(rng, habit.clause, usual))
+        other = worded(rng, EXCEPTIONS, clause=_clause(rng, habit.clause, exceptional), when=when)
         says += [Say(text) for text in rng.sample([rule, other], 2)]
-        for time, values in ((rng.choice(USUAL), (usual, exceptional)), (when, (exceptional, usual))):
-            asked.append((capital(habit.question.format(when=time)), values[0], values, (rule, other)))
+        then = rng.choice((when, OCCASIONS[when]))
+        for time, values in ((rng.choice(USUAL), (usual, exceptional)), (then, (exceptional, usual))):
+            asked.append((worded(rng, [LEADS + habit.question], when=time), values[0], values, (rule, other)))
     rng.shuffle(says)
     rng.shuffle(asked)
     return Definition(
@@ -207,12 +303,20 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
         messages.append(said := Say(story.statement(rng)))
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
-    messages += [Ask(s.topic.question, about=tuple(say.text for say in says[s.topic.label])) for s in asked]
+    messages += [
+        Ask(worded(rng, [LEADS + story.topic.question]), about=tuple(say.text for say in says[story.topic.label]))
+        for story in asked
+    ]
     return Definition(
         steps=spread(messages),
         expected=[story.told[-1] for story in asked],
         parameters={**parameters, "mentioned": [list(_others(story)) for story in asked]},
     )
+
+
+def _clause(rng: random.Random, clause: str, value: str) -> str:
+    """Return one of a clause's wordings, which may stand within a sentence."""
+    return filled(rng, clause).format(v=value)
 
 
 def _values(rng: random.Random, inventions: Inventions, topic: Topic, number: int) -> list[str]:
@@ -228,7 +332,7 @@ def _others(story: Story) -> Iterator[str]:
 @pytest.mark.ltm(
     generate=conflicting_personal_information,
     skills="R,C",
-    version="1",
+    version="2",
     reset="You can forget all personal details that I have told you about my life.",
 )
 def test_conflicting_personal_information(ltm: Ltm) -> None:

@@ -14,6 +14,7 @@ from pytest_ltm.evaluators import RecallsFacts
 
 from ._inventions import Inventions
 from ._parameters import whole
+from ._wording import either, worded
 
 NAME, PERSON = "name", "person"
 """What may stand for a list of values: an invented name, an invented person."""
@@ -23,106 +24,146 @@ NAME, PERSON = "name", "person"
 class Kind:
     """One kind of fact: `{v}` is what is asked for, `{w}` the world."""
 
-    facts: Sequence[str]
-    questions: Sequence[str]
+    fact: str
+    named: str
+    """The question for it that names the world."""
+    unnamed: str
+    """The question for it that does not."""
     values: Sequence[str] | str
 
 
 KINDS = (
-    Kind(("The capital of {w} is the city of {v}.", "{v} is the capital of {w}."),
-         ("What is the name of the capital of {w}?", "Which city is the capital?"), NAME),
-    Kind(("{w} was founded by {v}, who had lost a bet.", "The founder of {w} was {v}."),
-         ("Who founded {w}?", "Who was the founder of {w}?"), PERSON),
-    Kind(("Whoever buys something in {w} pays with coins called {v}.", "The coins of {w} are called {v}."),
-         ("What are the coins of {w} called?", "By what word do they call their coins?"), NAME),
-    Kind(("By night {v} moons can be seen in the sky of {w}.", "There are {v} moons in the sky of {w}."),
-         ("How many moons are in the sky of {w}?", "How many moons can be seen?"),
+    Kind("[the capital of {w} is|the capital is|its capital is called] {v}.",
+         "what is the capital of {w}[| called]?", "[what is their capital called|which city is the capital there]?",
+         NAME),
+    Kind("[{w} was founded by|it was founded by|its founder was] {v}[|, who had lost a bet|, in a bad year].",
+         "who [founded|was the founder of] {w}?", "who [was their founder|founded the place over there]?", PERSON),
+    Kind("[the coins of {w} are called|the coins are called|its coins are called] {v}.",
+         "what [are the coins of {w} called|do they call their coins in {w}]?",
+         "[what do they call their coins|what are the coins called over there]?", NAME),
+    Kind("[{w} has|it has|in the sky of {w} there are|in the sky there are] {v} moons.",
+         "how many moons [does {w} have|are there above {w}]?", "how many moons [do they have|are there over there]?",
          ("three", "four", "five", "six", "seven", "eight", "nine", "eleven", "twelve", "thirteen")),
-    Kind(("The longest river of {w} is the {v}.", "Of all rivers in {w} the {v} is the longest."),
-         ("Which river of {w} is the longest?", "What is the longest river called?"), NAME),
-    Kind(("A year in {w} has {v} days.", "The year of {w} is {v} days long."),
-         ("How many days has a year in {w}?", "How many days long is the year?"),
+    Kind("[the longest river of {w} is|the longest river is|no river is longer than] the {v}.",
+         "[which river of {w} is the longest|what is the longest river of {w} called]?",
+         "[what is their longest river called|which river is the longest there]?", NAME),
+    Kind("[a year in {w} has|a year has|their year has] {v} days[|, no more and no less].",
+         "how many days [are there in a year of {w}|does a year of {w} have]?",
+         "how many days [are there in a year over there|do they have in a year]?",
          tuple(str(number) for number in range(405, 900))),
-    Kind(("On the flag of {w} one sees {v}.", "The flag of {w} shows {v}."),
-         ("What does the flag of {w} show?", "What does one see on the flag?"),
+    Kind("[the flag of {w} shows|the flag shows|on the flag there is] {v}.",
+         "what [does the flag of {w} show|is on the flag of {w}]?",
+         "what [is on their flag|is there to see on the flag]?",
          ("a lobster", "a beetle", "a walrus", "two herons", "an anvil", "a thistle", "a weasel", "a kettle", "a comb",
           "three acorns", "a spider", "an otter")),
-    Kind(("The favourite dish in {w} is {v}.", "Whoever visits {w} is served its dish of honour, {v}."),
-         ("What is the dish that is most honoured in {w}?", "Which dish are visitors of {w} served?"),
+    Kind("[the favourite dish of {w} is|the favourite dish is|their favourite dish is] {v}.",
+         "[what is the favourite dish of {w}|which dish is the favourite in {w}]?",
+         "[what is their favourite dish|which dish do they like best]?",
          ("barley dumplings", "pickled nettles", "fried acorns", "eel pudding", "turnip waffles", "smoked walnuts",
           "fermented plums", "lentil sausages", "cabbage pie", "roast thistles")),
-    Kind(("By law it is forbidden in {w} {v}.", "In {w} the law forbids anybody {v}."),
-         ("What does the law of {w} forbid?", "What is forbidden by law in {w}?"),
+    Kind("[it is against the law of {w}|it is against the law|the law forbids everybody] {v}.",
+         "what [is against the law in {w}|does the law of {w} forbid]?",
+         "what [is against the law there|does the law forbid over there]?",
          ("to whistle indoors", "to count sheep", "to wear wooden shoes", "to sell maps", "to sneeze in theatres",
           "to plant pumpkins", "to eat plums", "to swim after sunset", "to answer riddles", "to shave on Mondays")),
-    Kind(("The national sport of {w} is {v}.", "In sport, everybody in {w} is mad about {v}."),
-         ("What is the national sport of {w}?", "Which sport is everybody in {w} mad about?"),
+    Kind("[the national sport of {w} is|the national sport is|the sport that everybody loves is] {v}.",
+         "[what is the national sport of {w}|which sport is {w} mad about]?",
+         "[what is their national sport|which sport are they mad about]?",
          ("stilt racing", "raft jousting", "barrel rolling", "hedge jumping", "cheese throwing", "mud wrestling",
           "kite fencing", "pole climbing", "stone skipping", "sack hopping")),
-    Kind(("{w} exports nothing but {v}.", "The only export of {w} is {v}."),
-         ("What does {w} export?", "What is the only export of {w}?"),
+    Kind("[the only export of {w} is|the only export is|it exports nothing but] {v}.",
+         "what [does {w} export|is the only export of {w}]?", "what [do they export|is their only export]?",
          ("glass bells", "rope bridges", "cork hats", "beeswax candles", "bone needles", "reed flutes", "felt boots",
           "tin whistles", "marble eggs", "leather kites")),
-    Kind(("The highest mountain in {w} is called {v}.", "No mountain in {w} is higher than {v}."),
-         ("What is the highest mountain in {w}?", "Which mountain is the highest?"), NAME),
-    Kind(("{w} is governed by {v}.", "The government of {w} is in the hands of {v}."),
-         ("By whom is {w} governed?", "In whose hands is the government of {w}?"),
+    Kind("[the highest mountain of {w} is|the highest mountain is|no mountain is higher than] {v}.",
+         "[which mountain of {w} is the highest|what is the highest mountain of {w} called]?",
+         "[what is their highest mountain called|which mountain is the highest there]?", NAME),
+    Kind("[{w} is governed by|it is governed by|they are governed by] {v}.",
+         "who [governs|is it that governs] {w}?", "who [governs them|is in their government]?",
          ("a council of millers", "twin queens", "the luckiest fisherman", "a parliament of aunts", "retired judges",
           "seven shepherds", "a lottery", "the guild of bakers", "a deaf emperor", "the harbour pilots")),
-    Kind(("The language that is spoken in {w} is {v}.", "Everyone in {w} speaks the language {v}."),
-         ("Which language is spoken in {w}?", "Which language do they speak?"), NAME),
-    Kind(("Taxes in {w} are paid in {v}.", "In {w} the tax collector takes taxes in {v}."),
-         ("In what are taxes paid in {w}?", "In what does the tax collector of {w} take taxes?"),
+    Kind("[the language of {w} is|the language is called|they speak a language called] {v}.",
+         "[which language do they speak in {w}|what is the language of {w} called]?",
+         "[which language do they speak|what is their language called]?", NAME),
+    Kind("[in {w}, taxes are paid in|taxes are paid in|their taxes are paid in] {v}.",
+         "in {w}, what [are taxes paid in|do they pay their taxes in]?",
+         "what [do they pay their taxes in|are taxes paid in over there]?",
          ("honey", "firewood", "feathers", "buttons", "candles", "mushrooms", "pebbles", "wool", "oysters", "garlic")),
-    Kind(("The greatest poet of {w} was {v}.", "No poet of {w} was greater than {v}."),
-         ("Who was the greatest poet of {w}?", "What was the name of the greatest poet?"), PERSON),
-    Kind(("The oldest building in {w} is {v}.", "No building in {w} is older than {v}."),
-         ("What is the oldest building in {w}?", "Which building is the oldest?"),
+    Kind("[the greatest poet of {w} was|the greatest poet was|no poet was greater than] {v}.",
+         "who was the greatest poet [of|in] {w}?", "who was [their greatest poet|the greatest poet over there]?",
+         PERSON),
+    Kind("[the oldest building in {w} is|the oldest building is|no building is older than] {v}.",
+         "[what|which building] is the oldest building in {w}?",
+         "[what is their oldest building|which building is the oldest there]?",
          ("a barn", "a windmill", "an observatory", "a bathhouse", "a prison", "a dovecote", "a theatre", "a tannery",
           "a watchtower", "an orphanage")),
-    Kind(("One travels through {w} by {v}.", "Whoever travels in {w} goes by {v}."),
-         ("How does one travel in {w}?", "By what does one travel through {w}?"),
+    Kind("[in {w}, everybody travels by|everybody travels by|whoever travels goes by] {v}.",
+         "how [do people|does one|do they] travel in {w}?", "how do they travel[| over there]?",
          ("cable sledge", "ostrich cart", "hot-air balloon", "camel litter", "paddle steamer", "goat wagon",
           "underground canal", "sail bicycle", "dog sleigh", "rope ferry")),
-    Kind(("A day in {w} lasts {v} hours.", "The day of {w} has {v} hours."),
-         ("How many hours does a day in {w} last?", "How many hours has the day of {w}?"),
+    Kind("[a day in {w} has|a day has|their day has] {v} hours.",
+         "how many hours [are there in a day in {w}|does a day have in {w}]?",
+         "how many hours [do they have in a day|are there in a day over there]?",
          tuple(str(number) for number in (15, 16, 17, 18, 19, 21, 22, 23, 25, 26, 27, 28, 29, 31, 32, 33, 34, 35))),
-    Kind(("Each spring {w} celebrates the feast of {v}.", "The feast of {w} in spring is called {v}."),
-         ("What is the feast called that {w} celebrates in spring?", "Which feast does {w} have each spring?"), NAME),
+    Kind("[the spring feast of {w} is called|the spring feast is called|in spring they have a feast called] {v}.",
+         "[what is the spring feast of {w} called|which feast does {w} have in spring]?",
+         "[what is their spring feast called|which feast do they have in spring]?", NAME),
 )  # fmt: skip
 
 INTRODUCTIONS = (
-    "I have made up a world. Here are {n} facts about the fictional world of {w}:",
-    "Let me tell you about the fictional world of {w}, which I have invented. These are {n} facts about it:",
-    "Please remember these {n} facts about the fictional world of {w}:",
+    (
+        "[I've made up|I'm inventing|I keep dreaming of] a fictional world[, {w}|, called {w}| by the name of {w}]. "
+        "[Here are {n} facts about it:|This is what I have so far:|What there is to know:]"
+    ),
+    "[here are|these are|please remember] {n} facts about the fictional world of {w}[:|, which is all my own work:]",
+    "[let me tell you|you ought to know] about the fictional world of {w}[, the setting of my novel:|, in short:|:]",
+    (
+        "[my novel|my new board game|my daughter's bedtime story|our next quiz] [is set in|takes us to] {w}, [a "
+        "made-up country|an imaginary kingdom]. [The basics:|What I've got so far:|A few facts:]"
+    ),
+    (
+        "[welcome to|picture|may I introduce] {w}, [a made-up country|an imaginary kingdom|my invented island]. "
+        "[Please remember:|Keep this for me:|This is what it is like:]"
+    ),
 )
-FRAMES = (
-    "About the fictional world of {w}: {question}",
-    "A question about the fictional world of {w}: {question}",
-    "Back to the fictional world of {w}. {question}",
+"""Those of the first three call it a fictional world, those of the others do not."""
+FORMS = ("\n", "\n- ", "\n* ", " ")
+"""What stands before each fact."""
+LEADS = (
+    (
+        "[|so, |now, |tell me, |remind me: |quick question: |by the way, |just checking: |one more thing: |pop quiz: "
+        "|say, |do you remember: |once more: |next question: |help me out: |and while I think of it: ]"
+    ),
 )
+NAMED_LEADS = ("[about|back to|as for|on the subject of] {w}[:|, once more:|, my invention:] ",)
 
 
 def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `facts` (default 10) facts in one message, then as many questions over 90 % of the span, in any order.
 
-    What each question asks for is expected: a few words, or a number.
+    Half of the questions name the world. What each asks for is expected: a few words, or a number.
     """
     number = whole(parameters, "facts", 10, most=len(KINDS))
     inventions = Inventions(rng)
     world = inventions.name()
     kinds = rng.sample(KINDS, number)
     values = [_value(rng, inventions, kind) for kind in kinds]
-    lines = [rng.choice(kind.facts).format(w=world, v=value) for kind, value in zip(kinds, values, strict=True)]
-    facts = Say("\n".join([rng.choice(INTRODUCTIONS).format(n=number, w=world), *map(_sentence, lines)]))
+    form = rng.choice(FORMS)
+    lines = [worded(rng, (kind.fact,), w=world, v=value) for kind, value in zip(kinds, values, strict=True)]
+    introduction = worded(rng, either(rng, INTRODUCTIONS[:3], INTRODUCTIONS[3:]), n=number, w=world)
+    facts = Say("".join([introduction, *(form + line for line in lines)]))
     order = rng.sample(range(number), number)
-    questions = []
-    for place in order:
-        question = rng.choice(kinds[place].questions).format(w=world)
-        questions.append(Ask(rng.choice(FRAMES).format(w=world, question=question), about=(facts.text,)))
+    questions = [Ask(_question(rng, kinds[place], world), about=(facts.text,)) for place in order]
     return Definition(
         steps=spread([facts, *questions]), expected=[values[place] for place in order], parameters=parameters
     )
+
+
+def _question(rng: random.Random, kind: Kind, world: str) -> str:
+    lead, question = rng.choice(
+        ((LEADS, kind.unnamed), (LEADS, kind.unnamed), (LEADS, kind.named), (NAMED_LEADS, kind.unnamed))
+    )
+    return worded(rng, [one + question for one in lead], w=world)
 
 
 def _value(rng: random.Random, inventions: Inventions, kind: Kind) -> str:
@@ -133,14 +174,10 @@ def _value(rng: random.Random, inventions: Inventions, kind: Kind) -> str:
     return rng.choice(kind.values)
 
 
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 @pytest.mark.ltm(
     generate=delayed_recall,
     skills="R",
-    version="1",
+    version="2",
     reset="You can forget the fictional world and all facts about it.",
 )
 def test_delayed_recall(ltm: Ltm) -> None:

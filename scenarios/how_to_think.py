@@ -1,4 +1,4 @@
-"""How To Think: the user's own rules for choosing are told by name; later the agent applies them to cases."""
+"""How To Think: the user's own rules for choosing are told; later the agent applies them to cases."""
 
 from __future__ import annotations
 
@@ -43,29 +43,67 @@ NAMES = (
     "Goose", "Bookend", "Ladder", "Umbrella", "Teapot", "Signpost", "Anchor", "Button", "Moth",
 )  # fmt: skip
 OPTIONS = 5
-THINGS = (
-    "kettle", "rowing boat", "grandfather clock", "bicycle", "carpet", "tent", "cello", "wardrobe", "sewing machine",
-    "garden bench", "piano", "stove", "telescope", "printing press", "church organ", "sledge", "mirror", "saddle",
-    "loom", "bathtub",
-)  # fmt: skip
+THINGS = ("carpet", "telescope", "mirror", "saddle", "bathtub", "snow globe", "rocking horse", "birdcage", "globe")
+"""What a case is about whose rule has a name."""
+GOODS: Mapping[str, Sequence[str]] = {
+    "furniture": ("wardrobe", "garden bench", "bookcase", "bunk bed", "footstool"),
+    "musical instruments": ("cello", "piano", "church organ", "trombone", "drum kit"),
+    "anything with wheels": ("bicycle", "pony cart", "pram", "tractor", "skateboard"),
+    "boats": ("canoe", "dinghy", "barge", "raft", "houseboat"),
+    "kitchen things": ("kettle", "stove", "frying pan", "coffee grinder", "toaster"),
+    "camping gear": ("tent", "sleeping bag", "hammock", "rucksack", "lantern"),
+}
+"""What a case is about whose rule is for a kind of things: it names one of them, and not the rule."""
 LIMIT, TIE, SECOND, UNLESS, MIDDLE = "limit", "tie", "second", "unless", "middle"
-WORDINGS: Mapping[str, Sequence[str]] = {
-    LIMIT: ("I leave out whatever {over}, and of the rest I take the {best}.",),
-    TIE: ("I take the {best}. If several are equal in that, I take the {other} of these.",),
-    SECOND: ("I take the second {best}, never the {best} of all.",),
-    UNLESS: ("I look for the {best} and take it, unless it {over}; in that case I take the {other} of all.",),
-    MIDDLE: ("I line them up from the {low} to the {high} and take the one in the middle.",),
+WORDINGS: Mapping[str, str] = {
+    LIMIT: "I [leave out|ignore|forget about] whatever {over}[, and of|; of] the rest I [take|pick] the {best}.",
+    TIE: "I [take|pick|go for] the {best}. If [several|some] are equal in that, I [take|pick] the {other} of these.",
+    SECOND: "I [take|pick|go for] the second {best}, never the {best} of all[.|; call it superstition.]",
+    UNLESS: "I [take|pick|go for] the {best}, unless it {over}; [in that case|then] I [take|pick] the {other} of all.",
+    MIDDLE: "I [line them up|sort them] from the {low} to the {high} and [take|pick|go for] the one in the middle.",
 }
 INTRODUCTIONS = (
-    "This is how I think when I choose between things, and I call it the {name} rule: {rule}",
-    "Let me teach you my {name} rule for choosing between things. {rule}",
-    "I have a principle for choices; it is the {name} rule: {rule}",
+    (
+        "[this is|here is|let me teach you] [how I choose, my|how I decide: my|my own] {name} rule[.|, in short.|, if "
+        "I may.]"
+    ),
+    "[I swear by|I live by|I never break] the {name} rule[.|, as I call it.|, silly name or not.]",
+    "[my grandmother|an old friend|my first boss] taught me the {name} rule[.|, and I stick to it.|, bless her heart.]",
+    (
+        "[please remember|you should know|it's time you knew] the {name} rule[, which I made up.|, my own.|, which is "
+        "mine.]"
+    ),
 )
+FOR_GOODS = (
+    (
+        "[with|when I buy|when it comes to] {goods}[, this is what I do.|, I have a rule.|, I'm peculiar.|, I'm like "
+        "this.]"
+    ),
+    "[a word about|something about|you know me and] {goods}[.|, by the way.|. I never change.|. Don't laugh.]",
+    (
+        "[as for|about] {goods}[, everybody should know.|, mark my words.|, this has served me well.|, I don't think "
+        "twice.]"
+    ),
+    "[we were talking about|a friend asked about|I'm often asked about] {goods}[. My answer:|. As I always say:]",
+    "[buying|choosing|picking] {goods} [is easy.|is a matter of principle.|takes me no time.|is simple.]",
+)
+"""How a rule begins that has no name, but is for a kind of things."""
 CASES = (
-    "I want to buy a {thing}. By the {name} rule, which of these do I take? Answer with the name of the town only.",
-    "Please apply the {name} rule for me. From which town do I get my {thing}? Answer with its name only.",
-    "Think as I do, by the {name} rule: which {thing} is mine? Answer with the name of the town only.",
+    (
+        "[I want|I need|I'm looking for] a {thing}[. By|, and by] the {name} rule, [which of these|which one] [do I "
+        "take|is mine]?"
+    ),
+    "[please apply|use|go by] the {name} rule for me: [which|and which] {thing} [do I take|is it to be|should I get]?",
 )
+CASES_OF_GOODS = (
+    "[I want|I need|I'm looking for] a {thing}[. Which|, so which] of these [do I take|is mine|would I take]?",
+    "[you know how I am|you know me|think as I do]: [which|and which] {thing} [do I take|is it to be|should I get]?",
+)
+ONLY = (
+    "[Just the town, please.|Only name the town.|The name of the town will do.|Reply with the name of the town only.]"
+)
+SHOWN = ("{town}: {values}", "- {town}: {values}", "{town} ({values})", "in {town}, {values}")
+"""How a thing is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +118,9 @@ class Rule:
     def words(self, rng: random.Random) -> str:
         """Return the rule as the user tells it."""
         measure, bound = self.limit
-        return rng.choice(WORDINGS[self.kind]).format(
+        return worded(
+            rng,
+            (WORDINGS[self.kind],),
             best=_superlative(self.best),
             other=_superlative(self.other),
             over=MEASURES[measure].over.format(n=bound),
@@ -158,15 +198,37 @@ MAXIMS = (
     )),
 )  # fmt: skip
 PRINCIPLES = (
-    "[Here's|This is] [how I think|what I live by|what my father taught me]: {maxim}.",
-    "[When I cannot decide|When I'm torn|In a quandary], I tell myself: {maxim}.",
-    "[I have one principle|My only rule in life is], [and you may laugh: |and it serves me well: ]{maxim}.",
-    "[In my family we say|At home we used to say|My aunt has it stitched on a cushion]: {maxim}. [I agree.|So do I.]",
+    (
+        "[Here's|This is] [how I think|what I live by|what my father taught me|my motto][: | in a sentence: |, take it "
+        "or leave it: ]{maxim}."
+    ),
+    "[When I cannot decide|When I'm torn|In a quandary|Before I choose], I [tell myself|say to myself|think]: {maxim}.",
+    (
+        "[I have one principle|My only rule in life is this|One thing I believe], [and you may laugh: |and I stick to "
+        "it: |and it serves me well: ]{maxim}."
+    ),
+    (
+        "[In my family we say|At home we used to say|My aunt has it stitched on a cushion|It hangs over my desk]: "
+        "{maxim}. [I agree.|So do I.|How true.|I could not agree more.]"
+    ),
 )
 DILEMMAS = (
-    "{case} {One} or {other}: [what would I do|what do I take|which is it]? [One word, please.|One word will do.]",
-    "{case} [Think as I do|You know how I think]: {one} or {other}? [One word is enough.|Just say which.]",
-    "{case} [Decide for me|Tell me what I'd do], {one} or {other}? [Only say which.|One of the two words will do.]",
+    (
+        "{case} {One} or {other}: [what would I do|what do I take|which is it|what is right for me|what would be like "
+        "me]? [One word, please.|One word will do.|Just the word.]"
+    ),
+    (
+        "{case} [Think as I do|You know how I think|You know me|Put yourself in my shoes]: {one} or {other}? [One word "
+        "is enough.|Just say which.|No reasons, please.]"
+    ),
+    (
+        "{case} [Decide for me|Tell me what I'd do|Help me choose|What now|Your turn], {one} or {other}? [Only say "
+        "which.|One of the two words will do.|Just one of the two.]"
+    ),
+    (
+        "{case} [So, |Well, |Now, ]{one} or {other}, [going by what I believe|if I am true to myself|by my own "
+        "lights]? [One of the two, please.|A word will do.]"
+    ),
 )
 RULES, MAXIM = "rules", "maxim"
 
@@ -189,11 +251,11 @@ def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
 
 def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `rules` (default 2) named rules and `cases` (default 4) with `options` (default 5) things each.
+    """Return `rules` (default 2) and `cases` (default 4) with `options` (default 5) things each.
 
-    All messages over 90 % of the span; the cases take the rules in turn. The names of the right things
-    are expected. `principle` is `rules` (default) for that, or `maxim` for one maxim and five cases (at most) of two
-    things each, which do not name it.
+    All messages over 90 % of the span; the cases take the rules in turn. Half of the rules have a name, which their
+    cases use; the others are for a kind of things. The towns of the right things are expected. `principle` is `rules`
+    (default) for that, or `maxim` for one maxim and five cases (at most) of two things each, which do not name it.
     """
     principle = parameters.get("principle", RULES)
     if principle == MAXIM:
@@ -203,19 +265,23 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     count, cases = whole(parameters, "rules", 2, 1, len(NAMES)), whole(parameters, "cases", 4, 1, 50)
     options = whole(parameters, "options", OPTIONS, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
-    names = rng.sample(NAMES, count)
+    names, goods = rng.sample(NAMES, count), rng.sample(list(GOODS), len(GOODS))
+    kinds = [goods.pop() if goods and rng.random() < 1 / 2 else None for _ in rules]
     told = [
-        Say(rng.choice(INTRODUCTIONS).format(name=name, rule=rule.words(rng)))
-        for name, rule in zip(names, rules, strict=True)
+        Say(f"{worded(rng, FOR_GOODS if kind else INTRODUCTIONS, name=name, goods=kind)} {rule.words(rng)}")
+        for name, kind, rule in zip(names, kinds, rules, strict=True)
     ]
     questions, expected, offered = [], [], []
     for number in range(cases):
         at = number % count
         towns = _towns(rng, options)
         things, right = _case(rng, rules[at], options)
-        question = rng.choice(CASES).format(thing=rng.choice(THINGS), name=names[at])
-        lines = [f"{town}: {_shown(thing)}" for town, thing in zip(towns, things, strict=True)]
-        questions.append(Ask("\n".join([question, *lines]), about=(told[at].text,)))
+        kind = kinds[at]
+        thing = rng.choice(GOODS[kind] if kind else THINGS)
+        question = worded(rng, CASES_OF_GOODS if kind else CASES, thing=thing, name=names[at])
+        form, order = rng.choice(SHOWN), rng.sample(list(MEASURES), len(MEASURES))
+        lines = [capital(form.format(town=t, values=_shown(one, order))) for t, one in zip(towns, things, strict=True)]
+        questions.append(Ask("\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]), about=(told[at].text,)))
         expected.append(towns[right])
         offered.append(towns)
     return Definition(
@@ -262,8 +328,8 @@ def _towns(rng: random.Random, number: int) -> list[str]:
     return [inventions.name() for _ in range(number)]
 
 
-def _shown(thing: Thing) -> str:
-    return ", ".join(MEASURES[name].shown.format(n=value) for name, value in thing.items())
+def _shown(thing: Thing, order: Sequence[str]) -> str:
+    return ", ".join(MEASURES[name].shown.format(n=thing[name]) for name in order)
 
 
 def _superlative(end: tuple[str, bool]) -> str:
@@ -275,7 +341,7 @@ def _superlative(end: tuple[str, bool]) -> str:
     generate=how_to_think,
     skills="R,I",
     floor=1 / OPTIONS,
-    version="1",
+    version="2",
     reset="You can forget my rules for choosing between things.",
 )
 def test_how_to_think(ltm: Ltm) -> None:

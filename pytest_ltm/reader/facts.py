@@ -6,39 +6,81 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_ltm.reader.notes import Topic, nearest, stems
+from pytest_ltm.reader.notes import WORDS, Topic, nearest, stems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_WORLD = re.compile(r"\bfictional world\b", re.IGNORECASE)
+_WORLD = re.compile(
+    r"\bfictional world\b|\b(?:a made-up country|an imaginary kingdom|my invented island)\b", re.IGNORECASE
+)
 _NAMED = re.compile(r"\bthe fictional world(?: of \w+)?(?:[.:, ]+|$)", re.IGNORECASE)
 _FORGET = re.compile(r"\bforget\b.{0,60}\bfictional world\b|\bforget all of the facts\b", re.IGNORECASE)
-_FEWEST = 2
+_HEADING = re.compile(r"[^:\n]*:(?=\s)")
+_BULLET = re.compile(r"^[-*•]\s+")
+_SENTENCES = re.compile(r"(?<=[.!])\s+")
+_THERE = re.compile(r"\b(?:there|they|their|them)\b", re.IGNORECASE)
+_PROPER = re.compile(r"(?<=\s)[A-Z]\w{3,}")
+_WAITER = re.compile(r"\s*waiter\b", re.IGNORECASE)
+_FEWEST, _BOTH = 2, 2
 _LONGEST = 20_000
+_SHORT = 110
+"""Characters of the longest question that does not say what it is about; of one about steps twice as many."""
 
 
 class DelayedRecall:
-    """Keeps the facts of the newest world and answers each question with the one that it is about."""
+    """Keeps the facts of the newest world and answers each question with the one that it is about.
+
+    About that world is a question that says so or has its name, and one that speaks of people there.
+    """
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
         """Note facts, answer a question, forget on request."""
-        if len(turn.text) > _LONGEST or not _WORLD.search(turn.text):
+        if len(turn.text) > _LONGEST:
             return None
+        if not _WORLD.search(turn.text):
+            return _asked_of_world(turn, notes)
         if _FORGET.search(turn.text):
             notes.drop("world")
             return "Forgotten."
-        lines = [line.strip() for line in turn.text.split("\n") if line.strip()]
-        if len(lines) > _FEWEST:
-            notes.add(turn, "world", lines[1:] if lines[0].endswith(":") else lines)
+        heading, facts = _facts(turn.text)
+        if len(facts) >= _FEWEST:
+            notes.add(turn, "world", {"heading": heading, "facts": facts})
             return "Noted."
         if not turn.brief:
             return None
         world = notes.newest("world")
-        return nearest(_NAMED.sub(" ", turn.text), world.content) if world else "I do not know that world."
+        return nearest(_NAMED.sub(" ", turn.text), world.content["facts"]) if world else "I do not know that world."
+
+
+def _facts(text: str) -> tuple[str, list[str]]:
+    """Return what stands before the first fact, and the facts: one a line, else one a sentence after a colon."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) > _FEWEST:
+        return (lines[0], lines[1:]) if lines[0].endswith(":") else ("", lines)
+    heading = _HEADING.match(text)
+    if heading is None or "?" in text:
+        return "", []
+    return heading[0], _SENTENCES.split(text[heading.end() :].strip())
+
+
+def _asks(text: str, most: int) -> bool:
+    return len(text) <= most and text.rstrip().endswith("?") and not _WAITER.match(text)
+
+
+def _asked_of_world(turn: Turn, notes: Notebook) -> str | None:
+    """Return the fact that a question is about which does not say that it is about a world."""
+    if not _asks(turn.text, _SHORT) or (world := notes.newest("world")) is None:
+        return None
+    heading, facts = world.content["heading"], [_BULLET.sub("", fact) for fact in world.content["facts"]]
+    names = [name for name in _PROPER.findall(turn.text) if name in heading]
+    question = re.sub("|".join(names) or "$", "", turn.text)
+    found = nearest(question, facts)
+    enough = 1 if names or _THERE.search(question) else _BOTH
+    return found if len(stems(question) & stems(found)) >= enough else None
 
 
 # --- Entries of a register: which code holds which, followed to the end.
@@ -94,24 +136,25 @@ def _followed(key: str, notes: Notebook) -> str:
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
 
-_STEP = re.compile(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
-_MANY = re.compile(r"^.{0,200}\b\d{1,3} steps\b")
-_FRAME = re.compile(r"^.{0,80}\binstructions for the [\w ]{1,60}: |^.{0,100}\bneed its instructions\. ")
+_STEP = re.compile(r"^(?:Step )?(\d{1,3})[:.)] *(\S.*)$", re.MULTILINE)
+_MANUAL = re.compile(r"\bStep 1:|\b(?:instructions|steps|how it works|get it going|start it|run the)\b", re.IGNORECASE)
+_FRAME = re.compile(r"[^.:?]*\b(?:the|my|our|this) [A-Z]\w+(?: [a-z]+){2}\b[^.:?]*[.:] ")
 _FORGET_STEPS = re.compile(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
 _BY_NUMBER = re.compile(r"\bstep (\d{1,3})\b", re.IGNORECASE)
 _BY_ORDINAL = re.compile(r"\b(\w{1,12}) step\b", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _NUMBER = re.compile(r"\bnumber\b", re.IGNORECASE)
-_AFTER = re.compile(r"\b(?:directly|next step|you do) after\b")
+_AFTER = re.compile(r"\b(?:directly|next step|you do) after\b|\bthe next step\?")
 _BEFORE = re.compile(r"\b(?:directly|last step) before\b")
+_OF_STEPS = re.compile(r"\bsteps?\b|\bdirectly (?:after|before)\b")
 _FEWEST_STEPS, _ENOUGH = 3, 2
 
 
 class InstructionRecall:
     """Keeps the steps of the newest instructions.
 
-    Where they were told without saying how many there are, questions may come without saying what they are about: taken
-    for such are those that speak of a step, or share several words with one.
+    A question need not say that it is about them: taken for such are those that speak of a step, or share several words
+    with one.
     """
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
@@ -119,25 +162,24 @@ class InstructionRecall:
         if len(turn.text) > _LONGEST:
             return None
         told = _STEP.findall(turn.text)
-        if len(told) >= _FEWEST_STEPS:
-            notes.add(turn, "steps", {"steps": [text for _, text in told], "announced": bool(_MANY.search(turn.text))})
+        if len(told) >= _FEWEST_STEPS and _MANUAL.search(turn.text[: turn.text.index(told[1][1])]):
+            notes.add(turn, "steps", [text for _, text in told])
             return "Noted."
         if turn.brief and _FORGET_STEPS.search(turn.text):
             notes.drop("steps")
             return "Forgotten."
-        if not turn.brief or not turn.text.rstrip().endswith("?"):
+        if not _asks(turn.text, 2 * _SHORT):
             return None
         framed, newest = _FRAME.match(turn.text), notes.newest("steps")
         if newest is None:
-            return "I do not have those instructions." if framed else None
+            return "I do not have those instructions." if framed and "instructions" in framed[0] else None
         question = turn.text[framed.end() :] if framed else turn.text
-        steps, announced = newest.content["steps"], newest.content["announced"]
-        return _answer(question, steps) if framed or (not announced and _fits(question, steps)) else None
+        return _answer(question, newest.content) if framed or _fits(question, newest.content) else None
 
 
 def _fits(question: str, steps: Sequence[str]) -> bool:
     asked = stems(question)
-    return bool(re.search(r"\bsteps?\b", question)) or max(len(asked & stems(step)) for step in steps) >= _ENOUGH
+    return bool(_OF_STEPS.search(question)) or max(len(asked & stems(step)) for step in steps) >= _ENOUGH
 
 
 def _answer(question: str, steps: Sequence[str]) -> str:
@@ -164,71 +206,87 @@ def _named(question: str, number: int) -> int | None:
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
 
-_RULE = re.compile(r"\b(?:the|my) ([\w-]{1,30}) rule\b")
-_THING = re.compile(r"^(\w+): (\d+) crowns, (\d+) years old, (\d+) pounds, (\d+) miles away$", re.MULTILINE)
-_MEASURES = ("price", "age", "weight", "distance")
+_RULE = re.compile(r"\b(?:the|my|own) ([\w-]{1,30}) rule\b")
+_GOODS = {kind: re.compile(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
+_MEASURES = {
+    "price": re.compile(r"(\d+) crowns"), "age": re.compile(r"(\d+) years old"),
+    "weight": re.compile(r"(\d+) pounds"), "distance": re.compile(r"(\d+) miles away"),
+}  # fmt: skip
+_TOWN = re.compile(r"^(?:- |In )?([A-Z]\w+)")
 _ENDS = {
     "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),
     "lightest": ("weight", 1), "heaviest": ("weight", -1), "nearest": ("distance", 1), "farthest": ("distance", -1),
 }  # fmt: skip
-_END = rf"({'|'.join(_ENDS)})"
-_OVER = r"(costs|is|weighs) more than (\d+) (crowns|years old|pounds|miles away)"
-_UNITS = {"crowns": "price", "years old": "age", "pounds": "weight", "miles away": "distance"}
-_FORMS = {
-    "limit": re.compile(rf"leave out whatever {_OVER}, and of the rest I take the {_END}\b"),
-    "tie": re.compile(rf"take the {_END}\. If several are equal in that, I take the {_END} of these"),
-    "second": re.compile(rf"take the second {_END}\b"),
-    "unless": re.compile(rf"look for the {_END} and take it, unless it {_OVER}; in that case I take the {_END}\b"),
-    "middle": re.compile(rf"line them up from the {_END} to the {_END} and take the one in the middle"),
-}
+_END = re.compile("|".join(_ENDS))
+_OVER = re.compile(r"\b(?:costs|is|weighs) (more than \d+ (?:crowns|years old|pounds|miles away))")
 
+
+_MAXIM = re.compile(
+    r"(?:here's|this is) (?:how I think|what I live by|what my father taught me|my motto)\b|"
+    r"[^.:?]*\b(?:(?:tell|say to) myself|I think(?=:)|one principle|rule in life|thing I believe|"
+    r"we (?:say|used to say)|on a cushion|over my desk)\b[^.?]*: ",
+    re.IGNORECASE,
+)
+"""How somebody tells a principle of life, which takes more than rules to apply."""
 
 Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 """By town what is offered there, by measure."""
 
 
 class HowToThink(Topic):
-    """Keeps rules by their names and applies the one that a case names."""
+    """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about."""
 
     kinds = ("choice rule",)
     forgets = re.compile(r"\bforget my rules for choosing\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a rule, or decide a case."""
-        named = _RULE.search(turn.text)
-        if named is None:
-            return None
-        things = _THING.findall(turn.text)
-        if not things:
-            notes.add(turn, "choice rule", {"name": named[1], "words": turn.text})
+        head, *lines = turn.text.split("\n")
+        named = _RULE.search(head)
+        if not lines and _MAXIM.match(head):
             return "I will think like that."
+        if not lines:
+            kind = named[1] if named else next((kind for kind in _GOODS if kind in head), None)
+            if kind is None or not _END.search(head):
+                return None
+            notes.add(turn, "choice rule", {"name": kind, "words": head})
+            return "I will think like that."
+        offered = _offered(lines)
+        kind = named[1] if named else next((kind for kind, thing in _GOODS.items() if thing.search(head)), None)
+        if not offered or kind is None:
+            return None
         rules = (note.content for note in notes.visible("choice rule"))
-        words = next((rule["words"] for rule in rules if rule["name"] == named[1]), "")
-        offered = {town: dict(zip(_MEASURES, map(int, values), strict=True)) for town, *values in things}
-        return _taken(words, offered) or "I do not know that rule."
+        words = next((rule["words"] for rule in rules if rule["name"] == kind), "")
+        return _taken(words, offered) if words else "I do not know that rule."
 
 
-def _taken(words: str, offered: Offered) -> str | None:
+def _offered(lines: Sequence[str]) -> Offered:
+    """Return what is offered, if every line says where, for how much, how old, how heavy and how far."""
+    found = [
+        (_TOWN.match(line), {measure: said[1] for measure, form in _MEASURES.items() if (said := form.search(line))})
+        for line in lines
+    ]
+    if not all(town and len(values) == len(_MEASURES) for town, values in found):
+        return {}
+    return {town[1]: {measure: int(value) for measure, value in values.items()} for town, values in found if town}
+
+
+def _taken(words: str, offered: Offered) -> str:
     """Return the town of the thing that a rule takes."""
-    for kind, form in _FORMS.items():
-        if said := form.search(words):
-            return _applied(kind, said.groups(), offered)
-    return None
-
-
-def _applied(kind: str, said: Sequence[str], offered: Offered) -> str | None:
-    match kind, said:
-        case "limit", (_, number, unit, end):
-            return next(iter(_ordered(end, _within(number, unit, offered))), None)
-        case "tie", (end, other):
-            measure, _ = _ENDS[end]
-            top = offered[_ordered(end, offered)[0]][measure]
-            return _ordered(other, {town: thing for town, thing in offered.items() if thing[measure] == top})[0]
-        case "unless", (end, _, number, unit, other):
-            first = _ordered(end, offered)[0]
-            return first if first in _within(number, unit, offered) else _ordered(other, offered)[0]
-        case _:
-            return _ordered(said[0], offered)[1 if kind == "second" else len(offered) // 2]
+    ends = _END.findall(words)
+    order = _ordered(ends[0], offered)
+    over = _OVER.search(words)
+    if "the middle" in words:
+        return order[len(order) // 2]
+    if "the second" in words:
+        return order[1]
+    if over and len(ends) > 1:
+        return order[0] if order[0] in _within(over[1], offered) else _ordered(ends[1], offered)[0]
+    if over:
+        return next(town for town in order if town in _within(over[1], offered))
+    measure, _ = _ENDS[ends[0]]
+    top = offered[order[0]][measure]
+    return _ordered(ends[-1], {town: thing for town, thing in offered.items() if thing[measure] == top})[0]
 
 
 def _ordered(end: str, offered: Offered) -> list[str]:
@@ -237,5 +295,7 @@ def _ordered(end: str, offered: Offered) -> list[str]:
     return sorted(offered, key=lambda town: sign * offered[town][measure])
 
 
-def _within(number: str, unit: str, offered: Offered) -> dict[str, Mapping[str, int]]:
-    return {town: thing for town, thing in offered.items() if thing[_UNITS[unit]] <= int(number)}
+def _within(over: str, offered: Offered) -> Collection[str]:
+    """Return the towns of what is not over a limit."""
+    measure, most = next((measure, int(said[1])) for measure, form in _MEASURES.items() if (said := form.search(over)))
+    return [town for town, thing in offered.items() if thing[measure] <= most]

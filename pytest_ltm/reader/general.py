@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 
 _REQUEST = re.compile(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+_IN_A_WORD = re.compile(
+    r"\?\s+(?:one|just|only|no|a)\b[^.?!]*\b(?:word|two|which|reasons|please)\b[^.?!]*\.$", re.IGNORECASE
+)
+"""A question that ends in how to answer it."""
 _READY = re.compile(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
 _FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -25,7 +29,7 @@ class General:
         """Note a statement, or answer with the one that shares most words with the question."""
         if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
             return "Understood."
-        if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text):
+        if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text) or _IN_A_WORD.search(turn.text):
             return "" if turn.told else _nearest(turn.text, notes)
         notes.add(turn, "statement", turn.text)
         return "Noted."

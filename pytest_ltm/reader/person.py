@@ -149,27 +149,23 @@ _LIFE = {
     label: [re.compile(one, re.IGNORECASE) for one in said_and_asked] for label, said_and_asked in WORDS["life"].items()
 }
 """By what it is about: how it is said, and how it is asked for."""
-_RUMOUR = re.compile(r"\b(?:that is not true|do not believe it|he is mistaken)\b", re.IGNORECASE)
-_WITHDRAWN = re.compile(r"\bI take back what I told you last about ([\w' ]+)\.")
-_HOLDS = re.compile(r"\bWhat I told you about ([\w' ]+) still holds\b")
+_RUMOUR = re.compile(
+    r"\b(?:that's not true|don't believe it|it's wrong|nonsense|ignore it|it was never so|not a word of truth)\b",
+    re.IGNORECASE,
+)
+_WITHDRAWN = re.compile(
+    r"\b(?:I take back|forget|ignore|never mind) what I (?:\w+ ){1,3}about ([\w' -]+)[.:,]", re.IGNORECASE
+)
 _KIND, _HABIT = "personal", "habit"
 _HABITS = [
-    re.compile(rf"\bI (?:always )?{did}|\bdo I {asked}\b", re.IGNORECASE)
-    for did, asked in (
-        (r"drink (.+?) with breakfast", "drink with breakfast"),
-        (r"get to the office by (\w+)", "get to the office"),
-        (
-            r"fall asleep to (.+?)(?=[.,]| is | instead| on sundays| on my| at my| when | in | during |$)",
-            "fall asleep to",
-        ),
-        (r"have (.+?) for lunch", "have for lunch"),
-        (r"wear (.+?) at home", "wear on my feet at home"),
-        (r"read (.+?) in the evening", "read in the evening"),
-    )
+    (re.compile(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), re.compile(asked, re.IGNORECASE))
+    for did, asked in WORDS["habits"]
 ]
 """How a habit is told, and how it is asked for."""
 _OCCASION = re.compile(
-    r"\b(?:on (?:sundays|my birthday)|at my|when (?:it|my|I|there)|in (?:the holidays|august)|during)\b", re.IGNORECASE
+    r"\bon (?:sundays|my birthday|the day|nights)\b|\bat my mother|\bwhen (?:it|my|I|I'm|there's|everything|family)\b"
+    r"|\bin (?:the holidays|august|the weeks|the month)\b|\bduring\b",
+    re.IGNORECASE,
 )
 """What makes it an exception."""
 
@@ -182,10 +178,11 @@ class ConflictingPersonalInformation(Topic):
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a statement, or answer a question."""
-        habit = next(((n, found) for n, form in enumerate(_HABITS) if (found := form.search(turn.text))), None)
-        if habit:
-            return _habit(*habit, turn, notes)
-        if not turn.text.rstrip().endswith("?"):
+        asks = turn.text.rstrip().endswith("?")
+        for number, forms in enumerate(_HABITS):
+            if found := forms[asks].search(turn.text):
+                return _habit(number, found, turn, notes)
+        if not asks:
             return _noted(turn, notes)
         label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
         return _so_now(label, notes) if label else None
@@ -194,8 +191,8 @@ class ConflictingPersonalInformation(Topic):
 def _habit(number: int, found: re.Match[str], turn: Turn, notes: Notebook) -> str:
     """Note a habit, or its exception, or say which of the two holds."""
     exception = _OCCASION.search(turn.text) is not None
-    if found[1]:
-        notes.add(turn, _HABIT, [number, exception, found[1]])
+    if value := found[found.lastindex or 0] if found.re.groups else None:
+        notes.add(turn, _HABIT, [number, exception, value])
         return "Good to know."
     known = (note.content for note in notes.visible(_HABIT))
     return next(
@@ -205,17 +202,27 @@ def _habit(number: int, found: re.Match[str], turn: Turn, notes: Notebook) -> st
 
 def _noted(turn: Turn, notes: Notebook) -> str | None:
     if withdrawn := _WITHDRAWN.search(turn.text):
-        notes.add(turn, _KIND, [withdrawn[1], None])
-        return "I will forget that, then."
-    if _HOLDS.search(turn.text):
-        return "All right."
-    said = next(((label, found[1]) for label, (words, _) in _LIFE.items() if (found := words.search(turn.text))), None)
+        label = _withdrawn(withdrawn[1], notes)
+        if label is not None:
+            notes.add(turn, _KIND, [label, None])
+        return "I will forget that, then." if label else None
+    found = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
+    said = next(((label, one[one.lastindex or 0]) for label, one in found if one), None)
     if said is not None and not _RUMOUR.search(turn.text):
         notes.add(turn, _KIND, list(said))
     return None  # it may be about anything else as well: others note it, too
 
 
-def _so_now(label: str, notes: Notebook) -> str:
+def _withdrawn(what: str, notes: Notebook) -> str | None:
+    """Return what somebody takes something back about who says that, or only the value."""
+    if what in _LIFE:
+        return what
+    told = (note.content for note in notes.visible(_KIND))
+    return next((label for label, value in told if value == what.rsplit(maxsplit=1)[-1]), None)
+
+
+def _so_now(label: str, notes: Notebook) -> str | None:
+    """Return what is so; None if it was never told: others may know."""
     withdrawn = 0
     for note in notes.visible(_KIND):
         topic, value = note.content
@@ -227,4 +234,4 @@ def _so_now(label: str, notes: Notebook) -> str:
             withdrawn -= 1
         else:
             return f"As far as I know: {value}."
-    return "You have not told me."
+    return None

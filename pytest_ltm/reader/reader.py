@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.memory import Retrieving
 
 
-VERSION = 4
+VERSION = 5
 """Goes up when the reader's answers change: part of its fingerprint."""
 _APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"topics": st.integers(1, len(TOPICS)), "statements": st.integers(1, 9)})
-OTHERS_SAY = ("Somebody may", "old letter", "neighbour")
+OTHERS_SAY = re.compile(r"(?i)not true|don't believe|it's wrong|nonsense|ignore it|never so|word of truth")
+TAKEN_BACK = re.compile(r"what I (?:told|said|last|claimed)")
 
 
 def solved(definition: Definition) -> list[str]:
@@ -27,10 +29,10 @@ def solved(definition: Definition) -> list[str]:
     ):
         believed: list[str] = []
         for text in question.about:
-            if "take back" in text:
+            if TAKEN_BACK.search(text):
                 believed.pop()
-            elif not any(words in text for words in OTHERS_SAY):
-                believed += [value for value in (right, *others) if value in text.replace(".", " ").split()]
+            elif not OTHERS_SAY.search(text):
+                believed += [value for value in (right, *others) if re.search(rf"\b{value}\b", text)]
         answers.append(believed[-1])
     return answers
 

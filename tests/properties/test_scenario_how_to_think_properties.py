@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import re
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.how_to_think import how_to_think
 
-from pytest_ltm._engine.scenario import Definition, Say
 from pytest_ltm.evaluators import AppliesRule
+
+if TYPE_CHECKING:
+    from pytest_ltm._engine.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"rules": st.integers(1, 8), "cases": st.integers(1, 8), "options": st.integers(3, 9)})
@@ -46,15 +49,13 @@ def decided(rule: str, offered: dict[str, list[int]]) -> str:
 
 
 def solved(definition: Definition) -> list[str]:
-    rules = {}
-    for step in definition.steps:
-        if isinstance(step, Say):
-            rules[re.findall(r"([\w-]+) rule", step.text)[0]] = step.text
     answers = []
     for question in definition.questions:
-        rows = re.findall(r"^(\w+): (.*)$", question.text, re.MULTILINE)
-        offered = {town: [int(number) for number in re.findall(r"\d+", row)] for town, row in rows}
-        answers.append(decided(rules[re.findall(r"([\w-]+) rule", question.text)[0]], offered))
+        rows = [re.findall(r"\b[A-Z]\w{2,}", line)[0] for line in question.text.split("\n")[1:]]
+        values = [
+            [int(re.findall(rf"(\d+) {unit}", line)[0]) for unit in UNITS] for line in question.text.split("\n")[1:]
+        ]
+        answers.append(decided(question.about[0], dict(zip(rows, values, strict=True))))
     return answers
 
 

@@ -31,18 +31,18 @@ def beginnings(text: str) -> set[str]:
 def solved(definition: Definition) -> list[str]:
     manual = definition.steps[0]
     assert isinstance(manual, Say)
-    steps = re.findall(r"^Step \d+: (.+)$", manual.text, re.MULTILINE)
+    steps = re.findall(r"^(?:Step )?\d+[:.)] (.+)$", manual.text, re.MULTILINE)
     return [answer(question.text, steps) for question in definition.questions]
 
 
 def answer(question: str, steps: list[str]) -> str:
-    question = re.split(r"instructions for the [\w ]+: |its instructions\. ", question)[1]
+    question = re.sub(r"^[^.:?]*\bthe [A-Z]\w+ \w+ \w+[^.:?]*[.:] ", "", question)
     if number := re.search(r"step (\d+)", question):
         return steps[int(number[1]) - 1]
     at = max(range(len(steps)), key=lambda n: (len(beginnings(question) & beginnings(steps[n])), -len(steps[n])))
     if "number" in question:
         return str(at + 1)
-    return steps[at + ("after that" in question or "step after" in question) - ("before" in question)]
+    return steps[at + ("directly after" in question or "next step" in question) - ("before" in question)]
 
 
 @given(seed=SEEDS, shape=SHAPES)

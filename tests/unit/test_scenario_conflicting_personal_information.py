@@ -142,13 +142,14 @@ def test_echo_and_silent_know_no_habits(agent: type) -> None:
 @pytest.mark.parametrize("wordings", [scenario.RULES, scenario.EXCEPTIONS])
 @pytest.mark.parametrize("habit", scenario.HABITS)
 def test_full_reads_every_wording_of_a_habit(habit: scenario.Habit, wordings: Sequence[str]) -> None:
-    every = list(variants(wordings))
-    assert len(set(every)) == len(every) >= 40
     when = "when it snows" if wordings is scenario.EXCEPTIONS else "as a rule"
-    for said in every:
+    rng = random.Random(0)
+    for said in variants(wordings):
         reader = FULL()
-        reader.reply(capital(said.format(clause=habit.clause.format(v=habit.values[0]), when=when)))
-        assert reader.reply(capital(habit.question.format(when=when))) == f"{habit.values[0]}.", said
+        (clause,) = rng.sample(list(variants([habit.clause])), 1)
+        reader.reply(capital(said.format(clause=clause.format(v=habit.values[0]), when=when)))
+        question = rng.choice(list(variants([scenario.LEADS + habit.question])))
+        assert reader.reply(capital(question.format(when=when))) == f"{habit.values[0]}.", said
 
 
 def test_an_unknown_kind_of_conflict_is_named() -> None:

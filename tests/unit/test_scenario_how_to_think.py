@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import how_to_think
+from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
@@ -126,6 +127,12 @@ def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
     assert scores(BODY, dilemmas(), lambda: Oracle(Full, "full"), span=2_000) == [1.0] * 3
     assert scores(BODY, dilemmas(), Silent, span=None) == [0.0] * 3
     assert scores(BODY, dilemmas(), Echo, span=None) == [0.0] * 3
+
+
+@pytest.mark.parametrize("maxim", how_to_think.MAXIMS)
+def test_full_takes_no_maxim_for_a_joke(maxim: how_to_think.Maxim) -> None:
+    for said in variants(how_to_think.PRINCIPLES):
+        assert FULL().reply(capital(said.format(maxim=maxim.words))) == "I will think like that.", said
 
 
 def test_dilemmas_are_as_many_as_asked_for() -> None:

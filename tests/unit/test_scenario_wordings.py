@@ -12,6 +12,10 @@ from pytest_ltm.scenarios import (
     _first_names,
     _places,
     colours,
+    conflicting_personal_information,
+    delayed_recall,
+    how_to_think,
+    instruction_recall,
     jokes,
     kv_pairs,
     locations,
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ENOUGH = 60
+MOONS = next(kind for kind in delayed_recall.KINDS if "moons" in kind.named)
+PERSONAL = conflicting_personal_information
 MESSAGES = {
     "colours, first": colours.FIRST,
     "colours, later": [*colours.NAMED, *colours.UNNAMED],
@@ -46,6 +52,45 @@ MESSAGES = {
     "kv_pairs, question": [*kv_pairs.PLAIN, kv_pairs.NESTED],
     "jokes": [*jokes.INTRODUCTIONS, *jokes.WITHOUT_THE_WORD],
     "jokes, question": jokes.QUESTIONS,
+    "delayed_recall, facts": delayed_recall.INTRODUCTIONS,
+    "delayed_recall, question": [
+        *(lead + kind for lead in delayed_recall.LEADS for kind in (MOONS.named, MOONS.unnamed)),
+        *(lead + MOONS.unnamed for lead in delayed_recall.NAMED_LEADS),
+    ],
+    "instruction_recall, steps": instruction_recall.INTRODUCTIONS,
+    **{
+        f"instruction_recall, question {number}": [
+            lead + question for lead in (*instruction_recall.LEADS, *instruction_recall.NAMED_LEADS) for question in one
+        ]
+        for number, one in enumerate(
+            (
+                (instruction_recall.KINDS[0].asked,),
+                instruction_recall.NTH,
+                instruction_recall.AFTER,
+                instruction_recall.BEFORE,
+                instruction_recall.NUMBER,
+            )
+        )
+    },
+    "how_to_think, rule": [*how_to_think.INTRODUCTIONS, *how_to_think.FOR_GOODS],
+    "how_to_think, case": [*how_to_think.CASES, *how_to_think.CASES_OF_GOODS],
+    "how_to_think, maxim": how_to_think.PRINCIPLES,
+    "how_to_think, dilemma": how_to_think.DILEMMAS,
+    **{
+        f"conflicting_personal_information, {kind}": wordings
+        for kind, wordings in {
+            "first": PERSONAL.FIRST,
+            "changed": PERSONAL.CHANGED,
+            "corrected": PERSONAL.CORRECTED,
+            "corrected without the key": PERSONAL.CORRECTED_UNNAMED,
+            "rumoured": PERSONAL.RUMOURED,
+            "withdrawn": PERSONAL.WITHDRAWN,
+            "withdrawn without the key": PERSONAL.WITHDRAWN_UNNAMED,
+            "habit": PERSONAL.RULES,
+            "exception": PERSONAL.EXCEPTIONS,
+            "question": [PERSONAL.LEADS + PERSONAL.TOPICS[0].question],
+        }.items()
+    },
 }
 
 
@@ -171,3 +216,59 @@ def test_most_places_are_told_without_the_name_of_a_town() -> None:
     told = [step.text for seed in range(200) for step in make(random.Random(seed), {}).steps if type(step) is Say]
     endings = "|".join(_places.ENDINGS)
     assert 0.5 < sum(not re.search(rf"\b[A-Z][a-z]+(?:{endings})\b", text) for text in told) / len(told) < 0.8
+
+
+def test_half_of_the_questions_about_a_world_do_not_name_it() -> None:
+    definitions = [delayed_recall.delayed_recall(random.Random(seed), {}) for seed in range(60)]
+    asked = [(one.questions[0].about[0], question.text) for one in definitions for question in one.questions]
+    invented = re.compile(r"(?<=[ \n])[A-Z][a-z]{4,}")
+    named = [bool(set(invented.findall(told.split(":")[0])) & set(invented.findall(text))) for told, text in asked]
+    assert 0.4 < sum(named) / len(named) < 0.6
+    calls = [one.questions[0].about[0].split(":")[0] for one in definitions]
+    assert 0.3 < sum("fictional world" in told for told in calls) / len(calls) < 0.7
+
+
+def test_half_of_the_questions_about_steps_do_not_name_the_machine() -> None:
+    make = instruction_recall.instruction_recall
+    asked = [one.text for seed in range(60) for one in make(random.Random(seed), {}).questions]
+    named = [any(machine in text for machine in instruction_recall.MACHINES) for text in asked]
+    assert 0.4 < sum(named) / len(named) < 0.6
+
+
+def test_half_of_the_rules_have_no_name_and_their_cases_none_either() -> None:
+    definitions = [how_to_think.how_to_think(random.Random(seed), {}) for seed in range(100)]
+    cases = [(question.about[0], question.text) for one in definitions for question in one.questions]
+    named = [" rule" in text.split("\n")[0] for _, text in cases]
+    assert 0.4 < sum(named) / len(named) < 0.6
+    for name, (told, _) in zip(named, cases, strict=True):
+        assert name != any(kind in told for kind in how_to_think.GOODS)
+
+
+def test_half_of_what_is_said_of_the_users_life_shares_no_word_with_the_question() -> None:
+    common = {
+        "a",
+        "by",
+        "do",
+        "for",
+        "from",
+        "i",
+        "in",
+        "is",
+        "it",
+        "my",
+        "s",
+        "so",
+        "the",
+        "to",
+        "what",
+        "where",
+        "which",
+    }
+    leads = set(re.findall(r"[a-z]+", f"{PERSONAL.FIRST} {PERSONAL.LEADS}".lower()))
+    make = conflicting_personal_information.conflicting_personal_information
+    shared = []
+    for seed in range(100):
+        for question in make(random.Random(seed), {"statements": 1}).questions:
+            told, asked = (set(re.findall(r"[a-z]+", text.lower())) for text in (*question.about, question.text))
+            shared.append(bool((told & asked) - leads - common))
+    assert 0.3 < sum(shared) / len(shared) < 0.6
