@@ -13,6 +13,7 @@ from pytest_ltm._providers import limiter as _limiter
 from pytest_ltm._providers.answers import Answer, Used, about_key, answer_of, names, not_taken, too_long, used_in
 from pytest_ltm._providers.limiter import Limiter, Turn
 from pytest_ltm._providers.model import ENDPOINTS
+from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Completions:
         self.model = model
         longest = timeout or _limiter.reply_timeout()
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
-        self._client = _client(model, longest)
+        # Where the wait for a reply has a limit already, the client's, which counts pauses, would only come too early.
+        self._client = _client(model, timeout if can_interrupt() else longest)
         self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
         self._parameters = _parameters(model)
         self._turn: Turn | None = None

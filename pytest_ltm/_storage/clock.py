@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore]  # the module `signal` makes an enum of every number
 import re
+import signal
 import sys
+import threading
 import time
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Protocol
@@ -134,6 +137,16 @@ def wall_time() -> datetime:
 def stopwatch() -> float:
     """Return seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
     return time.perf_counter()
+
+
+def can_interrupt() -> bool:
+    """Whether a limit can be kept here: a main thread, and a system with interval timers (not Windows)."""
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        # None: somebody's C code handles the signal, and Python could not give it back.
+        and _signal.getsignal(signal.SIGALRM) is not None
+    )
 
 
 # --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time that anybody was slow in.

@@ -10,7 +10,6 @@ import mmap
 import os
 import reprlib
 import signal
-import threading
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from msgspec import structs
 from pytest_ltm._engine.agent import Agent, Announced, Apart, Prompted, Reply, TakesTurns, Usage
 from pytest_ltm._engine.port import cannot_be_put_back
 from pytest_ltm._engine.tokens import APPROX, counter
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import capabilities, takes
@@ -117,6 +116,8 @@ REPEAT = 0.25
 """Seconds after which a call that swallowed the first interruption is interrupted again, and so on."""
 
 
+_SOON = 0.02
+"""Seconds between the end of a limit and the interruption."""
 IGNORED = 3
 """The interruptions that a call may swallow."""
 PATIENCE = 3.0
@@ -129,22 +130,13 @@ class OutOfTime(BaseException):
     """The call was interrupted; no `Exception`, because retry loops swallow those."""
 
 
-def can_interrupt() -> bool:
-    """Whether a limit can be kept here: a main thread, and a system with interval timers (not Windows)."""
-    return (
-        hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        # None: somebody's C code handles the signal, and Python could not give it back.
-        and _signal.getsignal(signal.SIGALRM) is not None
-    )
-
-
 def call_within(seconds: float | None, call: Callable[[], T]) -> T:
     """Return `call()`, or raise OutOfTime in the middle of it after so many seconds; None: no limit.
 
     Where `can_interrupt` is false there is no limit either: an adapter must keep its own. Code that waits in C
     without looking at signals is interrupted when it comes back. Whatever SIGALRM handler and timer were there
-    before (pytest-timeout's, an outer limit's) are kept, also in time, and restored.
+    before (pytest-timeout's, an outer limit's) are kept, also in time, and restored. After a pause of this process or
+    its machine the limit starts anew.
     """
     if seconds is None or not can_interrupt():
         return call()
@@ -168,8 +160,9 @@ class _Alarm:
         self._handler: Any = None
         self._outer_at = math.inf
         self._outer_repeat = 0.0
-        self._is_set = False
+        self._is_set = self._is_up = False
         self._rings = 0
+        self._pauses = pauses()
 
     def set(self) -> None:
         outer_in, self._outer_repeat = signal.setitimer(signal.ITIMER_REAL, 0)
@@ -198,7 +191,16 @@ class _Alarm:
             self._outer_at = stopwatch() + self._outer_repeat if self._outer_repeat else math.inf
             self._start()
             self._handler(number, frame)
-        if self._at <= stopwatch():
+        if self._at > stopwatch():
+            return
+        if not self._is_up:  # of signals that come at once SIGALRM is handled before SIGCONT, which may give more time
+            self._is_up = True
+            signal.setitimer(signal.ITIMER_REAL, _SOON, REPEAT)
+        elif paused_since(self._pauses):
+            self._at = stopwatch() + (0 if self._rings else self._seconds)
+            self._rings, self._is_up, self._pauses = 0, False, pauses()
+            self._start()
+        else:
             self._rings += 1
             if self._rings > IGNORED and stopwatch() >= self._at + PATIENCE and when_hung:
                 when_hung[-1]()
@@ -313,9 +315,13 @@ async def _limited(awaitable: Awaitable[Any], timeout: float | None) -> tuple[An
     # asyncio.wait, not wait_for: that one waits for ever for a task that swallows its cancellation.
     task = asyncio.ensure_future(_outcome(awaitable))
     try:
-        done, _ = await asyncio.wait({task}, timeout=timeout)
-        if done:
-            return task.result()
+        while True:
+            before = pauses()
+            done, _ = await asyncio.wait({task}, timeout=timeout)
+            if done:
+                return task.result()
+            if not paused_since(before):
+                break
     finally:
         await _cancelled({task})
     raise OutOfTime

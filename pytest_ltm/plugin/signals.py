@@ -1,6 +1,6 @@
 """SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
 
-So does, without report, an agent that cannot be interrupted.
+So does, without report, an agent that cannot be interrupted. What SIGCONT tells is noted: time limits start anew.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_ltm._gate.verdict import UNMEASURABLE
+from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm.agents._speaker import when_hung
 from pytest_ltm.plugin.resuming import command
@@ -75,6 +76,9 @@ class Signals:
             if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
                 signal.signal(number, self._end)
                 self._handled.append(number)
+        if hasattr(signal, "SIGCONT") and signal.getsignal(signal.SIGCONT) is signal.SIG_DFL:
+            signal.signal(signal.SIGCONT, goes_on)
+            self._handled.append(signal.SIGCONT)
 
     def _end(self, number: int, _: FrameType | None) -> None:
         run, session = self._run, self._session

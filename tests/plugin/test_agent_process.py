@@ -7,13 +7,10 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytest.importorskip("xdist")
 pytestmark = [
@@ -76,7 +73,7 @@ HOSTILE = {
     "hangs_in_init": Hostile("swallow()", "was not made within 4 s", "begin"),
     "hangs_in_reply": Hostile("swallow()", "did not return from reply() within 4 s"),
     "sleeps": Hostile("time.sleep(600)", "did not return from reply() within 4 s"),
-    "waits_in_c": Hostile("threading.Lock().acquire(); l = threading.Lock(); l.acquire(); l.acquire()", "did not return"),
+    "waits_in_c": Hostile("lock = threading.Lock(); lock.acquire(); lock.acquire()", "did not return"),
     "hangs_when_imported": Hostile("time.sleep(600)", "was not made within 4 s", "module"),
     "hangs_when_closed": Hostile("def close(self):\n        swallow()", "", "method"),
     "hangs_at_exit": Hostile("atexit.register(swallow)"),
