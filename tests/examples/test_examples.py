@@ -38,6 +38,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
             "2 passed, 3 skipped in TIME",
         ),
     ],
+    "simulated_user": [
+        ({"passed": 2, "failed": 2}, "birthday              1.00           0.00"),
+        ({"skipped": 2}, "user calls, at most         6"),
+    ],
     "custom_filler": [({"passed": 1}, "ferry                  1.00")],
     "ci_gate": [
         ({"passed": 9}, "baseline saved: ltm_baselines/main.json"),
