@@ -131,7 +131,7 @@ class Completions:
                     self.lost = None
                 cause = told(error.__cause__ or error)
                 raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
-            except (JSONDecodeError, UnicodeDecodeError):
+            except (JSONDecodeError, UnicodeDecodeError, RecursionError):  # the last where it is nested too deeply
                 raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
 
     def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:

@@ -334,7 +334,8 @@ def cut(text: str) -> str:
 def reported(counts: Mapping[str, Any]) -> Usage:
     """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
     found = {name: count for name, count in counts.items() if is_count(count)}
-    return Usage(**found, estimated=not {"input_tokens", "output_tokens"} <= found.keys())
+    is_told = found.get("input_tokens") and "output_tokens" in found  # no prompt has no tokens
+    return Usage(**found, estimated=not is_told)
 
 
 class Asks:

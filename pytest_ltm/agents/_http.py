@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_ltm._engine.agent import Promised, Reply
-from pytest_ltm._storage.errors import AgentError, TransientFault, told
+from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import cut, grant, is_amount, is_keyless, reported, seconds, source, texts
 
@@ -240,12 +240,15 @@ class HttpAgent:
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
 
-        Raises HttpStatusError for another status than 2xx, TransientFault if the server cannot be reached, AgentError
-        if it breaks off or is too slow, and for an answer that does not hold a reply.
+        Raises:
+            HttpStatusError: Another status than 2xx.
+            TransientFault: The server cannot be reached.
+            AgentError: It breaks off or is too slow.
+            AgentFault: Its answer, which may be billed, does not hold a reply.
         """
         data = self._post("", self._settings.message.written(self._common(), message))
-        text = self._read(data, self._settings.reply, str, "a text")
-        return Reply(text, *self._took(data))
+        usage, cost = self._took(data)
+        return Reply(self._read(data, usage), usage, cost)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings; variables by name."""
@@ -296,7 +299,7 @@ class HttpAgent:
         except (ValueError, RecursionError):
             if path:
                 return None
-            raise AgentError(f"{self._settings.place('')} answered {_start(response)}, which is not JSON") from None
+            raise _unusable(f"{self._settings.place('')} answered {_start(response)}, which is not JSON") from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
@@ -307,18 +310,20 @@ class HttpAgent:
             raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
         except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
             raise AgentError(f"{self._settings.place(path)} broke off: {told(error)}") from error
+        except self._http.DecodingError as error:
+            raise _unusable(f"{self._settings.place(path)} answered with what cannot be unpacked: {error}") from None
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
         raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_start(response)}", response)
 
     def _whole(self, coming: Any, path: str) -> Any:
-        """Return a response with its body, read as it comes; AgentError once that is too long, packed or endless."""
+        """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
         body = bytearray()
         for part in coming.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
-                raise AgentError(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
+                raise _unusable(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
         return self._http.Response(
@@ -326,15 +331,15 @@ class HttpAgent:
             extensions={name: value for name, value in coming.extensions.items() if name == "reason_phrase"},
         )  # fmt: skip
 
-    def _read(self, data: Any, path: JsonPath, kind: type, what: str) -> Any:
+    def _read(self, data: Any, usage: Usage | None) -> str:
+        """Return the reply; `usage`: what an answer without one has used."""
+        place, path = self._settings.place(""), self._settings.reply
         try:
             found = path.read(data)
         except LookupError as error:
-            raise AgentError(
-                f"{self._settings.place('')} answered with {error.args[0]}. Body: {cut(json.dumps(data))}"
-            ) from None
-        if not isinstance(found, kind):
-            raise AgentError(f"{self._settings.place('')}: {path.text!r} is {cut(json.dumps(found))}, not {what}")
+            raise _unusable(f"{place} answered with {error.args[0]}. Body: {cut(json.dumps(data))}", usage) from None
+        if not isinstance(found, str):
+            raise _unusable(f"{place}: {path.text!r} is {cut(json.dumps(found))}, not a text", usage)
         return found
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
@@ -346,6 +351,13 @@ class HttpAgent:
         cost = found.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
         return reported(found) if told else None, cost if is_amount(cost) else None
+
+
+def _unusable(text: str, usage: Usage | None = None) -> AgentFault:
+    """Return the fault of an answer that came, and that somebody may bill."""
+    fault = AgentFault(text)
+    fault.refused, fault.usage = True, usage
+    return fault
 
 
 def make_http(url: str, parameters: Field) -> AgentSource:

@@ -537,7 +537,7 @@ class Speaker:
     def _lost(self, fault: AgentFault, before: Usage | None, sent: str) -> Usage | None:
         """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
         if fault.usage is not None:
-            return cast(Usage, fault.usage)
+            return self._completed(cast(Usage, fault.usage), sent, "")
         with suppress(AgentFault):
             more = None if before is None else self._used_since(before)
             if more is not None and more.total:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from json_server import Answer, Post, serving
 
-from pytest_ltm._storage.errors import AgentError, DefinitionError, TransientFault
+from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._capabilities import capabilities
@@ -76,6 +76,40 @@ def test_fields_of_request_and_response_are_found_where_the_settings_say() -> No
 def test_usage_that_the_server_does_not_tell_is_left_to_be_estimated() -> None:
     with serving(echo) as server, agent(server.url, input_tokens="usage.in", cost_usd="cost") as one:
         assert one.reply("a") == Reply("heard a", Usage(estimated=True))
+
+
+def test_a_prompt_of_no_tokens_is_left_to_be_estimated() -> None:
+    answer = {"reply": "hi", "usage": {"in": 0, "out": 2}}
+    with (
+        serving(lambda _: answer) as server,
+        agent(server.url, input_tokens="usage.in", output_tokens="usage.out") as one,
+    ):
+        assert one.reply("a").usage == Usage(output_tokens=2, estimated=True)
+
+
+@pytest.mark.parametrize("reply", [None, 7, {"text": "hi"}])
+def test_an_answer_without_a_reply_may_be_billed(reply: Any) -> None:
+    answer = {"reply": reply, "usage": {"in": 7, "out": 900}}
+    with (
+        serving(lambda _: answer) as server,
+        agent(server.url, input_tokens="usage.in", output_tokens="usage.out") as one,
+        pytest.raises(AgentFault) as caught,
+    ):
+        one.reply("a")
+    assert caught.value.refused
+    assert caught.value.usage == Usage(input_tokens=7, output_tokens=900)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer("<html>"), Answer("[" * 200_000), Answer("{}", headers={"Content-Encoding": "gzip"})],
+    ids=["html", "deep", "not packed"],
+)
+def test_an_answer_that_cannot_be_read_may_be_billed(answer: Answer) -> None:
+    with serving(lambda _: answer) as server, agent(server.url) as one, pytest.raises(AgentFault) as caught:
+        one.reply("a")
+    assert caught.value.refused
+    assert caught.value.usage is None
 
 
 def test_a_conversation_without_id_is_possible() -> None:

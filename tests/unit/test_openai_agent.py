@@ -302,6 +302,7 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
         (truncated(), TransientFault, r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError"),
         (resets(), TransientFault, "broke off"),
         (garbled(), TransientFault, "a body that is not JSON"),
+        (garbled("[" * 200_000), TransientFault, "a body that is not JSON"),
         (wrong_schema({"reply": "hello"}), AgentFault, "with the fields reply, not with choices"),
         (wrong_schema("<html>"), AgentFault, "not with choices"),
         (wrong_schema({"choices": []}), AgentFault, "model 'm' answered with no choice at all: the provider kept"),
