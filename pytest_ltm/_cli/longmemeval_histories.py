@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.author import author
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.generate.modelled import modelled
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets.longmemeval.generate.modelled import at_once, by_turns, modelled
 from pytest_ltm.datasets.longmemeval.generate.needles import identity, questions, records
 from pytest_ltm.datasets.longmemeval.generate.talk import counted
 from pytest_ltm.datasets.longmemeval.histories import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from pytest_ltm.datasets.longmemeval.generate.modelled import Writes
     from pytest_ltm.datasets.longmemeval.histories import Fillers, NeedleRecord
 
 
@@ -45,14 +47,16 @@ def compile_(given: Namespace) -> int:
 def generate(given: Namespace) -> int:
     """Write a file of generated questions; without a length each has its evidence only."""
     if given.model:
-        return _by_model(given)
+        return _by_model(given, by_turns if given.turn_by_turn else at_once)
+    if given.turn_by_turn:
+        raise DatasetError("--turn-by-turn needs --model: it is asked as the person and as the assistant")
     count = counted(counter(given.tokenizer))
     made: Iterable[dict[str, Any]] = records(given.count, given.seed, count)
     found = (needle(record, f"question {record['question_id']}") for record in made)
     return _write(given, found, GeneratedFillers(count), count)
 
 
-def _by_model(given: Namespace) -> int:
+def _by_model(given: Namespace, writes: Writes) -> int:
     """Make what the file does not hold yet, and write it after each question: what broke off is taken up again."""
     records = _begun(given.output)
     done = {record["question_id"] for record in records}
@@ -60,7 +64,7 @@ def _by_model(given: Namespace) -> int:
         for number, one in enumerate(questions(given.count, given.seed)):
             seed = f"{given.seed} {number}"
             if identity(one, seed)[0] not in done:
-                records.append(modelled(one, seed, model))
+                records.append(modelled(one, seed, model, writes))
                 write(given.output, records)
         sys.stderr.write(f"{model.cost}\n")
     sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")

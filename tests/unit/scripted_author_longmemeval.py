@@ -25,6 +25,14 @@ def rounds(prompt: str) -> list[dict[str, Any]]:
     ]
 
 
+def turn(prompt: str) -> dict[str, str]:
+    """Return the next turn of a chat: what is wanted and slips out, or the list to be made."""
+    wants = re.findall(r"^What you want from it next: (.*)$", prompt, re.MULTILINE)
+    slips = re.findall(r'comes out in this message: "(.*)" Tell it', prompt)
+    _, _, listed = prompt.partition("line for line:\n")
+    return {"text": " ".join(["Well,", *wants, *slips]) + "\n" + listed.partition("\nAnswer with one JSON value")[0]}
+
+
 def write(prompt: str) -> str:
     """Answer one prompt."""
-    return json.dumps(rounds(prompt))
+    return json.dumps(rounds(prompt) if prompt.startswith("Write a chat") else turn(prompt))

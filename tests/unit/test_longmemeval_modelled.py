@@ -12,7 +12,7 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm._cli import main
-from pytest_ltm.datasets.longmemeval.generate.modelled import chat, kept
+from pytest_ltm.datasets.longmemeval.generate.modelled import Round, Talk, chat, kept
 from pytest_ltm.datasets.longmemeval.generate.needles import questions
 from pytest_ltm.datasets.longmemeval.generate.talk import Aside
 from pytest_ltm.datasets.longmemeval.options import TYPES
@@ -59,6 +59,47 @@ def test_a_chat_model_is_asked_over_the_network(tmp_path: Path, chat_server: Cha
     served = generated(tmp_path / "served.json", *BY_MODEL[:2], "--model", f"openai:any@{chat_server.url}")
 
     assert served == generated(tmp_path / "rote.json", *BY_MODEL)
+
+
+def test_a_chat_model_talks_to_itself_as_the_person_and_as_the_assistant(
+    tmp_path: Path, chat_server: ChatServer
+) -> None:
+    chat_server.default = lambda asked: author.write(asked.last)
+    words = ("--model", f"openai:any@{chat_server.url}", "--turn-by-turn")
+    rows = generated(tmp_path / "served.json", *BY_MODEL[:2], *words)
+
+    assert {one.type for one in LongMemEvalFile(tmp_path / "served.json").records()} == set(TYPES)
+    told = [turn for row in rows for said in row["haystack_sessions"] for turn in said]
+    prompts = [asked.last for asked in chat_server.requests]
+    assert len(prompts) == len(told)
+    assert [turn["role"] for turn in told] == ["user", "assistant"] * (len(told) // 2)
+    for prompt, turn in zip(prompts, told, strict=True):
+        assert prompt.startswith({"user": "You are a person", "assistant": "You are an AI"}[turn["role"]])
+    plans = ("What you want from it next", "comes out in this message")
+    assert not [one for one in prompts[1::2] if any(plan in one for plan in plans)]
+    assert all(turn["content"] in prompt for prompt, turn in zip(prompts[1::2], told[::2], strict=True))
+    assert {turn["role"] for turn in told if turn["has_answer"]} == {"user", "assistant"}
+
+
+def test_turn_by_turn_the_model_is_told_which_message_was_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rote, asked = author.write, []
+
+    def forgetful(prompt: str) -> str:
+        asked.append(prompt)
+        slips = "comes out in this message" in prompt and "It cannot be used" not in prompt
+        return json.dumps({"text": "Well, how?"}) if slips else rote(prompt)
+
+    monkeypatch.setattr(author, "write", forgetful)
+    rows = generated(tmp_path / "made.json", "--count", "2", *BY_MODEL[2:], "--turn-by-turn")
+    assert sum("It cannot be used: round" in prompt for prompt in asked) >= len(rows)
+    assert all(any(turn["has_answer"] for turn in said) for row in rows for said in row["haystack_sessions"])
+
+
+def test_turn_by_turn_needs_a_model(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["longmemeval-generate", "-o", str(tmp_path / "x.json"), "--turn-by-turn"]) == 2
+    assert "--turn-by-turn needs --model" in capsys.readouterr().err
 
 
 COMMAND = """
@@ -123,6 +164,10 @@ def test_the_model_is_told_what_was_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     assert "It cannot be used: it must be a list of" in asked[1]
 
 
+def talk(*asides: Aside, place: int, kept: tuple[str, ...]) -> Talk:
+    return Talk(tuple(Round("How?", aside, at == place) for at, aside in enumerate(asides)), kept, "a session")
+
+
 def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
     return [{"user": text, "assistant": assistant} for text in users]
 
@@ -132,7 +177,7 @@ def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
     [
         (said("How?", "Thistle the dog is chewing table legs, so how?"), ""),
         (said("How?"), "a list of 2 rounds"),
-        (said("How?", " "), "round 2 must have"),
+        (said("How?", " "), "round 2 must have a text of the user"),
         (said("How?", "The dog is chewing table legs again, so how?"), "must keep ['thistl']"),
         (said("How?", "My dog Thistle is fine, so how?"), "does not tell"),
         (said("My dog is Thistle.", "Thistle, the dog, is chewing the table."), "is said again"),
@@ -140,17 +185,22 @@ def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
 )
 def test_what_is_told_stands_in_one_message_and_in_no_other(value: Any, wrong: str) -> None:
     if not wrong:
-        assert [turn["has_answer"] for turn in chat(value, [Aside(), DOG], 1, KEPT)] == [False, False, True, False]
+        assert [turn["has_answer"] for turn in chat(value, talk(Aside(), DOG, place=1, kept=KEPT))] == [
+            False,
+            False,
+            True,
+            False,
+        ]
         return
     with pytest.raises(ValueError, match=re.escape(wrong)):
-        chat(value, [Aside(), DOG], 1, KEPT)
+        chat(value, talk(Aside(), DOG, place=1, kept=KEPT))
 
 
 def test_a_list_stands_in_the_answer_line_for_line() -> None:
-    turns = chat(said("Make one.", assistant=f"Here:\n{LIST.made}"), [LIST], 0, ())
+    turns = chat(said("Make one.", assistant=f"Here:\n{LIST.made}"), talk(LIST, place=0, kept=()))
     assert [turn["has_answer"] for turn in turns] == [False, True]
     with pytest.raises(ValueError, match="lacks this line of `made`"):
-        chat(said("Make one.", assistant="1. Moss"), [LIST], 0, ())
+        chat(said("Make one.", assistant="1. Moss"), talk(LIST, place=0, kept=()))
 
 
 def test_a_message_that_drops_the_gold_value_is_refused() -> None:
@@ -164,9 +214,10 @@ def test_a_message_that_drops_the_gold_value_is_refused() -> None:
             for word in fact.value.split():
                 message = message.replace(word, "something")
             must = kept(told, [one.value for one in needle.world])
-            assert chat(said(told.aside.said), [told.aside], 0, must)
+            session = talk(told.aside, place=0, kept=must)
+            assert chat(said(told.aside.said), session)
             with pytest.raises(ValueError, match="must keep"):
-                chat(said(message), [told.aside], 0, must)
+                chat(said(message), session)
     assert seen > 60
 
 

@@ -7,9 +7,10 @@ user's.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._storage.schema import load
 from pytest_ltm._text.words import content_stems
@@ -18,8 +19,7 @@ from pytest_ltm.datasets.longmemeval.generate.needles import as_record, besides,
 from pytest_ltm.datasets.longmemeval.generate.talk import WORDS, Aside, frames, themes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
+    from collections.abc import Callable, Sequence
 
     from pytest_ltm.datasets._author import Model
     from pytest_ltm.datasets.longmemeval.generate.needles import Needle, Told
@@ -32,8 +32,33 @@ _ENOUGH = 0.5
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
-def modelled(needle: Needle, seed: str, model: Model) -> dict[str, Any]:
-    """Return the record of a question, its sessions written by a model. DatasetError if the model cannot do it."""
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a message is about, and what comes out in it and in its answer."""
+
+    wants: str
+    aside: Aside
+    evidence: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A session to be written."""
+
+    rounds: tuple[Round, ...]
+    kept: tuple[str, ...]
+    """What must stand in the message that is evidence, as it is."""
+    what: str
+    """Its name in errors."""
+
+
+_Turn: TypeAlias = dict[str, Any]
+Writes: TypeAlias = "Callable[[Talk, Model], list[_Turn]]"
+"""From a session to be written to its turns; DatasetError if the model cannot do it."""
+
+
+def modelled(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:
+    """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
     name, rng = identity(needle, seed)
     mentions, values = besides(needle, name), [fact.value for fact in needle.world]
     sessions = []
@@ -41,9 +66,12 @@ def modelled(needle: Needle, seed: str, model: Model) -> dict[str, Any]:
         rounds = rng.randint(*ROUNDS)
         place = rng.randrange(rounds)
         asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
-        read = partial(chat, asides=asides, place=place, kept=kept(told, values))
-        what = f"question {name}, session {number}"
-        sessions.append(written_by(model, _prompt(rng, told, asides), read, what))
+        requests = rng.sample(themes()[told.theme].requests, rounds)
+        plan = tuple(
+            Round(f"{asked.text} {aside.request}".strip(), aside, at == place)
+            for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
+        )
+        sessions.append(writes(Talk(plan, kept(told, values), f"question {name}, session {number}"), model))
     return as_record(needle, name, sessions)
 
 
@@ -53,15 +81,37 @@ def _prompts() -> dict[str, str]:
     return found
 
 
-def _prompt(rng: Random, told: Told, asides: Sequence[Aside]) -> str:
-    requests = rng.sample(themes()[told.theme].requests, len(asides))
+def at_once(talk: Talk, model: Model) -> list[_Turn]:
+    """Return the turns of a session that the model wrote in one answer."""
     plan = [
-        {"wants": f"{asked.text} {aside.request}".strip()}
-        | ({"lets_slip": aside.said} if aside.said else {})
-        | ({"made": aside.made} if aside.made else {})
-        for asked, aside in zip(requests, asides, strict=True)
+        {"wants": one.wants}
+        | ({"lets_slip": one.aside.said} if one.aside.said else {})
+        | ({"made": one.aside.made} if one.aside.made else {})
+        for one in talk.rounds
     ]
-    return prompt_of(_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
+    asked = prompt_of(_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
+    return written_by(model, asked, lambda value: chat(value, talk), talk.what)
+
+
+def by_turns(talk: Talk, model: Model) -> list[_Turn]:
+    """Return the turns of a session for which the model was asked one by one.
+
+    As the person it knows what the person wants and lets slip, as the assistant only what has been said (and the list
+    that it makes up): the self-chat of LongMemEval (Wu et al., 2025).
+    """
+    turns: list[_Turn] = []
+    for number, one in enumerate(talk.rounds, start=1):
+        slip = _prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
+        listed = _prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
+        for role, more in (("user", {"wants": one.wants, "slips": slip}), ("assistant", {"lists": listed})):
+            asked = prompt_of(_prompts(), role, chat=_so_far(turns), words=str(_REPLY_WORDS), **more)
+            read = partial(_turn, role=role, number=number, talk=talk)
+            turns.append(written_by(model, asked, read, f"{talk.what}, round {number}, {role}"))
+    return turns
+
+
+def _so_far(turns: Sequence[_Turn]) -> str:
+    return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
 
 
 def kept(told: Told, values: Sequence[str]) -> tuple[str, ...]:
@@ -76,26 +126,35 @@ def kept(told: Told, values: Sequence[str]) -> tuple[str, ...]:
     return (*sorted(exact), *sorted(needed - {"i"}))
 
 
-def chat(value: Any, asides: Sequence[Aside], place: int, kept: Sequence[str]) -> list[dict[str, Any]]:
+def chat(value: Any, talk: Talk) -> list[_Turn]:
     """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
-    need(isinstance(value, list) and len(value) == len(asides), f"it must be a list of {len(asides)} rounds.")
-    turns: list[dict[str, Any]] = []
-    for number, (one, aside) in enumerate(zip(value, asides, strict=True), start=1):
-        said = [str(one.get(role) or "").strip() if isinstance(one, dict) else "" for role in ("user", "assistant")]
-        need(all(said), f"round {number} must have the texts `user` and `assistant`.")
-        here, listed = number == place + 1, [line for line in aside.made.splitlines() if line.strip()]
-        gone = [line for line in listed if line not in said[1]]
-        need(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
-        if here and aside.said:
-            _told(said[0], aside.said, kept, number)
-        turns += [
-            {"role": "user", "content": said[0], "has_answer": here and not aside.made},
-            {"role": "assistant", "content": said[1], "has_answer": here and bool(aside.made)},
-        ]
-    others = [turn["content"] for turn in turns if turn["role"] == "user" and not turn["has_answer"]]
-    again = next((text for text in others if kept and not _lacking(text, kept)), "")
-    need(not again, f"what slips out in round {place + 1} is said again: {again[:80]!r}.")
-    return turns
+    rounds = len(talk.rounds)
+    need(isinstance(value, list) and len(value) == rounds, f"it must be a list of {rounds} rounds.")
+    return [
+        _turn({"text": one.get(role) if isinstance(one, dict) else None}, role, number, talk)
+        for number, one in enumerate(value, start=1)
+        for role in ("user", "assistant")
+    ]
+
+
+def _turn(value: Any, role: str, number: int, talk: Talk) -> _Turn:
+    """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
+    said = value.get("text") if isinstance(value, dict) else None
+    text = said.strip() if isinstance(said, str) else ""
+    need(bool(text), f"round {number} must have a text of the {role}.")
+    here = talk.rounds[number - 1]
+    listed = [line for line in here.aside.made.splitlines() if line.strip()] if role == "assistant" else []
+    gone = [line for line in listed if line not in text]
+    need(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
+    if role == "user" and here.evidence and here.aside.said:
+        _told(text, here.aside.said, talk.kept, number)
+    elif role == "user" and talk.kept:
+        need(bool(_lacking(text, talk.kept)), f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.")
+    return {
+        "role": role,
+        "content": text,
+        "has_answer": here.evidence and bool(here.aside.made) is (role == "assistant"),
+    }
 
 
 def _told(text: str, said: str, kept: Sequence[str], number: int) -> None:
