@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Apart, Promised, Reply, Usage
 from pytest_ltm._engine.port import cannot_be_put_back
+from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._adapt import AgentSource, Refused, grant, is_keyless
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents._retry import Told, Trouble
-from pytest_ltm.agents._speaker import OutOfTime, call_within, can_interrupt
+from pytest_ltm.agents._speaker import OutOfTime, call_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from run_folders import latest_run
+
+if TYPE_CHECKING:
+    from conftest import Project
 
 pytest.importorskip("xdist")
 pytestmark = [
@@ -213,3 +218,159 @@ def left_of(folder: Path) -> list[str]:
         except OSError:
             continue
     return found
+
+
+# --- a run with such agents
+
+SAVES = """
+import json, os, signal, time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+class Bot:
+    def __init__(self):
+        self.heard = []
+    def reply(self, message):
+        self.heard.append(message)
+        if message == "two" and (HERE / "controller").exists():
+            (HERE / "agent").write_text(str(os.getpid()))
+            pid = int((HERE / "controller").read_text())
+            (HERE / "controller").unlink()
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(600)
+        if message == "fall" and not (HERE / "fallen").exists():
+            (HERE / "fallen").touch()
+            os._exit(3)
+        return " ".join(self.heard[1:]) + f" {os.getpid()}" * (message == "pid?")
+    def save(self):
+        return json.dumps(self.heard).encode()
+    def load(self, state):
+        self.heard = json.loads(state)
+    def configuration(self):
+        return {"size": 3}
+"""
+LONG = """
+def test_a(ltm):
+    ltm.say("one")
+    ltm.say("two")
+    assert ltm.ask("three?") == "one two three?"
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_killed_run_leaves_no_agent_and_is_resumed(project: Project) -> None:
+    project.file(SAVES, "saves.py")
+    project.file(LONG)
+    project.conftest(
+        "import os\nfrom pathlib import Path\n"
+        "def pytest_sessionstart():\n"
+        "    if not Path('agent').exists():\n        Path('controller').write_text(str(os.getpid()))\n"
+    )
+
+    killed = project.ltm("--ltm-agent-process", agent="saves:Bot", subprocess=True)
+
+    assert killed.ret == -signal.SIGKILL
+    agent = int((project.path / "agent").read_text())
+    for _ in range(500):
+        if not is_alive(agent):
+            break
+        time.sleep(0.02)
+    assert not is_alive(agent)
+    resumed = project.pytest("--ltm-resume=latest", subprocess=True)
+    resumed.assert_outcomes(passed=1)
+    assert resumed.ret == 0
+
+
+def test_an_agent_that_saves_goes_on_in_another_process(project: Project) -> None:
+    project.file(SAVES, "saves.py")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('one')\n    ltm.ask('two?')\n"
+        "def test_b(ltm):\n    ltm.say('fall')\n    ltm.ask('x?')\n"
+        "def test_c(ltm):\n    ltm.say('three')\n    assert 'one' in ltm.ask('four?')\n"
+    )
+
+    done = project.ltm("--ltm-agent-process", agent="saves:Bot", span="40")
+
+    assert {name: row["outcome"] for name, row in project.results().items()} == {
+        "a": "passed", "b": "error", "c": "passed",
+    }  # fmt: skip
+    assert done.ret == 75
+
+
+def test_the_agent_is_the_same_there_as_here(project: Project) -> None:
+    project.file(SAVES, "saves.py")
+    project.file(LONG)
+
+    def facts(*words: str) -> Any:
+        project.ltm(*words, agent="saves:Bot").assert_outcomes(passed=1)
+        (path,) = latest_run(project.path).glob("*/results.json")
+        header = json.loads((path.parent / "journal.jsonl").read_text().splitlines()[0])
+        return json.loads(path.read_text())["agent_fingerprint"], header["agent"]
+
+    assert facts("--ltm-agent-process") == facts()
+
+
+def test_the_option_has_an_ini_twin_and_every_conversation_a_process(project: Project) -> None:
+    project.file(SAVES, "saves.py")
+    project.file("def test_a(ltm):\n    ltm.say('one')\n    print('pid', ltm.ask('pid?').split()[-1])\n")
+    (project.path / "pytest.ini").write_text("[pytest]\nltm_agent_process = true\n")
+
+    done = project.ltm("--ltm-trials=2", "-rP", agent="saves:Bot")
+
+    pids = {line.split()[1] for line in done.outlines if line.startswith("pid ")}
+    assert len(pids) == 2
+    assert str(os.getpid()) not in pids
+
+
+def test_the_fixture_ltm_agent_refuses(project: Project) -> None:
+    project.file(SAVES, "saves.py")
+    project.file("def test_a(ltm, ltm_agent):\n    ltm.say('one')\n    ltm.ask('two?')\n")
+
+    done = project.ltm("--ltm-agent-process", agent="saves:Bot")
+
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["*ltm_agent: the agent is in a process of its own (--ltm-agent-process*"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("made", "the hook pytest_ltm_make_agent makes 'made' in this process*Name a class or a plain function*"),
+        ("saves:bot", "agent 'saves:bot' is *made where its module is imported*Name a class or a plain function*"),
+        ("saves:Nobody", "*has no 'Nobody'*"),
+        ("broken:Bot", "*No module named 'no_such_thing'*"),
+    ],
+)
+def test_what_cannot_be_had_there_is_refused_before_the_first_message(project: Project, agent: str, says: str) -> None:
+    project.file(f"{SAVES}\nbot = Bot()\n", "saves.py")
+    project.file("import no_such_thing\n", "broken.py")
+    project.file(LONG)
+    project.conftest(
+        "import pytest\n@pytest.hookimpl(optionalhook=True)\n"
+        "def pytest_ltm_make_agent(config, spec):\n"
+        "    return (lambda message: message) if spec == 'made' else None\n"
+    )
+
+    done = project.ltm("--ltm-agent-process", agent=agent)
+
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"ERROR: --ltm-agent: {says}"])
+    assert not list(project.path.glob(".ltm/runs/*/*/journal.jsonl"))
+
+
+def test_a_traceback_of_there_is_in_the_report_of_the_item(project: Project) -> None:
+    project.file("def deeper():\n    raise ValueError('at the bottom')\ndef bot(message):\n    deeper()\n", "bots.py")
+    project.file(LONG)
+
+    done = project.ltm("--ltm-agent-process", agent="bots:bot")
+
+    done.stdout.fnmatch_lines(
+        ["*in the agent's process*", "*bots.py*in deeper*", "*raise ValueError*", "*raised in reply(): ValueError: at*"]
+    )

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._speaker import Speaker, can_interrupt
+from pytest_ltm.agents._speaker import Speaker
 
 interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 BLANK = Reply(None)  # type: ignore[arg-type]  # as a careless agent would
