@@ -11,7 +11,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import NamesColour
 
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 COLOURS = (
@@ -69,7 +69,7 @@ QUESTIONS = (
 
 
 def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `colour_changes` (default 3) statements over 90 % of the span, then the question.
+    """Return `colour_changes` (default 3) statements over the span, then the question.
 
     A colour may come back later, but each statement changes it. The first says that it is about a favourite colour, of
     the others one half. The colour told last is expected.
@@ -82,7 +82,9 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         for place, colour in enumerate(told)
     ]
     question = Ask(worded(rng, QUESTIONS), about=(says[-1].text,))
-    return Definition(steps=spread([*says, question]), expected=told[-1], parameters=parameters)
+    return Definition(
+        steps=spread([*says, question], last_wait(rng, parameters)), expected=told[-1], parameters=parameters
+    )
 
 
 @pytest.mark.ltm(

@@ -13,7 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import filled, worded
 
 INVENTED = "invented"
@@ -273,7 +273,9 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
     rng.shuffle(says)
     rng.shuffle(asked)
     return Definition(
-        steps=spread([*says, *(Ask(question, about=about) for question, _, _, about in asked)]),
+        steps=spread(
+            [*says, *(Ask(question, about=about) for question, _, _, about in asked)], last_wait(rng, parameters)
+        ),
         expected=[right for _, right, _, _ in asked],
         parameters={**parameters, "mentioned": [[values[1]] for _, _, values, _ in asked]},
     )
@@ -282,7 +284,7 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
 def conflicting_personal_information(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `statements` (default 4) about each of `topics` (default 2), mixed, then a question for each topic.
 
-    All messages over 90 % of the span. What the user said last to be so, and did not withdraw, is expected. `conflict`
+    All messages over the span. What the user said last to be so, and did not withdraw, is expected. `conflict`
     is `changes` (default) for that, or `exception` for a habit and an exception to it for each topic, both of which
     hold, with a question for either.
     """
@@ -308,7 +310,7 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
         for story in asked
     ]
     return Definition(
-        steps=spread(messages),
+        steps=spread(messages, last_wait(rng, parameters)),
         expected=[story.told[-1] for story in asked],
         parameters={**parameters, "mentioned": [list(_others(story)) for story in asked]},
     )

@@ -13,7 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsFacts
 
 from ._inventions import Inventions
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 NAME, PERSON = "name", "person"
@@ -139,7 +139,7 @@ NAMED_LEADS = ("[about|back to|as for|on the subject of] {w}[:|, once more:|, my
 
 
 def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `facts` (default 10) facts in one message, then as many questions over 90 % of the span, in any order.
+    """Return `facts` (default 10) facts in one message, then as many questions over the span, in any order.
 
     Half of the questions name the world. What each asks for is expected: a few words, or a number.
     """
@@ -155,7 +155,9 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
     order = rng.sample(range(number), number)
     questions = [Ask(_question(rng, kinds[place], world), about=(facts.text,)) for place in order]
     return Definition(
-        steps=spread([facts, *questions]), expected=[values[place] for place in order], parameters=parameters
+        steps=spread([facts, *questions], last_wait(rng, parameters)),
+        expected=[values[place] for place in order],
+        parameters=parameters,
     )
 
 

@@ -13,7 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AppliesRule
 
 from ._inventions import Inventions
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import capital, worded
 
 Thing = Mapping[str, int]
@@ -234,7 +234,7 @@ RULES, MAXIM = "rules", "maxim"
 
 
 def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a maxim and, over 90 % of the span, dilemmas that it decides and that do not name it."""
+    """Return a maxim and, over the span, dilemmas that it decides and that do not name it."""
     maxim = rng.choice(MAXIMS)
     told = Say(worded(rng, PRINCIPLES, maxim=maxim.words))
     questions, expected, offered = [], [], []
@@ -246,14 +246,16 @@ def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         expected.append(right)
         offered.append([right, wrong])
     return Definition(
-        steps=spread([told, *questions]), expected=expected, parameters={**parameters, "offered": offered}
+        steps=spread([told, *questions], last_wait(rng, parameters)),
+        expected=expected,
+        parameters={**parameters, "offered": offered},
     )
 
 
 def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `rules` (default 2) and `cases` (default 4) with `options` (default 5) things each.
 
-    All messages over 90 % of the span; the cases take the rules in turn. Half of the rules have a name, which their
+    All messages over the span; the cases take the rules in turn. Half of the rules have a name, which their
     cases use; the others are for a kind of things. The towns of the right things are expected. `principle` is `rules`
     (default) for that, or `maxim` for one maxim and five cases (at most) of two things each, which do not name it.
     """
@@ -285,7 +287,9 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
         expected.append(towns[right])
         offered.append(towns)
     return Definition(
-        steps=spread([*told, *questions]), expected=expected, parameters={**parameters, "offered": offered}
+        steps=spread([*told, *questions], last_wait(rng, parameters)),
+        expected=expected,
+        parameters={**parameters, "offered": offered},
     )
 
 

@@ -13,7 +13,7 @@ from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsSteps
 
 from ._inventions import Inventions
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 
@@ -136,7 +136,7 @@ NUMBER = (
 
 
 def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `steps` (default 10) numbered steps in one message and `questions` (default 5), over 90 % of the span.
+    """Return `steps` (default 10) numbered steps in one message and `questions` (default 5), over the span.
 
     They ask in turn for a detail, the step of a number, the next step, the number of a step and the step
     before; half of them name the machine. A step, a detail or a number is expected.
@@ -156,7 +156,7 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
         for question, _ in pairs
     ]
     return Definition(
-        steps=spread([manual, *questions]),
+        steps=spread([manual, *questions], last_wait(rng, parameters)),
         expected=[expected for _, expected in pairs],
         parameters={**parameters, "instructions": steps},
     )

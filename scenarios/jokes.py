@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
 
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import capital, worded
 
 JOKES = (
@@ -95,21 +95,21 @@ QUESTIONS = (
 
 
 def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `jokes_told` (default 4) jokes; after joke i a wait until i x 90/jokes % and of 30-240 minutes.
+    """Return `jokes_told` (default 4) jokes, each with a wait: until i/jokes of the `last_wait`, and of 30-240 minutes.
 
     One in four is told as a joke, two without any introduction. One is expected. The question is not a step: it is made
     from the time that really passed.
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
     told = rng.sample(JOKES, number)
+    said = [(worded(rng, rng.choice(WAYS), joke=joke), rng.randint(30, 240)) for joke in told]
+    expected, question = rng.choice(told), worded(rng, QUESTIONS, elapsed="{elapsed}")
+    last = last_wait(rng, parameters)
     steps: list[Step] = []
-    for i, joke in enumerate(told, start=1):
-        steps.append(Say(worded(rng, rng.choice(WAYS), joke=joke)))
-        steps.append(Wait(span=i * 0.9 / number, time=timedelta(minutes=rng.randint(30, 240))))
+    for i, (text, minutes) in enumerate(said, start=1):
+        steps += [Say(text), Wait(span=i * last / number, time=timedelta(minutes=minutes))]
     return Definition(
-        steps=tuple(steps),
-        expected=rng.choice(told),
-        parameters={**parameters, "jokes": told, "question": worded(rng, QUESTIONS, elapsed="{elapsed}")},
+        steps=tuple(steps), expected=expected, parameters={**parameters, "jokes": told, "question": question}
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
 
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -44,7 +44,7 @@ APART, AT_ONCE = "apart", "together"
 
 
 def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `pairs` (default 8) entries over 90 % of the span, then the question.
+    """Return `pairs` (default 8) entries over the span, then the question.
 
     `levels` (default 2) is how many entries have to be looked up, one after the other: with 1 no value is the key of
     another entry. The further entries form such chains, too. The value at the end of one is expected. `told` is
@@ -68,7 +68,7 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         rng.shuffle(entries)
     question = Ask(worded(rng, (NESTED,) if levels > 1 else PLAIN, key=chains[0][0]), about=needles)
     return Definition(
-        steps=spread([*entries, question]),
+        steps=spread([*entries, question], last_wait(rng, parameters)),
         expected=chains[0][-1],
         parameters={**parameters, "other_codes": [code for chain in chains[1:] for code in chain]},
     )

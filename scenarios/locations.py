@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
+from pytest_ltm.scenarios._parameters import last_wait
+from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
 
 QUESTIONS = (
     "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",
@@ -23,7 +24,7 @@ QUESTIONS = (
 
 
 def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `known_locations` (default 5, at least 3) places over 90 % of the span, and the question.
+    """Return `known_locations` (default 5, at least 3) places over the span, and the question.
 
     Each place is told relative to the one before; the last one lies due north, south, east or west of the first.
     Expected are `km` and `direction` from the first to the last.
@@ -34,7 +35,10 @@ def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     question = asked(rng, QUESTIONS, where, places[0], places[-1])
     east, north = end(legs)
     return Definition(
-        steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
+        steps=spread(
+            [*statements, Ask(question, about=tuple(statement.text for statement in statements))],
+            last_wait(rng, parameters),
+        ),
         expected={"km": abs(east or north), "direction": _direction(east, north)},
         parameters={**parameters, "from": places[0], "to": places[-1]},
     )

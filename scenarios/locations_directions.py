@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._places import PLACES, RESET, asked, number_of_places, route, told, town
-from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
+from pytest_ltm.scenarios._parameters import last_wait
+from pytest_ltm.scenarios._places import PLACES, RESET, asked, number_of_places, route, told, town
+from pytest_ltm.scenarios._wording import worded
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",
@@ -23,7 +24,7 @@ LEGS = "[Please give me|I need|Tell me] the direction and the kilometres [of|for
 
 
 def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `known_locations` (default 6) places over 90 % of the span, each relative to the one before; the question.
+    """Return `known_locations` (default 6) places over the span, each relative to the one before; the question.
 
     Expected are the `start` and the `route` as [kilometres, direction, place] for each leg. No two places of the town
     lie at the same point.
@@ -33,7 +34,10 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     statements = told(rng, where, places[0], legs)
     question = f"{asked(rng, QUESTIONS, where, places[0], places[-1])} {worded(rng, (LEGS,))}"
     return Definition(
-        steps=spread([*statements, Ask(question, about=tuple(statement.text for statement in statements))]),
+        steps=spread(
+            [*statements, Ask(question, about=tuple(statement.text for statement in statements))],
+            last_wait(rng, parameters),
+        ),
         expected={"start": places[0], "route": [list(leg) for leg in legs]},
         parameters=parameters,
     )

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
-from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import ListsNames
+from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
+from pytest_ltm.scenarios._parameters import last_wait
+from pytest_ltm.scenarios._wording import worded
 
 QUESTIONS = (
     "[so, |]which names have I [gone by|used|had][ so far| up to now|]? {form}",
@@ -23,7 +24,7 @@ FORM = "Answer with a JSON list[ of strings| of strings, the oldest first|]."
 
 
 def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `name_changes` (default 5) different names, one after the other over 90 % of the span, and the question.
+    """Return `name_changes` (default 5) different names, one after the other over the span, and the question.
 
     All of them are expected.
     """
@@ -32,7 +33,9 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     question = Ask(
         worded(rng, QUESTIONS, form=worded(rng, (FORM,))), about=tuple(statement.text for statement in statements)
     )
-    return Definition(steps=spread([*statements, question]), expected=names, parameters=parameters)
+    return Definition(
+        steps=spread([*statements, question], last_wait(rng, parameters)), expected=names, parameters=parameters
+    )
 
 
 @pytest.mark.ltm(generate=name_list, skills="R", version="1", reset=RESET, incompatible=["names"])

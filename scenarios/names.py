@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
-from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
+from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
+from pytest_ltm.scenarios._parameters import last_wait
+from pytest_ltm.scenarios._wording import worded
 
 QUESTIONS = (
     "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",
@@ -24,7 +25,7 @@ QUESTIONS = (
 
 
 def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `name_changes` (default 3) different names, one after the other over 90 % of the span, and the question.
+    """Return `name_changes` (default 3) different names, one after the other over the span, and the question.
 
     The name told last is expected.
     """
@@ -32,7 +33,9 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     statements = told(rng, drawn)
     question = Ask(worded(rng, QUESTIONS), about=(statements[-1].text,))
     return Definition(
-        steps=spread([*statements, question]), expected=drawn[-1], parameters={**parameters, "former": drawn[:-1]}
+        steps=spread([*statements, question], last_wait(rng, parameters)),
+        expected=drawn[-1],
+        parameters={**parameters, "former": drawn[:-1]},
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
 
+from ._parameters import last_wait
 from ._wording import either, worded
 
 QUOTES = (
@@ -92,7 +93,7 @@ COUNTS = (
 
 
 def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a quote, a wait until 90 % of the span, then the instruction for the 2nd to 8th reply.
+    """Return a quote, the `last_wait`, then the instruction for the 2nd to 8th reply.
 
     `authors` is "known" (default) or "invented"; every quote is ours, and the message says that it is made up. Every
     second instruction does not say whose quote it is.
@@ -102,7 +103,7 @@ def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     slots = {"author": author, "nth": rng.choice(ORDINALS[nth]), "reply": rng.choice(REPLY)}
     instruction = f"{worded(rng, either(rng, NAMED, UNNAMED), **slots)} {rng.choice(COUNTS)}"
     return Definition(
-        steps=(statement, Wait(span=0.9), Ask(instruction, about=(statement.text,))),
+        steps=(statement, Wait(span=last_wait(rng, parameters)), Ask(instruction, about=(statement.text,))),
         expected={"quote": quote, "author": author, "nth": nth},
         parameters=parameters,
     )

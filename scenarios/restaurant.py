@@ -13,6 +13,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
 
+from ._parameters import last_wait
 from ._wording import worded
 
 DISHES: Mapping[str, tuple[str, ...]] = {
@@ -123,12 +124,19 @@ def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return the beginning of the evening: the roles, a wait until 20 % of the span, the menu.
 
     `menu`, dishes by section, the drinks under Drinks or Beverages, replaces the one that is made up here. The rest
-    depends on what the guest says.
+    depends on what the guest says; `last_wait` is that before the waiter's last question.
     """
-    return Definition(steps=_beginning(rng, parameters), parameters=parameters)
+    role, _, welcome = _beginning(rng, parameters)
+    last = last_wait(rng, parameters)
+    return Definition(steps=(role, Wait(span=_waits(last)[0]), welcome), parameters={**parameters, "last_wait": last})
 
 
-def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Step, ...]:
+def _waits(last: float) -> list[float]:
+    """Return the waits with this one as the last."""
+    return [share * (last / WAITS[-1]) for share in WAITS]
+
+
+def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Say, Wait, Ask]:
     menu = parameters.get("menu") or _menu(rng)
     numbers = count(1)
     lines = [
@@ -216,20 +224,20 @@ class Visit:
 
 def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     """Yield what the waiter asks, as long as each reply is what a guest would say."""
-    rng = ltm.random
+    rng, waits = ltm.random, _waits(ltm.definition.parameters.get("last_wait", WAITS[-1]))
     ltm.play(visit.before)
     yield visit.welcome
-    ltm.wait(span=WAITS[1])
+    ltm.wait(span=waits[1])
     yield _waiter(rng, EAT)
     *kept, gone = visit.ordered
     ltm.say(_waiter(rng, TAKEN, dish=" and ".join(visit.ordered)))
-    ltm.wait(span=WAITS[2])
+    ltm.wait(span=waits[2])
     yield _waiter(rng, SOLD_OUT, dish=gone)
     right = visit.ordered
     ltm.say(_waiter(rng, INSTEAD, dish=" and ".join(right)))
-    ltm.wait(span=WAITS[3])
+    ltm.wait(span=waits[3])
     strange = [dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)] or [gone]
     yield _waiter(rng, WRONG, dish=" and ".join([*kept, rng.choice(strange)]))
     ltm.say(_waiter(rng, SORRY))
-    ltm.wait(span=WAITS[4])
+    ltm.wait(span=waits[4])
     yield _waiter(rng, ANOTHER, dish=" and ".join(right))

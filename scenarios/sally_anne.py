@@ -12,6 +12,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
 
+from ._parameters import last_wait
 from ._wording import either, worded
 
 PUPPETS = (
@@ -154,7 +155,7 @@ class Story:
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a play of 9 to 12 lines over 90 % of the span, then a question of `question_type`.
+    """Return a play of 9 to 12 lines over the span, then a question of `question_type`.
 
     `question_type` is "theory_of_mind" (default: where somebody will look, or is believed to look), "world" (where
     the thing was or is) or "any". Two of three answers about beliefs are false beliefs. Expected is the container.
@@ -175,7 +176,7 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     first, *rest = rng.sample(story.puppets, len(story.puppets))
     opening = worded(rng, OPENINGS, cast=f"{', '.join(rest)} and {first}")
     opening += f" {rng.choice(RULE)}" if rng.random() < 1 / 2 else ""
-    steps = spread([Say(opening), *map(Say, story.lines), Ask(question)])
+    steps = spread([Say(opening), *map(Say, story.lines), Ask(question)], last_wait(rng, parameters))
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
     extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
     return Definition(steps=steps, expected=chosen.answer, parameters={**parameters, **extra})

@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
 
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 ITEMS = (
@@ -140,7 +140,7 @@ FORMS = (
 
 
 def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return `item_changes` (default 6) changes of the list over 90 % of the span, and the question.
+    """Return `item_changes` (default 6) changes of the list over the span, and the question.
 
     The list as the changes leave it is expected: `[[item, quantity], ...]` in the order in which the items came
     on it, never empty.
@@ -154,7 +154,9 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
         changes.append(Say(text))
     question = Ask(worded(rng, QUESTIONS, form=worded(rng, FORMS)), about=tuple(change.text for change in changes))
     expected = [[item, quantity] for item, quantity in shopping.items()]
-    return Definition(steps=spread([*changes, question]), expected=expected, parameters=parameters)
+    return Definition(
+        steps=spread([*changes, question], last_wait(rng, parameters)), expected=expected, parameters=parameters
+    )
 
 
 def _change(rng: random.Random, shopping: dict[str, int], last: str) -> tuple[str, str]:

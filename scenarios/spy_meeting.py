@@ -11,6 +11,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
 
+from ._parameters import last_wait
+
 Code = tuple[tuple[str, ...], tuple[str, ...]]
 """How a message may say it, and the words any of which shows that it was understood."""
 
@@ -148,7 +150,7 @@ QUESTIONS = (
 
 
 def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return an opening and three coded messages over 90 % of the span, in any order, then the question.
+    """Return an opening and three coded messages over the span, in any order, then the question.
 
     Expected are the groups of words for each message, as sent; `other_messages` are those of all others.
     """
@@ -165,7 +167,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     expected = [list(words) for _, (_, words) in sent]
     others = [list(words) for _, words in (*PLACES, *TIMES, *ITEMS) if list(words) not in expected]
     return Definition(
-        steps=spread([*says, question]),
+        steps=spread([*says, question], last_wait(rng, parameters)),
         expected=expected,
         parameters={**parameters, "other_messages": others},
     )

@@ -11,7 +11,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
 
-from ._parameters import whole
+from ._parameters import last_wait, whole
 from ._wording import worded
 
 TRIGGERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -228,7 +228,7 @@ INSTRUCTIONS = (
 
 
 def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return the instruction and `trigger_activations` (default 3) messages that it is about, over 90 % of the span.
+    """Return the instruction and `trigger_activations` (default 3) messages that it is about, over the span.
 
     The rule waits for the mention of a thing, or, in more than half of all examples, for something that a message
     means and does not say. Before the messages come `trigger_controls` (default 2) others: near it, or ordinary ones,
@@ -242,7 +242,7 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     controls = _controls(rng, near, whole(parameters, "trigger_controls", 2, least=0))
     asked = [text for n, one in enumerate(meant[:number]) for text in (*controls[n::number], one)]
     return Definition(
-        steps=spread([rule, *(Ask(text, about=(rule.text,)) for text in asked)]),
+        steps=spread([rule, *(Ask(text, about=(rule.text,)) for text in asked)], last_wait(rng, parameters)),
         expected=[sentence] * number,
         parameters={**parameters, "controls": [place for place, text in enumerate(asked) if text in controls]},
     )

@@ -121,13 +121,18 @@ class Definition:
         return tuple(step for step in self.steps if isinstance(step, Ask))
 
 
-def spread(messages: Sequence[Say | Ask]) -> tuple[Step, ...]:
-    """Return n messages over 90 % of the span: after message i a wait until i x 90/(n-1) %, none after the last.
+LAST = 0.9
+"""The share of the span after which the last message comes by default."""
 
-    The published default (Castillo-Bolado et al., 2024, section 3.3 and appendix C).
+
+def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...]:
+    """Return n messages over a share of the span: after message i a wait until i/(n-1) of it, none after the last.
+
+    By default the share is 90 %, as published (Castillo-Bolado et al., 2024, section 3.3 and appendix C).
 
     Args:
         messages: The messages in order.
+        last: The share of the span after which the last message comes.
 
     Returns:
         The messages with the waits between them: 2n - 1 steps.
@@ -139,7 +144,7 @@ def spread(messages: Sequence[Say | Ask]) -> tuple[Step, ...]:
     for i, message in enumerate(messages, start=1):
         steps.append(message)
         if i < len(messages):
-            steps.append(Wait(span=0.9 * i / (len(messages) - 1)))
+            steps.append(Wait(span=last * i / (len(messages) - 1)))
     return tuple(steps)
 
 

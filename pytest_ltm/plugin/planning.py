@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_ltm._engine.plan import Plan, PlannedExample, definition_rng
-from pytest_ltm._engine.scenario import Definition
+from pytest_ltm._engine.scenario import LAST, Definition
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError
@@ -132,8 +132,7 @@ def _definition(known: LtmItem, settings: Settings) -> Definition | None:
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None
-    module = known.item.getparent(pytest.Module)
-    parameters = module.stash.get(PARAMETERS, {}) if module is not None else {}
+    parameters = _parameters(known.item, settings)
     made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
     if not isinstance(made, Definition):
         raise LtmError(
@@ -141,6 +140,15 @@ def _definition(known: LtmItem, settings: Settings) -> Definition | None:
             "expected a pytest_ltm.Definition"
         )
     return made
+
+
+def _parameters(item: pytest.Item, settings: Settings) -> dict[str, Any]:
+    """Return what a definition is generated from; published rules of scoring go with the published last waits."""
+    module = item.getparent(pytest.Module)
+    given = None if module is None else module.stash.get(PARAMETERS, None)
+    if given is None or settings.scoring == "current":
+        return given or {}
+    return {"last_wait": LAST, **given}
 
 
 # --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.

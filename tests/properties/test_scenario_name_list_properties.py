@@ -43,7 +43,7 @@ def test_no_name_is_a_part_of_another(seed: int, number: int) -> None:
 
 @given(seed=SEEDS)
 def test_the_names_are_spread_over_90_percent_of_the_span(seed: int) -> None:
-    steps = name_list.name_list(random.Random(seed), {}).steps
+    steps = name_list.name_list(random.Random(seed), {"last_wait": 0.9}).steps
     assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.18, 0.36, 0.54, 0.72, 0.9]
     assert isinstance(steps[-1], Ask)
     assert steps[-1].about == tuple(step.text for step in steps if isinstance(step, Say))

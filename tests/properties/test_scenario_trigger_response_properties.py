@@ -31,7 +31,7 @@ def test_the_rule_says_what_it_waits_for_and_the_sentence(seed: int, number: int
 
 @given(seed=SEEDS)
 def test_three_activations_and_two_controls_are_spread_over_90_percent_of_the_span(seed: int) -> None:
-    definition = trigger_response.trigger_response(random.Random(seed), {})
+    definition = trigger_response.trigger_response(random.Random(seed), {"last_wait": 0.9})
     assert [type(step) for step in definition.steps] == [Say, *[Wait, Ask] * 5]
     spans = [round(step.span, 9) for step in definition.steps if isinstance(step, Wait)]
     assert spans == [0.18, 0.36, 0.54, 0.72, 0.9]

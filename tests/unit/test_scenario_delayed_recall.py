@@ -120,7 +120,7 @@ def test_a_wrong_number_of_facts_is_named(facts: object) -> None:
 
 
 def test_the_questions_are_spread_over_90_percent_of_the_span_and_depend_on_the_facts() -> None:
-    definition = generated(delayed_recall.delayed_recall, 1)[0]
+    definition = delayed_recall.delayed_recall(random.Random(0), {"last_wait": 0.9})
     waits = [step.span for step in definition.steps if isinstance(step, Wait)]
     assert waits == pytest.approx([0.09 * n for n in range(1, 11)])
     facts = definition.steps[0]

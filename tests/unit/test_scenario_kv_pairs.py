@@ -64,7 +64,7 @@ def test_a_window_loses_most_of_the_register() -> None:
 
 
 def test_entries_are_spread_over_90_percent_of_the_span() -> None:
-    made = definition(0, pairs=5)
+    made = definition(0, pairs=5, last_wait=0.9)
     assert [type(step) for step in made.steps] == [Say, Wait] * 5 + [Ask]
     waits = [step.span for step in made.steps if isinstance(step, Wait)]
     assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
@@ -79,7 +79,7 @@ def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going
 
 @pytest.mark.parametrize("levels", [1, 3])
 def test_all_entries_may_be_told_together_with_long_random_codes(levels: int) -> None:
-    made = [definition(seed, told="together", pairs=60, levels=levels) for seed in range(3)]
+    made = [definition(seed, told="together", pairs=60, levels=levels, last_wait=0.9) for seed in range(3)]
     (told,) = [step.text for step in made[0].steps if type(step) is Say]
     register = json.loads(told[told.index("{") :])
     assert len(register) == 60

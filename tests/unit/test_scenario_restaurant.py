@@ -133,7 +133,7 @@ def test_a_guest_who_orders_all_there_is_gets_what_is_sold_out() -> None:
 
 
 def test_the_stages_begin_at_20_40_60_80_and_90_percent_of_the_span() -> None:
-    examples = [PlannedExample(scenario="restaurant", example="0", definition=definition())]
+    examples = [PlannedExample(scenario="restaurant", example="0", definition=definition(last_wait=0.9))]
     played = run_conversation(
         {"restaurant": restaurant.test_restaurant}, make_reader("full")(), examples=examples, span=20_000
     )
@@ -144,7 +144,7 @@ def test_the_stages_begin_at_20_40_60_80_and_90_percent_of_the_span() -> None:
 
 
 def test_the_definition_is_the_beginning_of_the_evening() -> None:
-    role, wait, welcome = definition(1).steps
+    role, wait, welcome = definition(1, last_wait=0.9).steps
     assert isinstance(role, Say)
     assert wait == Wait(span=0.2)
     assert isinstance(welcome, Ask)

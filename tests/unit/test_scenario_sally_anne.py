@@ -60,7 +60,7 @@ def test_a_window_loses_the_beginning_of_the_play() -> None:
 
 
 def test_a_play_has_its_lines_over_90_percent_of_the_span_and_one_question() -> None:
-    made = definition(3)
+    made = definition(3, last_wait=0.9)
     assert isinstance(made.steps[-1], Ask)
     waits = [step.span for step in made.steps if isinstance(step, Wait)]
     assert waits == sorted(waits)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI, lines_of
@@ -23,8 +24,8 @@ CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
 KEY = {"message", "messages", "meeting"}
 
 
-def definition(seed: int) -> Definition:
-    made: Definition = spy_meeting.spy_meeting(random.Random(seed), {})
+def definition(seed: int, **parameters: Any) -> Definition:
+    made: Definition = spy_meeting.spy_meeting(random.Random(seed), parameters)
     return made
 
 
@@ -60,7 +61,7 @@ def test_a_window_sees_the_last_message_only() -> None:
 
 
 def test_a_meeting_is_an_opening_three_messages_and_a_question_over_90_percent_of_the_span() -> None:
-    made = definition(1)
+    made = definition(1, last_wait=0.9)
     assert [type(step) for step in made.steps] == [Say, Wait] * 4 + [Ask]
     assert [s.span for s in made.steps if isinstance(s, Wait)] == pytest.approx([0.225, 0.45, 0.675, 0.9])
 

@@ -109,14 +109,14 @@ def test_elapsed_time_is_said_to_the_minute_and_days_are_not_lost(elapsed: timed
 
 
 def test_colours_changes_as_often_as_asked_for_over_90_percent_of_the_span() -> None:
-    definition = colours.colours(random.Random(1), {"colour_changes": 5})
+    definition = colours.colours(random.Random(1), {"colour_changes": 5, "last_wait": 0.9})
     assert [type(step) for step in definition.steps] == [Say, Wait] * 5 + [Ask]
     waits = [step.span for step in definition.steps if isinstance(step, Wait)]
     assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
 
 
 def test_jokes_tells_as_many_as_asked_for_each_with_its_waits() -> None:
-    definition = jokes.jokes(random.Random(1), {"jokes_told": 3})
+    definition = jokes.jokes(random.Random(1), {"jokes_told": 3, "last_wait": 0.9})
     assert [type(step) for step in definition.steps] == [Say, Wait] * 3
     waits = [step for step in definition.steps if isinstance(step, Wait)]
     assert [wait.span for wait in waits] == pytest.approx([0.3, 0.6, 0.9])
@@ -129,7 +129,7 @@ def test_prospective_memory_quotes_the_authors_asked_for_and_says_that_it_is_mad
     authors: str, *, known: bool
 ) -> None:
     for seed in range(20):
-        definition = prospective_memory.prospective_memory(random.Random(seed), {"authors": authors})
+        definition = prospective_memory.prospective_memory(random.Random(seed), {"authors": authors, "last_wait": 0.9})
         author = definition.expected["author"]
         assert (author in prospective_memory.KNOWN) is known
         assert author in to_json(definition)["steps"][0]["say"]
