@@ -11,7 +11,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
 
-from ._parameters import last_wait
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 QUOTES = (
@@ -93,12 +93,14 @@ COUNTS = (
 
 
 def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a quote, the `last_wait`, then the instruction for the 2nd to 8th reply.
+    """Return a quote, the `last_wait`, then the instruction for the `least_reply`-th to `most_reply`-th reply (2 to 8).
 
     `authors` is "known" (default) or "invented"; every quote is ours, and the message says that it is made up. Every
     second instruction does not say whose quote it is.
     """
-    quote, author, nth = rng.choice(QUOTES), _author(rng, parameters), rng.choice(list(ORDINALS))
+    least = whole(parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS))
+    most = whole(parameters, "most_reply", max(ORDINALS), least, max(ORDINALS))
+    quote, author, nth = rng.choice(QUOTES), _author(rng, parameters), rng.choice(range(least, most + 1))
     statement = Say(worded(rng, STATEMENTS, quote=quote, author=author))
     slots = {"author": author, "nth": rng.choice(ORDINALS[nth]), "reply": rng.choice(REPLY)}
     instruction = f"{worded(rng, either(rng, NAMED, UNNAMED), **slots)} {rng.choice(COUNTS)}"

@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
 
-from ._parameters import last_wait
+from ._parameters import last_wait, whole
 from ._wording import worded
 
 DISHES: Mapping[str, tuple[str, ...]] = {
@@ -37,8 +37,8 @@ DRINKS = (
     "Mineral water", "Elderflower lemonade", "Pear juice", "Peppermint tea", "Ginger ale", "Rhubarb spritzer",
     "Currant cordial", "Barley coffee", "Grape juice", "Malt beer",
 )  # fmt: skip
-SERVED = {"Starters": 4, "Main courses": 6, "Sweet things": 3}
-"""How many dishes of each section are on one menu."""
+SERVED = {"Starters": ("starters", 4), "Main courses": ("main_courses", 6), "Sweet things": ("sweet_things", 3)}
+"""By section: the parameter that says how many of its dishes are on one menu, and its default."""
 LEAST = 3
 """Dishes that a menu has at least: one that is sold out, one that is ordered instead, one that is brought."""
 
@@ -123,8 +123,9 @@ WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return the beginning of the evening: the roles, a wait until 20 % of the span, the menu.
 
-    `menu`, dishes by section, the drinks under Drinks or Beverages, replaces the one that is made up here. The rest
-    depends on what the guest says; `last_wait` is that before the waiter's last question.
+    The menu has `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5) that are made up here, or
+    it is `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
+    `last_wait` is that before the waiter's last question.
     """
     role, _, welcome = _beginning(rng, parameters)
     last = last_wait(rng, parameters)
@@ -137,7 +138,7 @@ def _waits(last: float) -> list[float]:
 
 
 def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Say, Wait, Ask]:
-    menu = parameters.get("menu") or _menu(rng)
+    menu = parameters.get("menu") or _menu(rng, parameters)
     numbers = count(1)
     lines = [
         line
@@ -152,9 +153,12 @@ def _waiter(rng: random.Random, wordings: Sequence[str], **slots: str) -> str:
     return f"Waiter: {worded(rng, wordings, **slots)}"
 
 
-def _menu(rng: random.Random) -> dict[str, list[str]]:
-    menu = {section: rng.sample(dishes, SERVED[section]) for section, dishes in DISHES.items()}
-    return {**menu, "Drinks": rng.sample(DRINKS, 5)}
+def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+    menu = {
+        section: rng.sample(dishes, whole(parameters, *SERVED[section], most=len(dishes)))
+        for section, dishes in DISHES.items()
+    }
+    return {**menu, "Drinks": rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS)))}
 
 
 @pytest.mark.ltm(

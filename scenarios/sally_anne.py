@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
 
-from ._parameters import last_wait
+from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 PUPPETS = (
@@ -91,7 +91,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "any": ("first", "second", "start", "end"),
 }
 SHORTEST, LONGEST = 9, 12
-"""Lines of a play."""
+"""Lines of a play by default."""
+LEAST, MOST = 6, 40
+"""Lines that a play may be asked for: fewer have no room for what must happen."""
 
 
 class Stage:
@@ -155,20 +157,22 @@ class Story:
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return a play of 9 to 12 lines over the span, then a question of `question_type`.
+    """Return a play of `least_lines` (default 9) to `most_lines` (12) over the span, then a question.
 
-    `question_type` is "theory_of_mind" (default: where somebody will look, or is believed to look), "world" (where
-    the thing was or is) or "any". Two of three answers about beliefs are false beliefs. Expected is the container.
+    `question_type` is "theory_of_mind" (default: where somebody will look, or is believed to look), "world" (where the
+    thing was or is) or "any". Two of three answers about beliefs are false beliefs. Expected is the container.
     """
     kind = parameters.get("question_type", "theory_of_mind")
     if kind not in KINDS:
         raise ValueError(f"question_type is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    shortest = whole(parameters, "least_lines", SHORTEST, LEAST, MOST - 3)
+    longest = whole(parameters, "most_lines", max(LONGEST, shortest + 3), shortest + 3, MOST)
     asked, false = rng.choice(KINDS[kind]), rng.random() < 2 / 3
     fitting: list[_Candidate] = []
     while not fitting:
         thing, *others = rng.sample(THINGS, 4)
-        story = _story(rng, thing, others)
-        if len(story.lines) <= LONGEST:
+        story = _story(rng, thing, others, shortest)
+        if len(story.lines) <= longest:
             fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
     chosen = rng.choice(fitting)
     question = rng.choice(QUESTIONS[asked]).format(who=chosen.who, whom=chosen.whom, thing=thing)
@@ -209,8 +213,8 @@ def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
                 yield _Candidate(box, box != places[-1], who, whom)
 
 
-def _story(rng: random.Random, thing: str, others: list[str]) -> Story:
-    """Return a play in which the thing is moved two or three times, and so has been in three or more places."""
+def _story(rng: random.Random, thing: str, others: list[str], shortest: int) -> Story:
+    """Return a play of so many lines or more in which the thing is moved two or three times, and so has been in three or more places."""
     story = Story(rng, puppets=rng.sample(PUPPETS, 3))
     puppets, boxes = story.puppets, rng.sample(CONTAINERS, 4)
     room, side = rng.sample(ROOMS, 2)
@@ -219,7 +223,7 @@ def _story(rng: random.Random, thing: str, others: list[str]) -> Story:
     story.stage.put(thing, boxes.pop(), room)
     story.tell(LIES, thing=thing, box=story.stage.things[thing][-1][1], room=room)
     moves = rng.choice((2, 3))
-    while moves or len(story.lines) < SHORTEST:
+    while moves or len(story.lines) < shortest:
         inside = story.stage.present(room)
         act = rng.choice(("enter", "leave", "move", "move", "remark"))
         if act == "move" and moves and inside:

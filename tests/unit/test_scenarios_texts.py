@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_ltm.scenarios import colours, jokes, prospective_memory
+from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant, sally_anne
 from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import spoken
 
@@ -15,7 +15,7 @@ from pytest_ltm._engine.definition import from_json, to_json
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._text.words import words
-from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
+from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,11 +145,42 @@ def test_prospective_memory_quotes_the_authors_asked_for_and_says_that_it_is_mad
         (jokes.jokes, {"jokes_told": 1000}, "jokes_told is a whole number from 1 to .*, not 1000"),
         (jokes.jokes, {"jokes_told": 2.5}, "jokes_told is a whole number from 1 to .*, not 2.5"),
         (prospective_memory.prospective_memory, {"authors": "real"}, "'known' or 'invented', not 'real'"),
+        (prospective_memory.prospective_memory, {"least_reply": 1}, "least_reply is a whole number from 2 to 8, not 1"),
+        (
+            prospective_memory.prospective_memory,
+            {"least_reply": 5, "most_reply": 4},
+            "most_reply is a whole number from 5 to 8, not 4",
+        ),
+        (restaurant.restaurant, {"drinks": 11}, "drinks is a whole number from 1 to 10, not 11"),
+        (restaurant.restaurant, {"starters": 0}, "starters is a whole number from 1 to 9, not 0"),
+        (sally_anne.sally_anne, {"least_lines": 5}, "least_lines is a whole number from 6 to 37, not 5"),
+        (sally_anne.sally_anne, {"most_lines": 11}, "most_lines is a whole number from 12 to 40, not 11"),
     ],
 )
 def test_a_wrong_parameter_is_named(make: Any, parameters: Mapping[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(random.Random(0), parameters)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_prospective_memory_may_ask_for_one_reply_alone(n: int) -> None:
+    for seed in range(5):
+        asked = prospective_memory.prospective_memory(random.Random(seed), {"least_reply": n, "most_reply": n})
+        assert asked.expected["nth"] == n
+
+
+def test_a_menu_has_as_much_of_each_section_as_asked_for() -> None:
+    wanted = {"starters": 2, "main_courses": 11, "sweet_things": 1, "drinks": 4}
+    welcome = restaurant.restaurant(random.Random(0), wanted).questions[0].text
+    menu = Menu.read(welcome)
+    assert (len(menu.dishes), len(menu.drinks)) == (14, 4)
+
+
+@pytest.mark.parametrize(("least", "most"), [(6, 9), (20, 23), (37, 40)])
+def test_a_play_is_as_long_as_asked_for(least: int, most: int) -> None:
+    for seed in range(5):
+        play = sally_anne.sally_anne(random.Random(seed), {"least_lines": least, "most_lines": most})
+        assert least <= sum(isinstance(step, Say) for step in play.steps) - 1 <= most
 
 
 @pytest.mark.parametrize("make", [colours.colours, jokes.jokes, prospective_memory.prospective_memory])

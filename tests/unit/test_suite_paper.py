@@ -1,0 +1,75 @@
+"""The suite `paper` is frozen: its file leaves nothing to defaults, and what it says is the same for a version of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm._engine import suite as _suite
+from pytest_ltm._engine.definition import to_json
+from pytest_ltm._engine.plan import PlannedExample, definition_rng
+from pytest_ltm.agents._specs import find
+from pytest_ltm.plugin.collection import Noticing
+from pytest_ltm.testing import run_conversation
+
+RECORD = Path(__file__).with_name("suite_paper.json")
+WRITE = "LTM_WRITE_DIGESTS"
+PAPER = _suite.built_in("paper")
+ELSEWHERE = {"book", "dataset", "locale", "menu"}
+"""Parameters that have texts from elsewhere take the place of what a scenario says itself."""
+
+
+def _test_of(entry: _suite.SuiteEntry) -> Any:
+    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
+
+
+def _digest(entry: _suite.SuiteEntry) -> str:
+    """Return the hash of the definitions of all examples for seed 0, and of all that is said to an agent that is right."""
+    test = _test_of(entry)
+    [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
+    said: list[object] = [marker["reset"]]
+    for number in map(str, range(entry.examples or 1)):
+        definition = marker["generate"](definition_rng(0, 0, entry.name, number), dict(entry.parameters))
+        example = PlannedExample(scenario=entry.name, example=number, definition=definition)
+        played = run_conversation({entry.name: test}, find("oracle").make(), examples=[example], span=None)
+        said += [to_json(definition), [exchange.message for exchange in played.transcript]]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _digests() -> dict[str, str]:
+    return {entry.name: _digest(entry) for entry in PAPER.entries}
+
+
+def test_what_the_suite_paper_says_is_that_of_its_version() -> None:
+    recorded, digests = json.loads(RECORD.read_text("utf-8")), _digests()
+    changed = [name for name in digests if digests[name] != recorded["digests"].get(name)]
+    if os.environ.get(WRITE) and (not changed or PAPER.version != recorded["version"]):
+        RECORD.write_text(json.dumps({"version": PAPER.version, "digests": digests}, indent=1) + "\n", "utf-8")
+        return
+    assert not changed, (
+        f"the suite paper {PAPER.version} says something else now in: {', '.join(changed)}. Its totals would not be "
+        "comparable with earlier ones: take the change back, or raise `version` in scenarios/paper.ltm-suite.yml, "
+        f"run this test with {WRITE}=1, and say in CHANGELOG.md what has changed"
+    )
+    assert recorded == {"version": PAPER.version, "digests": digests}
+
+
+@pytest.mark.parametrize("entry", PAPER.entries, ids=lambda entry: entry.name)
+def test_the_suite_paper_leaves_no_parameter_to_its_default(entry: _suite.SuiteEntry) -> None:
+    given = Noticing(dict(entry.parameters))
+    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    marker["generate"](definition_rng(0, 0, entry.name, "0"), given)
+    assert given.asked.keys() - ELSEWHERE == entry.parameters.keys()
+
+
+def test_the_published_numbers_of_the_suite_paper() -> None:
+    assert [entry.examples for entry in PAPER.entries] == [3] * 11
+    assert {entry.name: entry.parameters.get("last_wait") for entry in PAPER.entries} == {
+        entry.name: None if entry.name == "chapter_break" else 0.9 for entry in PAPER.entries
+    }
