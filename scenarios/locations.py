@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pytest_ltm.scenarios._parameters import last_wait
+from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
-from pytest_ltm.scenarios._parameters import last_wait
-from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
 
 QUESTIONS = (
     "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-
-from pytest_ltm import Ask, Definition, Ltm, spread
-from pytest_ltm.evaluators import LeadsTo
 from pytest_ltm.scenarios._parameters import last_wait
 from pytest_ltm.scenarios._places import PLACES, RESET, asked, number_of_places, route, told, town
 from pytest_ltm.scenarios._wording import worded
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import LeadsTo
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-
-from pytest_ltm import Ask, Definition, Ltm, spread
-from pytest_ltm.evaluators import ListsNames
 from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
 from pytest_ltm.scenarios._parameters import last_wait
 from pytest_ltm.scenarios._wording import worded
+
+from pytest_ltm import Ask, Definition, Ltm, spread
+from pytest_ltm.evaluators import ListsNames
 
 QUESTIONS = (
     "[so, |]which names have I [gone by|used|had][ so far| up to now|]? {form}",

@@ -123,8 +123,8 @@ WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return the beginning of the evening: the roles, a wait until 20 % of the span, the menu.
 
-    The menu has `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5) that are made up here, or
-    it is `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
+    The menu has `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5) that are made up here,
+    or it is `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
     `last_wait` is that before the waiter's last question.
     """
     role, _, welcome = _beginning(rng, parameters)

@@ -214,7 +214,10 @@ def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
 
 
 def _story(rng: random.Random, thing: str, others: list[str], shortest: int) -> Story:
-    """Return a play of so many lines or more in which the thing is moved two or three times, and so has been in three or more places."""
+    """Return a play of so many lines or more.
+
+    The thing is moved two or three times, and so has been in three or more places.
+    """
     story = Story(rng, puppets=rng.sample(PUPPETS, 3))
     puppets, boxes = story.puppets, rng.sample(CONTAINERS, 4)
     room, side = rng.sample(ROOMS, 2)

@@ -1,4 +1,4 @@
-"""The suite `paper` is frozen: its file leaves nothing to defaults, and what it says is the same for a version of it."""
+"""The suite `paper` is frozen: its file leaves nothing to defaults, and a version of it always says the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _test_of(entry: _suite.SuiteEntry) -> Any:
 
 
 def _digest(entry: _suite.SuiteEntry) -> str:
-    """Return the hash of the definitions of all examples for seed 0, and of all that is said to an agent that is right."""
+    """Return the hash of all examples for seed 0: their definitions, and what is said to an agent that is right."""
     test = _test_of(entry)
     [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
     said: list[object] = [marker["reset"]]
