@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import gate, killed, length, overhead, workers
+from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ BENCHMARKS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print line by line; ConfigurationError for a name or a size that cannot be."""
+    words = sys.argv[1:] if argv is None else [*argv]
+    if words[:1] == ["faults"]:
+        return matrix.main(words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure what pytest-ltm itself costs, and how often its statistics err. Names: "
@@ -72,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
     parser.add_argument("--size", type=int, help="see the names; without it the size in brackets there")
     parser.add_argument("--repeat", type=int, default=1, help="how often everything is measured (1)")
-    given = parser.parse_args(argv)
+    given = parser.parse_args(words)
     if given.name not in BENCHMARKS:
         hint = did_you_mean(given.name, BENCHMARKS)
         raise ConfigurationError(f"there is no benchmark {given.name!r}.{hint} There are {', '.join(BENCHMARKS)}.")

@@ -43,7 +43,8 @@ def _command(words: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
 
 
-def _left(folder: Path, names: Sequence[str]) -> Run:
+def left(folder: Path, names: Sequence[str]) -> Run:
+    """Return what the one run in a folder has left, with the files of these names."""
     (run,) = (folder / ".ltm" / "runs").iterdir()
     files = {str(path.relative_to(run)): path.read_bytes() for name in names for path in run.glob(name)}
     return Run(files, _heard(folder))
@@ -98,7 +99,7 @@ def drill(folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: 
         when = _when(rng, max(asked - start, 1), least=1 if start > before else 2)
         status = _pytest(folder, ["--ltm-resume=latest"], when)
     check_ended(status, folder / "output.txt", f"{folder}: pytest")
-    _compare(folder, _left(folder, KEPT), undisturbed, kills)
+    _compare(folder, left(folder, KEPT), undisturbed, kills)
     shutil.rmtree(folder)
     return kills
 
@@ -107,7 +108,7 @@ def undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
     """Return what a run leaves that nobody kills."""
     status = _started(folder, kind, words, "")
     check_ended(status, folder / "output.txt", f"{folder}: the undisturbed run")
-    return _left(folder, KEPT)
+    return left(folder, KEPT)
 
 
 def _compare(folder: Path, run: Run, undisturbed: Run, kills: int) -> None:
@@ -170,6 +171,11 @@ class Drill(NamedTuple):
     seconds: float
     output: str
 
+    def equals(self, calm: Drill) -> bool:
+        """Return whether it ended like the undisturbed run, with at most one message sent again for each kill."""
+        again = len(self.run.heard) - len(calm.run.heard)
+        return (self.run.files, self.outcomes) == (calm.run.files, calm.outcomes) and again <= self.kills
+
 
 def drills(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for each drill that differs, then the count; LtmError where processes cannot be found."""
@@ -182,27 +188,32 @@ def drills(size: int, repeats: int) -> Iterator[str]:
 
 
 def _series(folder: Path, size: int, chance: random.Random) -> Iterator[str]:
-    calm = _drilled(folder, [], chance)
+    calm = on_workers(folder, [], chance)
     same = kills = again = 0
     longest = 0.0
     for number in range(1, size + 1):
         moments = sorted(chance.uniform(0, calm.seconds) for _ in range(chance.randint(1, MOST_KILLS)))
-        disturbed = _drilled(folder, moments, chance)
-        equal = (disturbed.run.files, disturbed.outcomes) == (calm.run.files, calm.outcomes)
-        repeated = len(disturbed.run.heard) - len(calm.run.heard)
-        fine = equal and repeated <= disturbed.kills
-        same, kills, again = same + fine, kills + disturbed.kills, again + repeated
+        disturbed = on_workers(folder, moments, chance)
+        fine = disturbed.equals(calm)
+        same, kills = same + fine, kills + disturbed.kills
+        again += len(disturbed.run.heard) - len(calm.run.heard)
         longest = max(longest, disturbed.seconds)
         if not fine or disturbed.seconds > SLOW * calm.seconds:
-            yield f"drill {number}: {_difference(calm, disturbed)}"
+            yield f"drill {number}: {difference(calm, disturbed)}"
     asked = len(calm.run.heard)
     yield f"{size} drills, {kills} workers killed: {same} ended like the undisturbed run, byte for byte"
     yield f"messages sent again: {again} (at most one for each kill); undisturbed {asked} in {calm.seconds:.1f} s"
     yield f"the longest disturbed run: {longest:.1f} s"
 
 
-def _drilled(folder: Path, moments: Sequence[float], chance: random.Random) -> Drill:
-    """Run once, and kill one worker at each of these moments, in seconds from the start."""
+def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) -> Drill:
+    """Run once in a folder that holds `drilled.py`, and kill one worker at each of these moments.
+
+    Args:
+        folder: what the run writes there is removed again.
+        moments: seconds from the start.
+        chance: chooses among the workers.
+    """
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "LTM_DRILL_SECONDS": "0.01", "PYTHONPATH": path}
     began, kills = stopwatch(), 0
@@ -219,7 +230,7 @@ def _drilled(folder: Path, moments: Sequence[float], chance: random.Random) -> D
     seconds = stopwatch() - began
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
     outcomes = next((line.rpartition(" in ")[0] for line in reversed(text.splitlines()) if " in " in line), "")
-    drilled = Drill(_left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, text)
+    drilled = Drill(left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, text)
     shutil.rmtree(folder / ".ltm", ignore_errors=True)
     (folder / "heard.jsonl").unlink()
     return drilled
@@ -233,7 +244,8 @@ def _kill_one(controller: int, chance: random.Random) -> int:
     return 0
 
 
-def _difference(calm: Drill, disturbed: Drill) -> str:
+def difference(calm: Drill, disturbed: Drill) -> str:
+    """Return what became of a disturbed run, in a line."""
     before, after = calm.run, disturbed.run
     names = sorted({*before.files, *after.files})
     differing = [name for name in names if before.files.get(name) != after.files.get(name)]

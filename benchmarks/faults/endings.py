@@ -1,0 +1,179 @@
+"""Runs that are killed, told to end or stopped, at any moment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING
+
+from benchmarks import killed
+from benchmarks.faults import runs
+from benchmarks.faults.cases import Case, Outcome, Setting, one
+from pytest_ltm._storage.clock import sleep, stopwatch
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def kills(setting: Setting) -> Iterator[Case]:
+    """Yield drills, each of which is killed until it is done."""
+    words = killed.WORDS if setting.size >= len(killed.KINDS) else runs.SUITE
+    kinds = killed.KINDS[: setting.size]
+    calm = {kind: killed.undisturbed(runs.prepared(setting.folder / kind), kind, words) for kind in kinds}
+
+    def play(folder: Path, kind: str, number: int) -> Outcome:
+        where = runs.prepared(folder / "drill")  # which is removed when it has passed
+        return Outcome(killed.drill(where, kind, calm[kind], setting.chance(number), words))
+
+    for number in count():
+        kind = list(calm)[number % len(calm)]
+        yield Case(f"{kind}-{number}", play, (kind, number))
+
+
+# --- workers
+
+STARTING = 1.5
+"""Seconds in which the workers start, on an idle machine."""
+
+
+def workers(setting: Setting) -> Iterator[Case]:
+    """Yield runs on two workers, which are killed; in every second run while they start."""
+
+    def drill(folder: Path, moments: list[float], number: int) -> killed.Drill:
+        folder.mkdir(exist_ok=True)
+        shutil.copy(killed.AGENTS, folder / "drilled.py")
+        return killed.on_workers(folder, moments, setting.chance(number))
+
+    calm = drill(setting.folder / "calm", [], 0)
+
+    def play(folder: Path, number: int) -> Outcome:
+        chance = setting.chance(f"moments {number}")
+        latest = STARTING if number % 2 else calm.seconds
+        moments = sorted(chance.uniform(0.2, latest) for _ in range(killed.MOST_KILLS))
+        disturbed = drill(folder, moments, number)
+        fine = disturbed.equals(calm)
+        return Outcome(disturbed.kills, () if fine else (killed.difference(calm, disturbed),))
+
+    for number in count():
+        yield Case(f"run-{number}", play, (number,))
+
+
+# --- signals
+
+CHILD = """
+import json, os, signal, subprocess, sys, time
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+import drilled
+agent = drilled.Told()
+subprocess.Popen(
+    [sys.executable, "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(9999)"],
+    start_new_session=True, stdin=-3, stdout=-3, stderr=-3, cwd="/",
+)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "accept" in asked:
+        agent.accept(asked["accept"]["message"], asked["accept"]["reply"])
+        said = {"ok": True}
+    else:
+        said = {"reply": agent.reply(asked["message"])}
+    print(json.dumps(said), flush=True)
+time.sleep(9999)
+"""
+CHILDREN = f"agent: 'cmd:{sys.executable} child.py'\nparameters: {{capabilities: [AcceptsHistory]}}\n"
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+SLOWLY = {"LTM_DRILL_SECONDS": "0.05"}
+"""How long an agent takes for a reply, so that moments are spread over the conversation, too."""
+
+
+def with_children(folder: Path) -> Path:
+    """Put an agent into a folder that is a process, with a child of its own that nobody can tell to end."""
+    runs.prepared(folder)
+    (folder / "child.py").write_text(CHILD, encoding="utf-8")
+    (folder / "child.yml").write_text(CHILDREN, encoding="utf-8")
+    return folder
+
+
+def signals(setting: Setting) -> Iterator[Case]:
+    """Yield runs that get a signal: one process or its whole group, once or twice, every third with workers."""
+    given = runs.words("a=child.yml,b=child.yml")
+    began = stopwatch()
+    calm = runs.undisturbed(with_children(setting.folder / "calm"), given, SLOWLY)
+    seconds = stopwatch() - began
+
+    def play(folder: Path, number: int) -> Outcome:
+        chance = setting.chance(number)
+        of, on_workers = SIGNALS[number % len(SIGNALS)], number // len(SIGNALS) % 3 == 0
+        moment, twice, group = chance.uniform(0, 1.2 * seconds), chance.random() < 0.3, chance.random() < 0.5
+
+        def strike(process: subprocess.Popen[bytes]) -> None:
+            sleep(moment)
+            for _ in range(1 + twice):
+                with suppress(ProcessLookupError):
+                    if process.poll() is None:
+                        (os.killpg if group else os.kill)(process.pid, of)
+                sleep(0.05)
+
+        with_children(folder)
+        words = [*given, "-p", "xdist.plugin", "-n2"] if on_workers else given
+        ended = runs.run(folder, words, SLOWLY, disturb=strike)
+        told = f"{of.name} after {moment:.2f} s{', twice' * twice}{', to the group' * group}{', -n2' * on_workers}"
+        why = ended.trouble or _wrong_status(folder, of, ended.status) or _lost(folder, given, calm, SLOWLY)
+        return one(why and f"{told}: {why}")
+
+    for number in range(setting.size):
+        yield Case(f"signal-{number}", play, (number,))
+
+
+def _wrong_status(folder: Path, of: signal.Signals, status: int | None) -> str | None:
+    if runs.run_folder(folder) is None:  # too early for us to have a say
+        return None
+    expected = {0, 1, 2 if of == signal.SIGINT else 75}
+    return None if status in expected else f"the exit status is {status}"
+
+
+def _lost(folder: Path, given: list[str], calm: killed.Run, more: dict[str, str]) -> str | None:
+    """Resume a run, or begin it anew where nothing had begun, and tell what is not as undisturbed."""
+    ended = runs.resumed(folder, more) if runs.run_folder(folder) else runs.run(folder, given, more)
+    if ended.status not in runs.FINE:
+        return f"resumed, it ends with status {ended.status}: {ended.screen[-500:]}"
+    now = runs.left(folder)
+    again = len(now.heard) - len(calm.heard)
+    most = 2  # each of two conversations may have had a message on its way
+    return runs.changed(now, calm) or (f"{again} messages were sent again" if again > most else None)
+
+
+# --- stops
+
+STOPPED = 4.0
+"""Seconds for which the process is stopped; a reply may take half of them."""
+
+
+def stops(setting: Setting) -> Iterator[Case]:
+    """Yield runs that are stopped and continued: as when a laptop sleeps."""
+    given = [*runs.words("a=drilled:Told,b=drilled:Saved"), f"--ltm-reply-timeout={STOPPED / 2}"]
+    slowly = {"LTM_DRILL_SECONDS": "0.3"}
+    calm = runs.undisturbed(runs.prepared(setting.folder / "calm"), given, slowly)
+
+    def play(folder: Path, number: int) -> Outcome:
+        def stop(process: subprocess.Popen[bytes]) -> None:
+            sleep(setting.chance(number).uniform(1, 4))
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGSTOP)
+                sleep(STOPPED)
+                os.kill(process.pid, signal.SIGCONT)
+
+        runs.prepared(folder)
+        ended = runs.run(folder, given, slowly, disturb=stop)
+        if ended.status not in runs.FINE:
+            return one(f"it ends with status {ended.status}: {ended.screen[-500:]}")
+        return one(runs.changed(runs.left(folder), calm))
+
+    for number in range(setting.size):
+        yield Case(f"stop-{number}", play, (number,))

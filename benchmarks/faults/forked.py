@@ -1,0 +1,100 @@
+"""Many short runs of pytest: everything is imported once, and each run is a copy of this process.
+
+A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run; the line on stdout is how it ended: its status, or null
+for one that did not. What it prints goes to `screen.txt` in its folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+import pytest_ltm.plugin
+from benchmarks.faults import processes, runs
+from pytest_ltm._engine.tokens import encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+SECONDS = 60
+"""After which a run is killed."""
+
+
+@contextmanager
+def forks(folder: Path) -> Iterator[Callable[[Path, Sequence[str]], runs.Ended]]:
+    """Start such a process, and give a function that runs pytest in a folder below `folder`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__], env={**runs.environment(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def play(where: Path, given: Sequence[str]) -> runs.Ended:
+            return _asked(process.stdin, process.stdout, where, given)
+
+        yield play
+
+
+def _asked(put: IO[str] | None, get: IO[str] | None, where: Path, given: Sequence[str]) -> runs.Ended:
+    assert put is not None
+    assert get is not None
+    put.write(json.dumps([str(where), list(given)]) + "\n")
+    put.flush()
+    status = json.loads(get.readline())
+    return runs.Ended(status, (where / "screen.txt").read_text(encoding="utf-8", errors="replace"))
+
+
+def main() -> None:
+    """Run what stdin says, until it ends."""
+    for module in pkgutil.walk_packages(pytest_ltm.plugin.__path__, "pytest_ltm.plugin."):
+        importlib.import_module(module.name)
+    encoding("cl100k_base")
+    for line in sys.stdin:
+        folder, given = json.loads(line)
+        pid = os.fork()
+        if not pid:
+            _play(folder, given)
+        print(json.dumps(_ended(pid)), flush=True)
+
+
+def _play(folder: str, given: list[str]) -> None:
+    try:
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        os.environ[processes.MARK] = folder
+        screen = os.open("screen.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for stream in (1, 2):
+            os.dup2(screen, stream)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        status = int(pytest.main(["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]))
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - whatever it is, this copy must not go on as the original
+        status = 99
+    os._exit(status)
+
+
+def _ended(pid: int) -> int | None:
+    import signal
+
+    def late(*_: object) -> None:
+        os.kill(pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return None if signal.alarm(0) == 0 and status == -signal.SIGKILL else status
+
+
+if __name__ == "__main__":
+    main()
