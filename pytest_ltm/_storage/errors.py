@@ -183,6 +183,8 @@ def told(error: BaseException) -> str:
     from pytest_ltm._storage.secrets import redacted
 
     text = redacted(text_of(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
+    if isinstance(error, SyntaxError) and error.text:
+        text = f"{text}: {redacted(error.text.strip())}"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     # Control characters of a foreign text must not drive the terminal that shows the error.

@@ -7,21 +7,24 @@ import functools
 import inspect
 import os
 import secrets
+import traceback
 import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._engine.agent import CAPABILITIES, Agent, Configured, Reply, Resettable, Usage
+from pytest_ltm._engine.agent import Agent, Configured, Resettable, Usage
+from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
-from pytest_ltm.agents._capabilities import capabilities, members, required, takes
+from pytest_ltm.agents._calls import Called, method_that_replies
+from pytest_ltm.agents._capabilities import capabilities, required, takes
 from pytest_ltm.agents._speaker import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
 
     from pytest_ltm._storage.schema import Field
 
@@ -36,6 +39,9 @@ ID = "conversation_id"
 Fatal: TypeAlias = tuple[type[BaseException], ...]
 """Exceptions of foreign code that pass as they are."""
 _CTRL_C: Fatal = (KeyboardInterrupt,)
+
+
+_OURS = str(Path(__file__).parents[1])
 
 
 class Refused(AgentError):
@@ -60,6 +66,8 @@ class AgentSource:
     refusal: str = ""
     settings: Mapping[str, Any] | None = None
     unlimited: bool = False
+    calls: str = ""
+    """The method that replies, where it is not `reply`."""
     given: object = None
     """What was named: a class, a factory, an object or a function."""
     at: Callable[[Path], object] | None = None
@@ -101,7 +109,7 @@ class AgentSource:
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{ID: name})
         made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
-        return made, _agent(made, self.spec)
+        return made, _agent(made, self.spec, self.calls)
 
     def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
@@ -133,7 +141,7 @@ class AgentSource:
         except Refused:
             raise
         except BaseException as error:
-            raise AgentError(f"agent {self.spec!r} {what}: {told(error)}") from error
+            raise AgentError(f"agent {self.spec!r} {what}: {told(error)}{_place(error)}") from error
         finally:
             end_copy(process)
 
@@ -147,57 +155,65 @@ class AgentSource:
                 self._made.append(lambda: made)
 
 
+def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> AgentSource:
+    """Return the source of the agents that a dotted path names; with `bot:Bot.chat` those of `bot:Bot` reply by `chat`.
+
+    `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or cannot reply.
+    """
+    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint)
+    given = path(spec).resolve(base)
+    owner, _, name = spec.rpartition(".")
+    if inspect.isfunction(given) and is_dotted(owner):
+        kind = path(owner).resolve(base)
+        if isinstance(kind, type) and inspect.isfunction(inspect.getattr_static(kind, name)):
+            return source(kind, spec=spec, calls=name)
+    return source(given, spec=spec)
+
+
 def source(
-    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False
+    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, calls: str = ""
 ) -> AgentSource:
     """Return the source of agents that `given` stands for.
 
     A class or a callable that needs no argument, or only `conversation_id`, is called for each conversation; an object
     with `reply` or a callable that needs one argument is the agent of one conversation, and of more if it is Resettable
-    or Stateless or has `start(conversation_id)`. Raises AgentError for anything else.
+    or Stateless or has `start(conversation_id)`. `calls`: the method of a class that replies; "": `reply`, or the only
+    one of CALLS. Raises AgentError for anything else.
     """
-    made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given)
+    if isinstance(given, type) or not callable(given):
+        calls = calls or method_that_replies(given, spec)
+    made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given, calls=calls)
     factory = _class(given, spec) if isinstance(given, type) else _factory(given, spec)
     if factory is not None:
         return made(factory, owned=True)
-    agent = _agent(given, spec)
+    agent = _agent(given, spec, calls)
     many = capabilities(agent) & {"Resettable", "Stateless"} or _starts(agent)
-    kind = "one object" if hasattr(given, "reply") else "one function"
+    kind = "one function" if isinstance(agent, Called) and not calls else "one object"
     refusal = "" if many else _refusal(spec, kind)
     return made(lambda: given, owned=False, refusal=refusal)
 
 
-class _Function:
-    """A function from message to reply as an agent, with the capabilities that it carries as attributes only."""
-
-    def __init__(self, function: Callable[[str], str | Reply]) -> None:
-        self.reply = function
-        # Copied, not delegated by __getattr__: isinstance looks for protocol members statically.
-        for name in _MEMBERS:
-            if hasattr(function, name):
-                setattr(self, name, getattr(function, name))
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-
-
-_MEMBERS = sorted({name for capability in CAPABILITIES.values() for name in members(capability)} | {"close", "aclose"})
-
-
-def _agent(made: object, spec: str) -> Agent:
+def _agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
         raise AgentError(f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}().")
     if isinstance(made, ModuleType):
         raise AgentError(_about_module(made, spec))
-    if hasattr(made, "reply"):
+    if not calls and hasattr(made, "reply"):
         if not takes(made.reply, 1):
             raise AgentError(
                 f"agent {spec!r}: {type(made).__name__}.reply cannot be called with one message. "
                 f"Write `def reply(self, message)`."
             )
         return cast(Agent, made)
-    if callable(made) and takes(made, 1):
-        return cast(Agent, _Function(made))
-    raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
+    if not calls and callable(made) and takes(made, 1):
+        return cast(Agent, Called(made, made))
+    if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
+        raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
+    calls = calls or method_that_replies(made, spec)
+    if not calls or not takes(getattr(made, calls), 1):
+        raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
+    return cast(Agent, Called(made, getattr(made, calls)))
 
 
 def _factory(given: object, spec: str) -> Callable[[], object] | None:
@@ -234,6 +250,14 @@ def _class(given: type, spec: str) -> Callable[[], object]:
             f"`def make(): return {given.__name__}(...)`."
         )
     return given
+
+
+def _place(error: BaseException) -> str:
+    """Return where foreign code raised, ` (bot.py:12)`; "" if the plugin did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or frames[-1].filename.startswith(_OURS):
+        return ""
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
 
 
 def _conversation_id(folder: Path | None) -> str:

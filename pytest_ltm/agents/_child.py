@@ -22,9 +22,8 @@ from msgspec.structs import asdict
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import capabilities, keyless, source
+from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
 from pytest_ltm.agents._capabilities import takes
 from pytest_ltm.agents._retry import broken_off, trouble
 from pytest_ltm.agents._speaker import (
@@ -170,7 +169,7 @@ def _found(request: dict[str, Any]) -> AgentSource:
     """Return where the agents come from; what few need is imported here, as each conversation waits for imports."""
     spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
     if not request["is_file"]:
-        return source(DottedPath(spec, what="agent", error=AgentError).resolve(base), spec=spec)
+        return dotted_source(spec, base=base)
     from pytest_ltm.agents._specs import find
 
     return find(spec, base=base)

@@ -17,7 +17,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, packaged
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._adapt import ID, AgentSource, is_keyless, source
+from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
 from pytest_ltm.agents._cheats import CHEATS, make_padded
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
@@ -68,7 +68,7 @@ def find(
     if is_dotted(spec) and not _NOT_DOTTED.match(spec):
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
-        return source(DottedPath(spec, what="agent", error=AgentError, hint=hint).resolve(base), spec=spec)
+        return dotted_source(spec, base=base, hint=hint)
     raise AgentError(f"unknown agent {spec!r}.{hint or _file_hint(spec)} {_there_are(names)}")
 
 

@@ -37,9 +37,11 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     register(LONGMEMEVAL)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Take over the command line of a run that is resumed, before its conftests are looked for."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, None, None]:
+    """Take over the command line of a run that is resumed, before conftests are looked for; then see to slips."""
     known = early_config.known_args_namespace
     said = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
     runs = {flag: run for flag, run in said.items() if run is not None}
@@ -49,6 +51,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
         from pytest_ltm.plugin.restart import take_over
 
         take_over(early_config, run, parser, args, flag=flag)
+    yield
+    options.refuse_misspelt(early_config, parser, args)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -260,6 +260,23 @@ def starts_ltm_run(config: pytest.Config) -> bool:
     return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore"))
 
 
+_STARTING = ("--ltm-agent", "--ltm", "--ltm-resume", "--ltm-rescore")
+"""The options that make a pytest session an LTM run."""
+_PLAIN = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe")
+"""Those without an ini twin that do not."""
+
+
+def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
+    if not any(word.startswith("--ltm") for word in args):
+        return
+    known = [*_STARTING, *_PLAIN, *(option.flag for option in table(config).rows.values())]
+    for word in parser.parse_known_and_unknown_args(args)[1]:
+        flag = word.partition("=")[0]
+        if flag.startswith("--ltm"):
+            raise pytest.UsageError(f"there is no option {flag}.{did_you_mean(flag, known)} --help lists all.")
+
+
 def refuse_idle(config: pytest.Config) -> None:
     """Raise UsageError where an option of ours stands on the command line of a session that is not an LTM run.
 

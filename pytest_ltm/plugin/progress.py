@@ -115,7 +115,8 @@ class Progress:
 
     def heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""
-        shown = not self._worker and self._config.option.capture == "no"  # whatever is printed would run into lines
+        captured = getattr(self._config.option, "capture", "no") != "no"  # there is no such option under -p no:capture
+        shown = not self._worker and not captured  # whatever is printed would run into lines
         if shown and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
                 writer.line()

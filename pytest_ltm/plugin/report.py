@@ -56,6 +56,11 @@ class Report:
         suite = settings.suite.title if settings.suite else "none"
         lines = [
             f"ltm: agents: {', '.join(named)}",
+            *(
+                f"ltm: {label} replies by {source.calls}()"
+                for label, source in self._run.sources.items()
+                if source.calls
+            ),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",

@@ -44,7 +44,7 @@ class Boundary:
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", _PYTESTS)
-        if self._config.option.capture == "no":
+        if getattr(self._config.option, "capture", "no") == "no":
             for name in ("stdout", "stderr"):
                 self._swap(sys, name, _FOREIGN)
 

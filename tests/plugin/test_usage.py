@@ -31,6 +31,44 @@ def test_an_option_that_nobody_heeds_is_refused_with_the_way_out(project: Projec
     result.stderr.fnmatch_lines([f"ERROR: {word.partition('=')[0]}: this is not an LTM run*Add --ltm-agent=SPEC*"])
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("--ltm-agnet=full", "--ltm-agent"), ("--ltm-spans=2k", "--ltm-span"), ("--ltm-dryrun", "--ltm-dry-run")],
+)
+def test_a_misspelt_option_is_refused_with_the_one_that_is_meant(project: Project, word: str, meant: str) -> None:
+    result = project.pytest(word)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    flag = word.partition("=")[0]
+    result.stderr.fnmatch_lines([f"ERROR: there is no option {flag}. Did you mean '{meant}'?*"])
+
+
+def test_an_option_that_a_conftest_declares_is_no_misspelt_one(project: Project, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_addoption(parser):\n    parser.addoption('--ltm-agents')\n")
+    project.file(GOOD)
+    project.pytest("--ltm-agents=x").assert_outcomes(skipped=1)
+
+
+def test_an_agent_may_reply_by_another_method_which_the_head_names(project: Project) -> None:
+    project.file("class Bot:\n    def chat(self, text):\n        return 'ok'\n", name="chatbot.py")
+    project.file(GOOD)
+    result = project.pytest("--ltm-agent=chatbot:Bot", "--ltm-suite=none")
+    result.stdout.fnmatch_lines(["ltm: chatbot_Bot replies by chat()"])
+    result.assert_outcomes(passed=1)
+
+
+def test_an_agent_without_a_method_that_replies_is_refused_before_anything(project: Project) -> None:
+    project.file("class Bot:\n    def chat(self, text, history):\n        return 'ok'\n", name="chatbot.py")
+    project.file(GOOD)
+    result = project.pytest("--ltm-agent=chatbot:Bot")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*Bot has no reply(message). It has chat(text, history); what replies takes *"])
+
+
+def test_without_capturing_a_run_plays(project: Project) -> None:
+    project.file(GOOD)
+    project.pytest("--ltm-agent=echo", "--ltm-suite=none", "-p", "no:capture").assert_outcomes(passed=1)
+
+
 def test_options_of_the_configuration_wait_for_an_ltm_run(project: Project, pytester: pytest.Pytester) -> None:
     project.file(GOOD)
     pytester.makeini("[pytest]\nltm_fail_under = 0.8\naddopts = --ltm-span=300\n")

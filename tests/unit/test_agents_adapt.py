@@ -332,7 +332,12 @@ def test_an_exception_in_the_constructor_is_chained() -> None:
         def __init__(self) -> None:
             raise KeyError("API_KEY")
 
-    with pytest.raises(AgentError, match="could not be made: KeyError: 'API_KEY'") as caught:
+        def reply(self, message: str) -> str:
+            return message
+
+    with pytest.raises(
+        AgentError, match=r"could not be made: KeyError: 'API_KEY' \(test_agents_adapt\.py:\d+\)"
+    ) as caught:
         source(Broken, spec="x:Broken").make()
     assert isinstance(caught.value.__cause__, KeyError)
 

@@ -106,7 +106,7 @@ def test_methods_of_its_own_are_no_slips(check: Check) -> None:
     [
         ("class Bot:\n    def reply(self, message):\n        raise RuntimeError('no key')", "RuntimeError: no key"),
         ("class Bot:\n    def reply(self, message):\n        return 7", "7 (a int)"),
-        ("class Bot:\n    def chat(self, message):\n        return 'x'", "checked_bot:Bot: cannot be used"),
+        ("class Bot:\n    def chat(self, message, key):\n        return 'x'", "It has chat(message, key)"),
         ("class Bot:\n    def __init__(self, key): ...\n    def reply(self, message): ...", "making a Bot needs 'key'"),
         ("import nowhere_to_be_found", "nowhere_to_be_found"),
         ("class Bot:\n    def reply(self", "checked_bot.py"),

@@ -1,0 +1,96 @@
+"""Which method of somebody's class or object replies: `reply`, or the only one with a name that others use for it."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.agent import CAPABILITIES
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents._capabilities import members, takes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._engine.agent import Reply
+
+
+CALLS = ("chat", "invoke", "run", "respond", "__call__")
+"""Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone."""
+_COPIED = sorted({name for kind in CAPABILITIES.values() for name in members(kind)} | {"start", "close", "aclose"})
+_WORDS = frozenset(
+    ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
+)
+"""Parts of the names of methods that may be meant to reply."""
+
+
+class Called:
+    """An agent asked by another callable than its `reply`; what else it can do is what `given` can."""
+
+    def __init__(self, given: object, reply: Callable[[str], str | Reply]) -> None:
+        self.reply = reply
+        # Copied, not delegated by __getattr__: isinstance looks for protocol members statically.
+        for name in _COPIED:
+            if hasattr(given, name):
+                setattr(self, name, getattr(given, name))
+        self.__name__ = getattr(given, "__name__", type(given).__name__)
+
+
+def method_that_replies(given: object, spec: str) -> str:
+    """Return the one of CALLS by which a class or an object replies; "" if it has `reply`, or may get it when made.
+
+    AgentError, with what is there instead, if there is none or more than one.
+    """
+    if hasattr(given, "reply") or isinstance(given, ModuleType):
+        return ""
+    kind = given if isinstance(given, type) else type(given)
+    there = [name for name in CALLS if _own(given, name)]
+    fitting = [name for name in there if _fits(given, name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise AgentError(
+            f"agent {spec!r}: {kind.__name__} has no reply(message), but {'() and '.join(fitting)}(). "
+            f"Name the one that replies, as in '{spec}.{fitting[0]}', or write `def reply(self, message)`."
+        )
+    if _may_get_reply(kind):
+        return ""
+    near = there or [name for name in dir(given) if set(name.split("_")) & _WORDS and _own(given, name)]
+    has = f"It has {', '.join(name + _parameters(given, name) for name in near)}; what replies takes the message alone"
+    raise AgentError(
+        f"agent {spec!r}: {kind.__name__} has no reply(message). {has if near else 'Write `def reply(self, message)`'}."
+    )
+
+
+def _own(given: object, name: str) -> bool:
+    """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
+    kinds = given.__mro__ if isinstance(given, type) else type(given).__mro__
+    return any(name in vars(kind) for kind in kinds) and callable(getattr(given, name, None))
+
+
+def _fits(given: object, name: str) -> bool:
+    is_plain = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, name))
+    return takes(getattr(given, name), 1 + is_plain)
+
+
+def _parameters(given: object, name: str) -> str:
+    """Return the parameters of a method as they are called: `(text, history)`."""
+    try:
+        names = list(inspect.signature(getattr(given, name)).parameters)
+    except (TypeError, ValueError):  # built in C
+        return "(...)"
+    is_plain = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, name))
+    return f"({', '.join(names[is_plain:])})"
+
+
+def _may_get_reply(kind: type) -> bool:
+    """Return whether an object of this class may have `reply` though the class has not."""
+    codes = [
+        function.__code__ for each in kind.__mro__ for function in vars(each).values() if inspect.isfunction(function)
+    ]
+    return (
+        hasattr(kind, "__getattr__")
+        or not codes
+        or any({"reply", "setattr", "__dict__"} & {*code.co_names} for code in codes)
+    )

@@ -1,0 +1,141 @@
+"""Agents that reply by another method than `reply`."""
+
+from __future__ import annotations
+
+import asyncio
+import types
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents._adapt import capabilities, dotted_source, source
+from pytest_ltm.agents._calls import CALLS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def kind(**members: Any) -> type:
+    return types.new_class("Bot", exec_body=lambda body: body.update(members))
+
+
+def says(self: object, message: str) -> str:
+    return f"{type(self).__name__} heard {message}"
+
+
+def needs_more(_: object, message: str, history: list[str]) -> str:  # noqa: ARG001 - the point
+    return message
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_only_method_of_a_known_name_replies(name: str) -> None:
+    found = source(kind(**{name: says}), spec="x:Bot")
+    assert found.calls == name
+    assert found.owned
+    assert found.make().reply("Hi") == "Bot heard Hi"
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "__call__"])
+def test_so_it_does_of_an_object(name: str) -> None:
+    found = source(kind(**{name: says})(), spec="x:bot")
+    assert (found.calls, found.serves_many) == (name, False)
+    assert found.make().reply("Hi") == "Bot heard Hi"
+
+
+def test_reply_comes_first() -> None:
+    found = source(kind(reply=says, chat=needs_more, run=says), spec="x:Bot")
+    assert (found.calls, found.make().reply("Hi")) == ("", "Bot heard Hi")
+
+
+def test_one_that_does_not_take_the_message_alone_does_not_count() -> None:
+    assert source(kind(chat=needs_more, run=says), spec="x:Bot").calls == "run"
+
+
+def test_static_and_class_methods_are_called_as_python_calls_them() -> None:
+    assert source(kind(chat=staticmethod(lambda message: message)), spec="x:Bot").make().reply("Hi") == "Hi"
+    assert source(kind(chat=classmethod(says)), spec="x:Bot").make().reply("Hi") == "type heard Hi"
+
+
+def test_what_it_can_do_besides_stays() -> None:
+    heard: list[tuple[str, str]] = []
+    members = {"chat": says, "reset": lambda _: heard.clear(), "accept": lambda _, m, r: heard.append((m, r))}
+    agent: Any = source(kind(**members), spec="x:Bot").make()
+    assert {"Resettable", "AcceptsHistory"} <= capabilities(agent)
+    agent.accept("a", "b")
+    assert heard == [("a", "b")]
+
+
+def test_each_conversation_is_told_its_name(tmp_path: Path) -> None:
+    told: list[str] = []
+    bot = kind(chat=says, start=lambda _, conversation_id: told.append(conversation_id))
+    source(bot, spec="x:Bot").make(folder=tmp_path / "one")
+    assert told == [f"{tmp_path.name}-one"]
+
+
+def test_an_async_method_is_awaited_by_whoever_talks() -> None:
+    async def chat(_: object, message: str) -> str:
+        await asyncio.sleep(0)
+        return message.upper()
+
+    agent: Any = source(kind(chat=chat), spec="x:Bot").make()
+    assert asyncio.run(agent.reply("hi")) == "HI"
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"chat": says, "run": says}, r"but chat\(\) and run\(\)\. Name the one that replies, as in 'x:Bot\.chat'"),
+        ({"chat": needs_more}, r"It has chat\(message, history\); what replies takes the message alone"),
+        ({"send_message": says, "other": says}, r"It has send_message\(message\); what"),
+        ({"other": says}, r"Bot has no reply\(message\)\. Write `def reply\(self, message\)`\."),
+        ({"chat": "not a method", "other": says}, r"Write `def reply"),
+    ],
+)
+@pytest.mark.parametrize("made", [False, True])
+def test_a_class_or_an_object_without_any_is_refused_before_it_is_called(
+    members: dict[str, Any], told: str, *, made: bool
+) -> None:
+    bot = kind(**members)
+    with pytest.raises(AgentError, match=told):
+        source(bot() if made else bot, spec="x:Bot")
+
+
+def test_a_class_that_gets_reply_when_it_is_made_is_believed() -> None:
+    class Late:
+        def __init__(self) -> None:
+            self.reply = lambda message: f"late {message}"
+
+    class Proxy:
+        def __getattr__(self, name: str) -> Any:
+            if name != "reply":
+                raise AttributeError(name)
+            return lambda message: f"proxied {message}"
+
+    assert source(Late, spec="x:Late").make().reply("Hi") == "late Hi"
+    assert source(Proxy, spec="x:Proxy").make().reply("Hi") == "proxied Hi"
+
+
+def test_a_factory_may_return_one() -> None:
+    def make() -> object:
+        return kind(chat=says)()
+
+    assert source(make, spec="x:make").make().reply("Hi") == "Bot heard Hi"
+
+
+def test_a_path_may_name_the_method(tmp_path: Path) -> None:
+    (tmp_path / "calls_by_path.py").write_text(
+        "class Base:\n"
+        "    def chat(self, text): return type(self).__name__ + text\n"
+        "    def run(self, text): return 'run'\n"
+        "    def two(self, text, more): return 'run'\n"
+        "class Child(Base): pass\n"
+        "class Tools:\n"
+        "    @staticmethod\n"
+        "    def answer(text): return 'static'\n"
+    )
+    assert dotted_source("calls_by_path:Base.chat", base=tmp_path).make().reply("!") == "Base!"
+    assert dotted_source("calls_by_path.Child.chat", base=tmp_path).make().reply("!") == "Child!"
+    assert dotted_source("calls_by_path:Tools.answer", base=tmp_path).make().reply("!") == "static"
+    with pytest.raises(AgentError, match="cannot reply"):
+        dotted_source("calls_by_path:Base.two", base=tmp_path).make()
