@@ -33,7 +33,9 @@ LONGEST_LINE = 2**24
 LONGEST_STDERR = 2**24
 """The characters of stderr that are kept of a process, half of them from its beginning and half from its end."""
 TAIL = 5
-"""The lines of stderr that are kept for error messages."""
+"""The last lines of stderr that error messages show."""
+_HELD = 200
+"""Those that are looked through for what is more telling."""
 _LOOK = 0.1
 """Seconds between two looks at whether the process is still there."""
 _GRACE = 1.0
@@ -70,7 +72,7 @@ class LineProcess:
             raise AgentError(f"{command[0]!r} cannot be started: {error.strerror or error}") from error
         self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._tail: deque[str] = deque(maxlen=TAIL)
+        self._tail: deque[str] = deque(maxlen=_HELD)
         self._threads = [
             threading.Thread(target=work, args=arguments, daemon=True, name=f"ltm-{work.__name__.strip('_')}")
             for work, arguments in (
@@ -166,11 +168,12 @@ class LineProcess:
 
     def last_words(self) -> str:
         """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        if not self._tail:
+        said = _telling(list(self._tail))
+        if not said:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
         kept = f" (all of it is in {STDERR})" if self._keeps else ""
-        return f". Its stderr ends with {cut(' / '.join(self._tail))}{kept}"
+        return f". Its stderr ends with {cut(' / '.join(said))}{kept}"
 
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
@@ -209,6 +212,14 @@ def _parsed(line: bytes) -> dict[str, Any]:
         return answer
     shown = cut(line.decode("utf-8", "replace"))
     raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
+
+
+def _telling(lines: list[str]) -> list[str]:
+    """Return the last lines of a process; of a Python that crashed the first ones of what it said about that."""
+    crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+    if crash is None:
+        return lines[-TAIL:]
+    return [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
 
 
 def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

@@ -26,6 +26,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"failed": 1}, "resume with: pytest --ltm-resume=RUN-ID"),
         ({"failed": 1, "passed": 1}, "boots                 0.00"),
     ],
+    "process_agent": [
+        ({"error": 1, "passed": 1}, "button                  -*          1.00"),
+        ({"passed": 1}, "button                1.00"),
+    ],
     "recorded_run": [
         ({"passed": 4}, "rent                   1.00   1.00"),
         ({"passed": 4}, "scored again: run recorded: 4 verdicts unchanged, 0 moved"),
