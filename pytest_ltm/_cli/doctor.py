@@ -1,6 +1,6 @@
 """`doctor [RUN]`: what a run folder holds, what is wrong with it and what can be done with it; what is installed.
 
-Nothing is ever changed, and whatever a folder holds, it is told.
+Whatever a folder holds, it is told, and nothing is changed but by `--repair`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._cli import PROGRAM
+from pytest_ltm._cli.integrity import repair, verify
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.result import ConversationName, read_results
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers.model import ENDPOINTS
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
-from pytest_ltm._record.run_file import FILE, SUMMARY, RunFile, cut_short, find_run, newest_first, read_run_file
+from pytest_ltm._record.run_file import FILE, LATEST, SUMMARY, RunFile, cut_short, find_run, newest_first, read_run_file
 from pytest_ltm._storage.errors import LtmError, told
 from pytest_ltm._storage.locks import OWNER, holder, owner
 from pytest_ltm._storage.schema import packaged
@@ -45,6 +46,9 @@ _LEAST = 60
 
 def run(given: Namespace) -> int:
     """Print a diagnosis; 0, or 1 if something is wrong. ConfigurationError if there is no such run."""
+    if given.verify or given.repair:
+        run = _folder(given.run or LATEST, given.ltm_dir)
+        return repair(run) if given.repair else verify(run, as_json=given.json)
     width = max(shutil.get_terminal_size().columns, _LEAST)
     found: Environment | Diagnosis
     if given.run is None:

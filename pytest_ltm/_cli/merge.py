@@ -61,9 +61,11 @@ def run(given: Namespace) -> int:
 def parts(runs: Sequence[Run]) -> tuple[list[ConversationFolder], list[str], list[str]]:
     """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
 
-    Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run.
+    Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run, or which
+    journals are damaged.
     """
     every = [folder for run in runs for folder in run.conversations]
+    _refuse_damaged(every)
     _refuse_other_agents(every)
     _refuse_other_plans(every)
     found: dict[str, ConversationFolder] = {}
@@ -94,6 +96,12 @@ def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[Conv
         f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
         f"or take the folder {first.path.name} out of one of them"
     )
+
+
+def _refuse_damaged(every: Iterable[ConversationFolder]) -> None:
+    found = [damage for part in every if (damage := part.damage())]
+    if found:
+        raise ConfigurationError("\n  ".join(["journals are damaged:", *found]))
 
 
 def _refuse_other_agents(every: Iterable[ConversationFolder]) -> None:
@@ -218,6 +226,8 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
         [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
     )
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
+    seconds, untimed = _agent_seconds(target, merged)
+    notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in untimed)
     result = replace(merged.result, notices=tuple(notices), prechecks=prechecks)
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
@@ -225,8 +235,8 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
         "plan": plan,
         "wall_seconds": max(known) if len(known) == len(runs) else None,
         "results": [
-            {"agent": agent, "span_label": span, "agent_seconds": seconds}
-            for (agent, span), seconds in _agent_seconds(target, merged).items()
+            {"agent": agent, "span_label": span, "agent_seconds": took}
+            for (agent, span), took in seconds.items()
         ],
     }
     write_summary(target / "summary.json", rewritten(result, said))
@@ -245,11 +255,14 @@ def _plan(runs: Sequence[Run]) -> dict[str, Any]:
     return joined
 
 
-def _agent_seconds(target: Path, run: Run) -> dict[tuple[str, str], float]:
+def _agent_seconds(target: Path, run: Run) -> tuple[dict[tuple[str, str], float], list[str]]:
+    """Return what the replies took, by agent and span, and which timings cannot be read."""
     found: dict[tuple[str, str], float] = {}
+    untimed: list[str] = []
     for held in run.conversations:
         path, key = target / held.path.name / "timings.jsonl", (held.result.agent, held.result.span_label)
         if path.is_file():
-            seconds = sum(reply.seconds for reply in timings.read(path, timings.ReplyTime))
-            found[key] = found.get(key, 0.0) + seconds
-    return found
+            timed, why = timings.load(path)
+            untimed += [why] * bool(why)
+            found[key] = found.get(key, 0.0) + sum(one.seconds for one in timed if isinstance(one, timings.ReplyTime))
+    return found, untimed

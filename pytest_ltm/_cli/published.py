@@ -10,6 +10,7 @@ from pytest_ltm._cli import new_run
 from pytest_ltm._engine.result import RunResult, write_results
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
+from pytest_ltm._record.chain import Chain
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
 from pytest_ltm._storage.schema import json_text
@@ -223,7 +224,9 @@ def _write_conversation(run: Path, each: Held) -> None:
     (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
     write_results(folder / "results.json", result)
     if each.talk.exchanges:
-        (folder / "journal.jsonl").write_bytes("".join(map(events.encode, _events(each))).encode())
+        chain = Chain()
+        text = "".join(chain.sealed(events.encode(event)) for event in _events(each))
+        (folder / "journal.jsonl").write_bytes(text.encode())
 
 
 def _events(each: Held) -> Iterator[events.Event]:

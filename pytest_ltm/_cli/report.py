@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from pytest_ltm._record.run_file import LATEST, find_run
+from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.reporting.html.page import build_report
+from pytest_ltm.reporting.runs import results_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
 def run(given: Namespace) -> int:
-    """Write a report; LtmError if a run cannot be found or read."""
-    build_report([find_run(text, given.ltm_dir) for text in given.runs or [LATEST]], given.output)
+    """Write a report; 0, or 1 if exchanges are missing, as a journal is damaged. LtmError if a run cannot be read."""
+    folders = [find_run(text, given.ltm_dir) for text in given.runs or [LATEST]]
+    build_report(folders, given.output)
     print(f"{given.output} ({given.output.stat().st_size / 1_000_000:.1f} MB)")
-    return 0
+    damaged = [damage for folder in folders for part in results_in(folder)[0] if (damage := part.damage())]
+    for damage in damaged:
+        print(redacted(f"left out of the report: {damage}"), file=sys.stderr)
+    return 1 if damaged else 0

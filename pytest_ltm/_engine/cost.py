@@ -460,7 +460,7 @@ def spent_in(
     """
     sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent(), "user": Spent(), "lost": Spent()}
     bill, message = Bill(agent), 0
-    for event in readable(journal, events.decode):
+    for event in events.readable(journal):
         bill.hear(event)
         if isinstance(event, events.Message):
             message = event.tokens

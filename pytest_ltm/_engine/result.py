@@ -307,6 +307,8 @@ class ConversationResult:
     """Why nothing more was sent, as one of the notices says (see `ended_early`); "" where it was not given up."""
     kept: tuple[KeptVerdict, ...] = field(default=(), metadata={SPARSE: True})
     """The examples that keep their recorded verdicts, where the run was scored again; a notice explains each."""
+    journal: str = field(default="", metadata={SPARSE: True})
+    """The last checksum of its journal, which stands for all of it; "" where there is none."""
 
     @property
     def is_control(self) -> bool:

@@ -1,11 +1,12 @@
 """Events: what a journal says, one frozen struct for each kind of line.
 
-A header says "format" first. What differs between equal runs (latencies, the time on the wall) is not an event: see
-`timings.jsonl`.
+A header says "format" first. In a file each line ends in a checksum (see `_record/chain.py`). What differs between
+equal runs (latencies, the time on the wall) is not an event: see `timings.jsonl`.
 """
 
 # Annotations are evaluated here, because they say how each field is read.
 
+import shlex
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -17,10 +18,11 @@ from msgspec.structs import replace
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.transcript import Kind
 from pytest_ltm._record import codec
+from pytest_ltm._record.chain import Chain, bare, damages
 from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, whole_lines
 from pytest_ltm._storage.errors import LtmError
 
-FORMAT = 2
+FORMAT = 3
 
 # --- what is said
 
@@ -258,7 +260,7 @@ def without_texts(event: Event) -> Event:
 def read(path: Path) -> Iterator[Event]:
     """Yield the events of a journal, header first; a torn last line is dropped.
 
-    Raises LtmError, with file and line, for anything else that is not a journal of this format.
+    Raises LtmError, with file and line, for anything else that is not a journal of this format, as it was written.
     """
     for _, event in lines(path):
         yield event
@@ -266,10 +268,40 @@ def read(path: Path) -> Iterator[Event]:
 
 def lines(path: Path) -> Iterator[tuple[int, Event]]:
     """Yield the events of a journal as `read` does, each with the bytes of the file up to its end."""
-    end = 0
+    end, chain = 0, Chain()
     for number, line in whole_lines(path):
-        event = decode(line, f"{path}, line {number}")
+        where = f"{path}, line {number}"
+        text = chain.opened(line)
+        if text is None:
+            if number == 1 and line == bare(line):
+                decode(line, where)  # of another format, or no journal at all
+            raise LtmError(broken(path))
+        event = decode(text, where)
         if (number == 1) != isinstance(event, Header):
-            raise LtmError(f"{path}, line {number}: {'not the' if number == 1 else 'a second'} header of a journal")
+            raise LtmError(f"{where}: {'not the' if number == 1 else 'a second'} header of a journal")
         end += len(line)
         yield end, event
+
+
+def head(path: Path) -> str:
+    """Return the last checksum of a journal; LtmError as `read` raises it."""
+    chain = Chain()
+    for _, line in whole_lines(path):
+        if chain.opened(line) is None:
+            raise LtmError(broken(path))
+    return chain.head
+
+
+def readable(path: Path) -> Iterator[Event]:
+    """Yield what can be read of a journal, damaged or not, if there is one."""
+    return codec.readable(path, lambda line, where: decode(bare(line), where))
+
+
+def broken(path: Path) -> str:
+    """Return where a journal is damaged first, and what can be done; "" if it is not."""
+    damage = next(damages(path.read_bytes()), None)
+    if damage is None:
+        return ""
+    cure = "Put it back" if damage.flipped else "Restore a copy of the file, or cut it there"
+    repair = f"ltm doctor --repair {shlex.quote(str(path.parent))}"
+    return f"{path}, line {damage.line}: {damage.what}. {cure}, keeping the damaged file: {repair}"

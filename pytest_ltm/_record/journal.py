@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from pytest_ltm._record import events
+from pytest_ltm._record.chain import Chain
 from pytest_ltm._storage.disk import Appender, append_line
 from pytest_ltm._storage.errors import ConversationOver, Divergence, LtmError
 
@@ -33,11 +34,12 @@ class Journal:
 
     def __init__(self, file: IO[str] | Appender | None = None, recorded: Iterator[bytes] | None = None) -> None:
         self._file = file
+        self._chain = Chain()
         self._recorded: Iterator[bytes] = iter(()) if recorded is None else recorded
-        self._next = next(self._recorded, None)
+        self._number = 0
+        self._next = self._opened()
         self._event: events.Event | None = None
         """The next recorded event, decoded on demand."""
-        self._number = 1
         self.observers: list[Callable[[events.Event], object]] = []
         """Are told each event once it is written."""
         self.over: ConversationOver | None = None
@@ -52,6 +54,11 @@ class Journal:
     def resuming(cls, path: Path) -> Self:
         """Resume a journal, be it empty or not there yet; it must end with a whole line."""
         return cls(Appender(path, new=False), _lines(path))
+
+    @property
+    def head(self) -> str:
+        """The checksum of the last line, "" where nothing is kept."""
+        return self._chain.head
 
     @property
     def replaying(self) -> bool:
@@ -75,9 +82,9 @@ class Journal:
         try:
             if self._next is not None:
                 self._compare(events.encode(event), self._next)
-                self._next, self._event, self._number = next(self._recorded, None), None, self._number + 1
+                self._next, self._event = self._opened(), None
             elif self._file is not None:
-                append_line(self._file, events.encode(event), lasting=isinstance(event, LASTING))
+                append_line(self._file, self._chain.sealed(events.encode(event)), lasting=isinstance(event, LASTING))
         except ConversationOver as over:
             self.over = over
             raise
@@ -93,6 +100,17 @@ class Journal:
         """Make sure that everything is on disk."""
         if isinstance(self._file, Appender):
             self._file.close()
+
+    def _opened(self) -> bytes | None:
+        """Return the next recorded line, None at the end."""
+        line = next(self._recorded, None)
+        if line is None:
+            return None
+        self._number += 1
+        text = self._chain.opened(line)
+        if text is None:
+            raise Divergence(f"the conversation cannot be resumed: line {self._number} of its journal is damaged")
+        return text
 
     def _compare(self, line: str, recorded: bytes) -> None:
         if recorded == line.encode():

@@ -1,8 +1,13 @@
-"""Timings: latencies, retries and interruptions, apart from the journal so that equal runs have equal journals."""
+"""Timings: latencies, retries and interruptions, apart from the journal so that equal runs have equal journals.
+
+Nothing depends on them but sums of seconds: what cannot be read of them is left out, and told. Each line has a checksum
+of its own; one that is damaged spoils no other.
+"""
 
 # Annotations are evaluated here, because they say how each field is read.
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TypeAlias, TypeVar, get_args
@@ -10,9 +15,11 @@ from typing import IO, TypeAlias, TypeVar, get_args
 from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import Usage
-from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, whole_lines
+from pytest_ltm._record.chain import Chain
+from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, readable, whole_lines
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, append_line
+from pytest_ltm._storage.errors import LtmError
 
 
 class _Timing(Line, frozen=True, kw_only=True):
@@ -86,9 +93,23 @@ class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
     """What was cut off it."""
 
 
-Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed
+class Began(_Timing, frozen=True, kw_only=True, tag="began"):
+    """A part of the run begins to play: the run itself, or one that resumes it."""
+
+    after: float
+    """Seconds since its process began."""
+
+
+class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
+    """A part of the run has ended by itself; one that was killed has no end."""
+
+    seconds: float
+    """Since its process began."""
+
+
+Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
 _LINES: Lines[Timing] = Lines(get_args(Timing), "these timings")
-T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed)
+T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed, Began, Ended)
 
 
 class Timings:
@@ -104,19 +125,18 @@ class Timings:
 
     @classmethod
     def resuming(cls, path: Path) -> "Timings":
-        """Resume timings; a torn last line is taken away."""
-        if path.exists():
-            data = path.read_bytes()
-            whole = data.rfind(b"\n") + 1
-            if whole < len(data):
-                with path.open("r+b") as file:
-                    file.truncate(whole)
-        return cls(Appender(path, new=False))
+        """Resume timings; a torn last line is a damaged one from now on."""
+        torn = path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n")
+        file = Appender(path, new=False)
+        if torn:
+            file.append(b"\n")
+        return cls(file)
 
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            append_line(self._file, encode(replace(timing, at=wall_time()), clean=isinstance(timing, ReplyTime)))
+            line = encode(replace(timing, at=wall_time()), clean=isinstance(timing, ReplyTime))
+            append_line(self._file, Chain().sealed(line))
 
     def sync(self) -> None:
         """Ask the disk to keep what is there."""
@@ -130,14 +150,51 @@ class Timings:
 
 
 def decode(line: bytes, where: str) -> Timing:
-    """Return what a line times; LtmError that begins with `where` if it is none."""
-    return _LINES.decode(line, where)
+    """Return what a line times; LtmError that begins with `where` if it is none, or not what was written."""
+    text = Chain().opened(line)
+    if text is None:
+        raise LtmError(f"{where}: its checksum does not fit")
+    return _LINES.decode(text, where)
 
 
 def read(path: Path, kind: type[T]) -> Iterator[T]:
-    """Yield the timings of one kind; LtmError, with file and line, for what is none. No file holds none."""
-    if path.is_file():
-        for number, line in whole_lines(path):
-            timing = decode(line, f"{path}, line {number}")
-            if isinstance(timing, kind):
-                yield timing
+    """Yield the timings of one kind that can be read; no file holds none."""
+    return (timing for timing in readable(path, decode) if isinstance(timing, kind))
+
+
+def load(path: Path) -> tuple[list[Timing], str]:
+    """Return all timings that can be read, and what is wrong with the file, "" if nothing is."""
+    found: list[Timing] = []
+    lost = 0
+    try:
+        for _, line in whole_lines(path):
+            try:
+                found.append(decode(line, ""))
+            except LtmError:
+                lost += 1
+    except LtmError as error:
+        return found, str(error)
+    lines = "a line" if lost == 1 else f"{lost:,} lines"
+    return found, f"{path}: {lines} cannot be read" if lost else ""
+
+
+def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
+    """Return what all parts of a run took, from its `Began` and `Ended` in their order.
+
+    A part that was killed lasted at least until the last time that was `seen` in it.
+    """
+    times, total, open_at = sorted(seen), 0.0, list[Began]()
+
+    def until_killed(end: int) -> float:
+        last, began = times[end - 1] if end else None, open_at.pop()
+        return began.after + max((last - began.at).total_seconds(), 0.0) if last and began.at else began.after
+
+    for part in parts:
+        if isinstance(part, Ended):
+            total += part.seconds
+            open_at.clear()
+        elif isinstance(part, Began):
+            if open_at and part.at is not None:
+                total += until_killed(bisect_left(times, part.at))
+            open_at = [part]
+    return total + (until_killed(len(times)) if open_at else 0.0)

@@ -9,6 +9,7 @@ from pytest_ltm._engine.cost import JUDGE, OPINION, Use
 from pytest_ltm._engine.result import Precheck
 from pytest_ltm._record import canaries as _canaries
 from pytest_ltm._record.canaries import FILE, JOURNAL, TIMINGS
+from pytest_ltm._record.chain import damages
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import BudgetSpent
@@ -79,6 +80,9 @@ class Canaries:
     def _graded(self, judge: NamedJudge) -> Precheck:
         path, tariff = self._folder / JOURNAL, self._run.costs.judge.tariff
         whole = path.read_bytes() if path.exists() else b""
+        if next(damages(whole), None) is not None:  # three questions are soon asked again
+            path.replace(path.with_name(f"{path.name}.damaged"))
+            whole = b""
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
         journal, timings = Journal.resuming(path), Timings.resuming(self._folder / TIMINGS)
         connection = connection_of(

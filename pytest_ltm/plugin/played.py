@@ -243,6 +243,7 @@ class PlayedConversation:
             notices=tuple(dict.fromkeys(notices)),  # what was recorded may be said again
             ended=ended,
             gone=talk.gone or "",
+            journal=self._opened.journal.head,
             **said,
         )
 

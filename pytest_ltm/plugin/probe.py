@@ -12,7 +12,6 @@ from pytest_ltm._engine.probe import Question, Secret, is_known, questions
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record import probe as _probe
-from pytest_ltm._record.codec import readable
 from pytest_ltm._record.probe import FILE, Asked, Decided, Verdict
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import conversations_in
@@ -125,7 +124,7 @@ class Probe:
         if "Stateless" in capabilities(source.given):
             return "it is stateless"
         recorded = conversations_in(self._path.parent, JOURNAL).items()
-        said = (event for name, path in recorded if name.agent == label for event in readable(path, events.decode))
+        said = (event for name, path in recorded if name.agent == label for event in events.readable(path))
         begun = any(isinstance(event, (events.Reply, events.Filler)) for event in said)
         return "its conversations had begun without it" if begun else ""
 

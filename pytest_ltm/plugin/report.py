@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,9 @@ import pytest
 from pytest_ltm._engine.result import RunResult, lost_examples, unmeasured
 from pytest_ltm._gate.verdict import UNMEASURABLE
 from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record.resume import TIMINGS
+from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._record.timings import ReplyTime, Retry, read
+from pytest_ltm._record.timings import Began, Ended, ReplyTime, Retry, Timing, Timings, load, wall_seconds
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._text.lists import shortened
@@ -30,7 +31,7 @@ from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm._engine.result import ConversationName, ConversationResult
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import Settings
@@ -48,6 +49,9 @@ class Report:
         self._unreached = 0
         """Items that were not reached, of whatever verdict there was before."""
         self._began = stopwatch()
+        self._timed: dict[ConversationName, list[Timing]] = {}
+        """What was timed in each conversation."""
+        self._noted = False
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
@@ -135,8 +139,11 @@ class Report:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """Make room for pytest's own line."""
+        """Make room for pytest's own line; note that this part of the run begins, as it has not been refused."""
         self._run.progress.clear()
+        if self._run.plays and not self._noted:
+            self._noted = True
+            self._note(Began(after=round(stopwatch() - self._began, 3)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -158,7 +165,7 @@ class Report:
             pytest_ltm_version=version("pytest-ltm"),
             seed=settings.seed,
             plan=settings.described(),
-            wall_seconds=round(stopwatch() - self._began, 3),
+            wall_seconds=self._wall_seconds(),
             agent_seconds=self._agent_seconds(),
             **self._gate.json(),
             **self._rescored(result),
@@ -251,7 +258,7 @@ class Report:
             run_id=self._run.folder.name,
             conversations=tuple(held),
             folder=self._run.folder.shown(),
-            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._sent_again()),
+            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._untimed(), *self._sent_again()),
             prechecks=prechecks_in(self._run.folder.path),
         )
         return _amendments.apply(result, amendments)
@@ -268,16 +275,41 @@ class Report:
         why = "deselected (-k, -m or a plugin) and not played"
         return [f"{many} {why}: {few}. Without them it is another plan"]
 
+    def _note(self, timing: Began | Ended) -> None:
+        with suppress(DiskFault, OSError):
+            timings = Timings.resuming(self._run.folder.path / TIMINGS)
+            try:
+                timings.write(timing)
+            finally:
+                timings.close()
+
+    def _wall_seconds(self) -> float:
+        """Return what all parts of the run took; this one ends here."""
+        self._note(Ended(seconds=round(stopwatch() - self._began, 3)))
+        parts, _ = load(self._run.folder.path / TIMINGS)
+        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
+        return round(wall_seconds(parts, seen), 3)
+
     def _agent_seconds(self) -> dict[tuple[str, str], float]:
         found: dict[tuple[str, str], float] = defaultdict(float)
-        for name, path in conversations_in(self._run.folder.path, TIMINGS).items():
-            found[name.agent, name.span] += sum(reply.seconds for reply in read(path, ReplyTime))
+        for name, timed in self._timed.items():
+            found[name.agent, name.span] += sum(one.seconds for one in timed if isinstance(one, ReplyTime))
         return found
+
+    def _untimed(self) -> list[str]:
+        """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
+        run = self._run.folder.path
+        lost = [load(run / TIMINGS)[1]]
+        for name, path in conversations_in(run, JOURNAL).items():
+            self._timed[name], why = load(path.with_name(TIMINGS))
+            lost.append(why)
+        few = shortened(list(filter(None, lost)), _NAMED, "{:,} more")
+        return [f"{why}: seconds are the sums of the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
         found: list[str] = []
-        for name, path in conversations_in(self._run.folder.path, TIMINGS).items():
-            repeated = [retry.exchange for retry in read(path, Retry)]
+        for name, timed in self._timed.items():
+            repeated = [retry.exchange for retry in timed if isinstance(retry, Retry)]
             if repeated:
                 sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
                 where = f"{name.agent} at {name.span}"

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_ltm._engine.cost import LEDGER
 from pytest_ltm._engine.result import ConversationName
-from pytest_ltm._record.resume import JOURNAL
+from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import make_private, write_whole
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import Settings
 
 
-_BEGUN = frozenset({LOCK, FILE, LEDGER, f"{LEDGER}.lock"})
+_BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
 """The content of a run's folder before the first message."""
 
 

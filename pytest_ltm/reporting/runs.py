@@ -13,7 +13,7 @@ from pytest_ltm._gate.baseline import check_name, dump, load
 from pytest_ltm._gate.changes import Side, one_agent
 from pytest_ltm._gate.plan_facts import facts_of
 from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record import canaries, probe
+from pytest_ltm._record import canaries, events, probe
 from pytest_ltm._record.fold import Record
 from pytest_ltm._record.run_file import LATEST, find_run, newest_first
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
@@ -42,6 +42,16 @@ class ConversationFolder:
             return Record.of(self.path / "journal.jsonl")
         except LtmError:
             return None
+
+    def damage(self) -> str:
+        """Return what is wrong with the journal, and what can be done; "" where it is whole or there is none."""
+        path = self.path / "journal.jsonl"
+        try:
+            if path.is_file():
+                events.head(path)
+        except LtmError as error:
+            return str(error)
+        return ""
 
     def plan(self) -> Mapping[str, Any]:
         """Return the plan's JSON values; empty where there is none or it cannot be read."""

@@ -228,6 +228,7 @@ def _conversation(held: ConversationResult) -> dict[str, Any]:
         "usage": _usage(held),
         **_flag(held.estimated),
         **_lost(held),
+        **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
         "examples": [_example(row) for row in held.scenarios],
     }

@@ -137,6 +137,9 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     if any(column.cost_usd is not None and column.hypothetical for column in found) and not _all_would(found):
         lines += wrap("(…): an estimate; nothing was spent", width)
     lines += _notices(run, width)
+    if verbosity > 0:
+        heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
+        lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]
     return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
 
 

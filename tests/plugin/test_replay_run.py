@@ -56,6 +56,7 @@ def events(run: Path, label: str) -> dict[str, list[dict[str, Any]]]:
         assert header["event"] == "header"
         for line in lines:
             line.pop("hypothetical", None)
+            line.pop("sum")
         found[path.parent.name.partition("~")[2]] = lines
     return found
 

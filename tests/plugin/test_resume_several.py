@@ -162,7 +162,8 @@ def test_a_journal_that_is_damaged_keeps_nobody_else_from_going_on(bots: Project
     name.write_text(damaged, "utf-8")
     play_trial = bots.pytest("--ltm-resume=latest")
     assert play_trial.ret == pytest.ExitCode.USAGE_ERROR
-    play_trial.stderr.fnmatch_lines(["*x~400~0: the agent cannot be*", "*y~400~0: *line *not a JSON event*"])
+    damage = "*y~400~0: *journal.jsonl, line 3: its text was changed *: ltm doctor --repair *"
+    play_trial.stderr.fnmatch_lines(["*x~400~0: the agent cannot be*", damage])
 
 
 def test_the_verdicts_of_a_conversation_whose_journal_is_damaged_are_kept(bots: Project) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import journals
 from _naive_agenda import Compared
 from hypothesis import strategies as st
 
@@ -361,7 +362,7 @@ class Record:
 
     @property
     def events(self) -> list[events.Event]:
-        return [events.decode(line, "the journal") for line in self.journal.splitlines()]
+        return journals.opened(self.journal)
 
     @property
     def transcript(self) -> Transcript:
@@ -404,11 +405,13 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
         )  # fmt: skip
         player.sheet = player.ltm.sheet
     record.voice.calls = sum(
-        isinstance(events.decode(line, "the record"), (events.Reply, events.Filler, events.Fault)) for line in recorded
+        isinstance(event, (events.Reply, events.Filler, events.Fault))
+        for event in journals.opened(b"".join(recorded).decode())
     )
     known = Known(record.voice.capabilities | {"Stateless"}, case.max_message_tokens) if recorded else None
     connection = Connection(lambda: record.voice, known=known)
     journal = Journal(record.file, iter(recorded))
+    journal.write(journals.header())
     port = Recorded(journal, clock, Live(connection, COUNTER, clock, Timings()))
     channel = Channel(port, COUNTER, clock, journal, count=case.count, heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]

@@ -14,7 +14,7 @@ from pytest_ltm._record import events
 from pytest_ltm._record.resume import cut_back, read_recording
 from pytest_ltm._record.timings import Resumed, read
 
-HEADER = events.encode(journals.header()).encode()
+HEADER = journals.sealed(journals.header())[0].encode()
 resumes = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -22,13 +22,13 @@ resumes = settings(max_examples=80, deadline=None, suppress_health_check=[Health
 @given(cases, st.floats(0, 1))
 def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Case, share: float) -> None:
     whole = play(case)
-    journal = HEADER + whole.journal.encode()
+    journal = whole.journal.encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
         path.write_bytes(journal[: len(HEADER) + round(share * (len(journal) - len(HEADER)))])
         recording = read_recording(path)
         cut_back(Path(folder), recording)
-        kept = path.read_bytes().splitlines(keepends=True)[1:]
+        kept = path.read_bytes().splitlines(keepends=True)
     resumed = play(case, recorded=kept)
     assert b"".join(kept).decode() + resumed.journal == whole.journal
     assert {key: str(ending) for key, ending in resumed.endings.items()} == {
@@ -42,7 +42,7 @@ def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Cas
 @resumes
 @given(cases, st.data())
 def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> None:
-    journal = HEADER + play(case).journal.encode()
+    journal = play(case).journal.encode()
     torn = journal[: data.draw(st.integers(len(HEADER), len(journal)))]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
@@ -78,16 +78,16 @@ TORN = Case(
 
 def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> None:
     whole = play(TORN)
-    journal = HEADER + whole.journal.encode()
+    journal = whole.journal.encode()
     lines = journal.splitlines(keepends=True)
     path = tmp_path / "journal.jsonl"
     # Every byte of the first event of each kind, and of the last five events.
-    kinds = {type(event): number for number, event in reversed(list(enumerate(whole.events, start=1)))}
+    kinds = {type(event): number for number, event in reversed(list(enumerate(whole.events)))}
     for number in {*kinds.values(), *range(len(lines) - 5, len(lines))}:
         start = sum(map(len, lines[:number]))
         for end in range(start, start + len(lines[number])):
             path.write_bytes(journal[:end])
             cut_back(tmp_path, read_recording(path))
-            kept = path.read_bytes().splitlines(keepends=True)[1:]
+            kept = path.read_bytes().splitlines(keepends=True)
             assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
-    assert set(kinds) == set(events.KINDS.values()) - {events.Header, events.Judge, events.User, events.Verdict}
+    assert set(kinds) == set(events.KINDS.values()) - {events.Judge, events.User, events.Verdict}

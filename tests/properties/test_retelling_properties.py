@@ -36,7 +36,7 @@ class Retold:
 
 def retell(case: Case, whole: Record) -> Retold:
     """Tell a whole record again, to bodies that do the same as then."""
-    said = [journals.header(), *_with_verdicts(whole)]
+    said = _with_verdicts(whole)
     recorded = _record.Playback(fold.Record.after(said), said)
     now = Record(case)
     order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]

@@ -6,8 +6,10 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._record import events
+from pytest_ltm._record.chain import Chain, bare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_ltm._engine.transcript import Kind
@@ -67,8 +69,25 @@ def verdict(example: str = "a/0", score: float | None = None, reason: str = "so"
     return events.Verdict(example=example, score=score, reason=reason, rule="", evidence="", checks=())
 
 
+def sealed(*said: events.Event | str) -> list[str]:
+    """Return the lines of a journal: events, or lines as they are but for their checksums."""
+    chain = Chain()
+    lines = [one if isinstance(one, str) else events.encode(one) for one in said]
+    return [chain.sealed(line) if line.endswith("}\n") else line for line in lines]
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    """Change a journal, without its checksums, as somebody who computes them anew."""
+    text = "".join(bare(line).decode() for line in path.read_bytes().splitlines(keepends=True))
+    write(path, *change(text).splitlines(keepends=True))
+
+
+def opened(text: str) -> list[events.Event]:
+    """Return the events of a journal that was written into a text."""
+    return [events.decode(bare(line.encode()), "the journal") for line in text.splitlines(keepends=True)]
+
+
 def write(path: Path, *said: events.Event | str, torn: str = "") -> Path:
     """Write a journal of events, or of lines as they are; return its path."""
-    text = "".join(one if isinstance(one, str) else events.encode(one) for one in said) + torn
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    path.write_bytes(("".join(sealed(*said)) + torn).encode("utf-8", "surrogateescape"))
     return path

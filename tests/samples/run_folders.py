@@ -102,7 +102,7 @@ def journal(
         said.append(journals.reply(number, reply, tokens=3, retrieved=(retrieved or {}).get(number)))
         position += 13
     said += [events.End(example=row.id) for row in rows]
-    return [events.encode(event) for event in [*said, events.End(reason="complete")]]
+    return journals.sealed(*said, events.End(reason="complete"))
 
 
 def _planned(row: ScenarioResult) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.plan import PlannedExample
 from pytest_ltm._engine.score import Score
+from pytest_ltm._record.chain import bare
 from pytest_ltm._record.journal import Journal
 from pytest_ltm.testing import Played, run_conversation
 
@@ -82,7 +83,7 @@ def events(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | Non
     """Return the journal of a conversation."""
     file = io.StringIO()
     talk(scenarios, agent, journal=Journal(file), **options)
-    return [json.loads(line) for line in file.getvalue().splitlines()]
+    return [json.loads(bare(line.encode())) for line in file.getvalue().splitlines(keepends=True)]
 
 
 def example(scenario: str, number: int = 0, **fields: Any) -> PlannedExample:

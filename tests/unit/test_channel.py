@@ -16,6 +16,7 @@ from pytest_ltm._engine.cost import Bill, Tariff
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.port import Connection, Live
 from pytest_ltm._engine.tokens import TokenCounter
+from pytest_ltm._record.chain import bare
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import START, SimulatedClock
@@ -74,7 +75,7 @@ class Line:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        return [json.loads(event) for event in self.file.getvalue().splitlines()]
+        return [json.loads(bare(line.encode())) for line in self.file.getvalue().splitlines(keepends=True)]
 
 
 FILLER = FillerExchange("1 plus 1?", "2")

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from unittest import mock
 
+import journals
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,13 +46,13 @@ JUDGED = events.Judge(example="a/0", name="answer", version=1, prompt="sha256:3"
 LINES = [
     (
         HEADER,
-        ('{"event":"header","format":2,"plan":{"seed":0},"plan_fingerprint":"sha256:1","agent_fingerprint":"sha256:2",'
+        ('{"event":"header","format":3,"plan":{"seed":0},"plan_fingerprint":"sha256:1","agent_fingerprint":"sha256:2",'
         '"now":"2024-03-04T09:00:00Z","agent":{"spec":"bot","configuration":{"x":[1]},'
         '"capabilities":["Checkpointable"],"max_message_tokens":4096}}'),
     ),
     (
         events.Header(plan={}, plan_fingerprint="p", agent_fingerprint="a"),
-        '{"event":"header","format":2,"plan":{},"plan_fingerprint":"p","agent_fingerprint":"a"}',
+        '{"event":"header","format":3,"plan":{},"plan_fingerprint":"p","agent_fingerprint":"a"}',
     ),
     (
         events.Begin(example="a/0", position=40, now=NOW),
@@ -118,7 +119,8 @@ LINES = [
 
 
 def write(path: Path, said: Sequence[events.Event], *more: str) -> Path:
-    path.write_bytes("".join([*map(events.encode, said), *more]).encode("utf-8", "surrogateescape"))
+    text = "".join([*journals.sealed(*said), *more])
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     return path
 
 
@@ -205,8 +207,8 @@ OF_FORMAT = '{{"event":"header","format":{},"plan":{{}},"plan_fingerprint":"p","
         ("{}", "not a JSON event"),
         ('{"event":[]}', "not a JSON event"),
         ("[" * 100_000, "not a JSON event"),
-        ('{"event":"mood"}', "an event 'mood' is not part of journal format 2: a later version of pytest-ltm wrote it"),
-        ('{"event":"jump","to":"2024-03-04","by":"x"}', "a field 'by' in 'jump' is not part of journal format 2: a"),
+        ('{"event":"mood"}', "an event 'mood' is not part of journal format 3: a later version of pytest-ltm wrote it"),
+        ('{"event":"jump","to":"2024-03-04","by":"x"}', "a field 'by' in 'jump' is not part of journal format 3: a"),
         ('{"event":"jump"}', "a damaged 'jump' event: Object missing required field `to`"),
         ('{"event":"jump","to":7}', "a damaged 'jump' event: Expected `datetime`, got `int` - at `$.to`"),
         ('{"event":"jump","to":"soon"}', "Invalid RFC3339 encoded datetime - at `$.to`"),
@@ -224,10 +226,10 @@ OF_FORMAT = '{{"event":"header","format":{},"plan":{{}},"plan_fingerprint":"p","
             "Expected `str`, got `int` - at `$.retrieved[0]`",
         ),
         (
-            '{"event":"header","format":3,"mood":1}',
-            "a field 'mood' in 'header' is not part of journal format 2: a later",
+            '{"event":"header","format":4,"mood":1}',
+            "a field 'mood' in 'header' is not part of journal format 3: a later",
         ),
-        (OF_FORMAT.format(3), "a journal of format 3; this version of pytest-ltm reads format 2. Read it with the"),
+        (OF_FORMAT.format(4), "a journal of format 4; this version of pytest-ltm reads format 3. Read it with the"),
         (OF_FORMAT.format('"1"'), "a damaged 'header' event: Expected `int`, got `str` - at `$.format`"),
         ('{"event":"header"}', "a damaged 'header' event: Object missing required field `plan`"),
     ],
@@ -261,9 +263,9 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, torn: str) -> None:
     assert list(events.read(write(tmp_path / "j", [HEADER, TOLD], torn))) == [HEADER, TOLD]
 
 
-@pytest.mark.parametrize("line", ["{torn\n", "\udcff\n", '{"event":"other"}\n', '{"event":"jump","to":7}\n'])
+@pytest.mark.parametrize("line", ["{torn\n", "\xff\n", '{"event":"other"}\n', '{"event":"jump","to":7}\n'])
 def test_a_damaged_line_is_an_error_that_says_where(tmp_path: Path, line: str) -> None:
-    path = write(tmp_path / "journal.jsonl", [HEADER, TOLD], line, events.encode(TOLD))
+    path = journals.write(tmp_path / "journal.jsonl", HEADER, TOLD, line, TOLD)
     found = events.read(path)
     assert [next(found), next(found)] == [HEADER, TOLD]
     with pytest.raises(LtmError, match=r"journal\.jsonl, line 3: "):
@@ -284,7 +286,7 @@ def test_a_journal_that_cannot_be_opened_is_an_error_of_ours(tmp_path: Path) -> 
 
 def test_each_event_is_told_with_where_its_line_ends(tmp_path: Path) -> None:
     path = write(tmp_path / "j", [HEADER, ASKED], "{")
-    assert [end for end, _ in events.lines(path)] == [len(events.encode(HEADER)), path.stat().st_size - 1]
+    assert [end for end, _ in events.lines(path)] == [len(journals.sealed(HEADER)[0]), path.stat().st_size - 1]
 
 
 # --- the fold
@@ -404,13 +406,14 @@ def cat(ltm: Ltm) -> None:
 def test_a_conversation_is_folded_into_what_it_was(tmp_path: Path) -> None:
     file = io.StringIO()
     journal = Journal(file)
+    journal.write(HEADER)
     scenarios = dict.fromkeys(("cat", "dog", "emu"), cat)
     played = run_conversation(scenarios, Sometimes(), span=300, opening="Hello.", journal=journal, count="all")
-    path = write(tmp_path / "j", [HEADER], file.getvalue())
+    path = write(tmp_path / "j", [], file.getvalue())
 
     record = Record.of(path)
 
-    assert "".join(map(events.encode, events.read(path))) == path.read_text("utf-8")
+    assert "".join(journals.sealed(*events.read(path))) == path.read_text("utf-8")
     assert list(record.transcript) == list(played.transcript)
     assert record.transcript[0].retrieved == ("note 1",)
     assert record.position == played.transcript.position

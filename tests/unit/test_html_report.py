@@ -13,12 +13,14 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
+import journals
 import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._engine.result import RunResult
 from pytest_ltm._record.amendments import Amendment, amend
+from pytest_ltm._record.chain import bare
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html import build_report
 
@@ -358,7 +360,8 @@ def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: 
     journal = run / "0~talk" / "journal.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
     gone = ("names", '"exchange":4', '"exchange":6')
-    journal.write_text("".join(line for line in lines if not any(part in line for part in gone)), encoding="utf-8")
+    kept = [bare(line.encode()).decode() for line in lines if not any(part in line for part in gone)]
+    journals.write(journal, *kept)
     page = report(tmp_path, run)
     assert page.example(0)["missing"] == ""
     assert page.example(1)["missing"].startswith("It has a score, but the journal has none")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from journals import fault, header, message, reply
+from journals import fault, header, message, opened, reply
 from msgspec.structs import replace
 
 from pytest_ltm._record import events, timings
+from pytest_ltm._record.chain import Chain, bare
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import ReplyTime, Timings
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -62,7 +65,7 @@ def test_a_file_that_was_given_stays_open() -> None:
     journal = Journal(file)
     journal.write(fault())
     journal.close()
-    assert file.getvalue() == '{"event":"fault","exchange":0,"text":"boom"}\n'
+    assert opened(file.getvalue()) == [fault()]
 
 
 def test_an_event_is_one_line_of_readable_text() -> None:
@@ -95,8 +98,8 @@ def test_timings_know_the_time_on_the_wall_and_the_journal_does_not() -> None:
     journal, timed = io.StringIO(), io.StringIO()
     Journal(journal).write(fault())
     Timings(timed).write(ReplyTime(exchange=0, seconds=0.25))
-    assert json.loads(journal.getvalue()) == {"event": "fault", "exchange": 0, "text": "boom"}
-    told = json.loads(timed.getvalue())
+    assert bare(journal.getvalue().encode()) == b'{"event":"fault","exchange":0,"text":"boom"}\n'
+    told = json.loads(bare(timed.getvalue().encode()))
     assert told.pop("at").endswith("Z")
     assert told == {"event": "reply", "exchange": 0, "seconds": 0.25}
 
@@ -123,14 +126,14 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
     for one in said:
         found.write(one)
     found.close()
-    lines = path.read_bytes().splitlines()
+    lines = path.read_bytes().splitlines(keepends=True)
     assert [replace(timings.decode(line, "t"), at=None) for line in lines] == said
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "not a JSON event"),
+        ('{"event"}', "not a JSON event"),
         (
             '{"event":"mood","at":"x"}',
             "an event 'mood' is not part of these timings: a later version of pytest-ltm wrote it",
@@ -138,12 +141,74 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
         ('{"event":"reply"}', "a damaged 'reply' event: Object missing required field `exchange`"),
     ],
 )
-def test_what_times_nothing_is_told_with_its_place(tmp_path: Path, line: str, says: str) -> None:
-    path = tmp_path / "timings.jsonl"
-    path.write_text(f"{line}\n")
-    with pytest.raises(LtmError, match=r"timings\.jsonl, line 1: ") as caught:
-        list(timings.read(path, ReplyTime))
+def test_what_times_nothing_is_told_with_its_place(line: str, says: str) -> None:
+    with pytest.raises(LtmError, match=r"^t, line 1: ") as caught:
+        timings.decode(Chain().sealed(f"{line}\n").encode(), "t, line 1")
     assert says in str(caught.value)
+
+
+TIMED = [ReplyTime(exchange=number, seconds=0.25) for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "left"),
+    [
+        (lambda data: data.replace(b"0.25", b"4.25", 1), 2),
+        (lambda data: data.replace(b"\n", b"\x0b", 1), 1),
+        (lambda data: b"\x00\xff" * 500 + b"\n" + data, 3),
+        (lambda _: b"\x00\xff" * 500 + b"\n", 0),
+        (lambda data: data[:-100] + b"\n", 2),
+    ],
+)
+def test_timings_that_are_damaged_are_left_out_and_told(
+    tmp_path: Path, damage: Callable[[bytes], bytes], left: int
+) -> None:
+    path = tmp_path / "timings.jsonl"
+    written = Timings.at(path)
+    for one in TIMED:
+        written.write(one)
+    written.close()
+    assert [replace(one, at=None) for one in timings.load(path)[0]] == TIMED
+    assert timings.load(path)[1] == ""
+    path.write_bytes(damage(path.read_bytes()))
+    found, why = timings.load(path)
+    assert len(found) == len(list(timings.read(path, ReplyTime))) == left
+    assert "cannot be read" in why
+
+
+def test_timings_that_are_missing_or_no_file_are_told(tmp_path: Path) -> None:
+    assert timings.load(tmp_path / "none") == ([], f"{tmp_path / 'none'}: cannot be read: No such file or directory")
+    assert "cannot be read: Is a directory" in timings.load(tmp_path)[1]
+
+
+def at(second: int) -> datetime:
+    return datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc) + timedelta(seconds=second)
+
+
+@pytest.mark.parametrize(
+    ("parts", "seconds"),
+    [
+        ([timings.Began(at=at(0), after=1.0), timings.Ended(at=at(20), seconds=21.0)], 21.0),
+        (
+            [
+                timings.Began(at=at(0), after=1.0), timings.Ended(at=at(20), seconds=21.0),
+                timings.Began(at=at(100), after=2.0), timings.Ended(at=at(110), seconds=12.0),
+            ],
+            33.0,
+        ),
+        (  # the first was killed after ten seconds, the second before anything was timed
+            [
+                timings.Began(at=at(0), after=1.0), timings.Began(at=at(50), after=2.0),
+                timings.Began(at=at(100), after=3.0), timings.Ended(at=at(110), seconds=13.0),
+            ],
+            11.0 + 2.0 + 13.0,
+        ),
+        ([timings.Began(at=at(0), after=1.0)], 106.0),
+        ([], 0.0),
+    ],
+)  # fmt: skip
+def test_what_a_run_took_is_the_sum_of_its_parts(parts: list[timings.Timing], seconds: float) -> None:
+    assert timings.wall_seconds(parts, [at(10), at(4), at(105)]) == seconds
 
 
 def test_timings_without_a_file_keep_and_hold_nothing(tmp_path: Path) -> None:

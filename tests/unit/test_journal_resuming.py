@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 import pytest
-from journals import header, message, reply, wait
+from journals import header, message, reply, sealed, wait, write
 
 from pytest_ltm._record import events
 from pytest_ltm._record.journal import Journal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELLO, OH = message(text="hello"), reply(text="oh\udfff 😀", cost_usd=0.1)
-RECORDED = [events.encode(HELLO), events.encode(OH)]
+RECORDED = sealed(HELLO, OH)
 
 
 def resuming(tmp_path: Path) -> tuple[Journal, Path]:
@@ -35,7 +35,7 @@ def test_what_is_said_again_is_not_written_again_and_what_follows_is(tmp_path: P
     assert journal.upcoming(events.Reply) is None
     assert path.read_bytes() == "".join(RECORDED).encode()
     journal.write(wait())
-    assert path.read_bytes() == ("".join(RECORDED) + events.encode(wait())).encode()
+    assert path.read_bytes() == "".join(sealed(HELLO, OH, wait())).encode()
 
 
 def test_what_comes_next_is_told_only_if_it_is_of_the_kind_asked_for(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_what_comes_next_is_told_only_if_it_is_of_the_kind_asked_for(tmp_path: P
 
 def test_lines_that_hold_the_same_are_the_same_however_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_text('{"text": "boom", "fatal": false, "exchange": 0, "event": "fault"}\n')
+    write(path, '{"text": "boom", "fatal": false, "exchange": 0, "event": "fault"}\n')
     Journal.resuming(path).write(events.Fault(exchange=0, text="boom"))
 
 
@@ -71,7 +71,7 @@ def test_another_kind_of_event_is_a_difference(tmp_path: Path) -> None:
 
 def test_what_is_no_event_is_a_difference_that_says_where(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_text('{"event":"reply"}\n')
+    write(path, '{"event":"reply"}\n')
     with pytest.raises(Divergence, match="line 1 of the journal: a damaged 'reply' event: Object missing"):
         Journal.resuming(path).upcoming(events.Reply)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm import Reply, Usage
+from pytest_ltm._record.chain import bare
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import JudgeError
@@ -70,7 +71,7 @@ class Setting:
 
     def events(self) -> list[dict[str, Any]]:
         self.journal.close()
-        return [json.loads(line) for line in self.path.read_text().splitlines()]
+        return [json.loads(bare(line)) for line in self.path.read_bytes().splitlines(keepends=True)]
 
     def remembered(self) -> list[bool]:
         return [json.loads(line)["remembered"] for line in self.told.getvalue().splitlines()]

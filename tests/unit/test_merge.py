@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import journals
 import pytest
 from run_folders import held, played
 
@@ -47,7 +48,7 @@ def write(run: Path, *names: str, plan: Plan = PLAN, score: float = 1.0, ended: 
         )
         write_results(folder / "results.json", result)
         (folder / "plan.json").write_text(json_text(mine.to_json()), encoding="utf-8")
-        (folder / "journal.jsonl").write_text(f'{{"event":"header","agent":"{agent}"}}\n', encoding="utf-8")
+        journals.write(folder / "journal.jsonl", f'{{"event":"header","agent":"{agent}"}}\n')
         Timings.at(folder / "timings.jsonl").write(ReplyTime(exchange=0, seconds=1.5))
     agents = dict.fromkeys(name.split("~")[0] for name in names)
     settings = {"agents": {agent: agent for agent in agents}, "spans": {"2k": 2_000}, "trials": 1, **said}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from journals import fault, filler, header, judge, message, reply, wait, write
+from journals import fault, filler, header, judge, message, opened, reply, sealed, wait, write
 
 from pytest_ltm._record import events, timings
 from pytest_ltm._record.resume import cut_back, read_recording
@@ -53,7 +53,7 @@ def test_what_came_from_outside_is_kept_but_for_the_last_faults_of_an_agent_that
     assert list(events.read(path)) == before[:kept]
     assert path.read_bytes().endswith(b"\n")
     (resumed,) = timings.read(tmp_path / "timings.jsonl", timings.Resumed)
-    assert [events.decode(text, "cut") for text in resumed.cut.splitlines()[:-1]] == before[kept:]
+    assert opened(resumed.cut[: resumed.cut.rfind("\n") + 1]) == before[kept:]
 
 
 def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:
@@ -76,12 +76,13 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))
         assert list(events.read(path)) == [HEADER, MESSAGE, REPLY]
-        assert list(timings.read(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == events.encode(MESSAGE)
+        cut = sealed(HEADER, MESSAGE, REPLY, MESSAGE)[-1]
+        assert list(timings.read(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == cut
 
 
 def test_no_journal_and_one_without_a_whole_header_hold_nothing(tmp_path: Path) -> None:
     assert read_recording(tmp_path / "journal.jsonl") is None
-    path = journal(tmp_path, torn='{"event":"header","format":2')
+    path = journal(tmp_path, torn='{"event":"header","format":3')
     assert read_recording(path) is None
     cut_back(tmp_path, None)
     assert path.read_bytes() == b""
@@ -95,31 +96,37 @@ def test_an_agent_that_never_replied_has_heard_nothing_that_matters(tmp_path: Pa
     assert (gone.heard, once.heard) == (False, True)
 
 
-def _replied(number: str) -> bytes:
-    return f'{events.encode(HEADER)}{{"event":"reply","exchange":{number},"text":"","tokens":1}}\n'.encode()
+def _replied(number: str) -> tuple[events.Event | str, ...]:
+    return HEADER, f'{{"event":"reply","exchange":{number},"text":"","tokens":1}}\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("said", "says"),
     [
-        (b"not json\n", "line 1: not a JSON event"),
-        (b"[1]\n", "line 1: not a JSON event"),
-        (b"[" * 100_000 + b"\n", "line 1: not a JSON event"),
-        (events.encode(MESSAGE).encode(), "line 1: not the header of a journal"),
-        (events.encode(HEADER).replace('"format":2', '"format":99').encode(), "a journal of format 99; this version"),
-        (b'{"event":"header","format":2}\n', "line 1: a damaged 'header' event"),
-        (
-            events.encode(HEADER).encode() + b'{"event":"mood"}\n',
-            "line 2: an event 'mood' is not part of journal format 2",
-        ),
+        (["not json\n"], "line 1: not a JSON event"),
+        (["[1]\n"], "line 1: not a JSON event"),
+        (["[" * 100_000 + "\n"], "line 1: not a JSON event"),
+        ([MESSAGE], "line 1: not the header of a journal"),
+        ([events.encode(HEADER).replace('"format":3', '"format":99')], "a journal of format 99; this version"),
+        (['{"event":"header","format":3}\n'], "line 1: a damaged 'header' event"),
+        ([HEADER, '{"event":"mood"}\n'], "line 2: an event 'mood' is not part of journal format 3"),
         (_replied('"../x"'), "line 2: a damaged 'reply' event: Expected `int`, got `str` - at `.\\.exchange`"),
         (_replied("-1"), "line 2: a damaged 'reply' event: Expected `int` >= 0 - at `.\\.exchange`"),
         (_replied("7"), "line 2: a reply to no message: no message 7 waits for one"),
     ],
 )
-def test_what_is_no_journal_of_ours_is_an_error_that_says_where(tmp_path: Path, text: bytes, says: str) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(text)
+def test_what_is_no_journal_of_ours_is_an_error_that_says_where(
+    tmp_path: Path, said: list[events.Event | str], says: str
+) -> None:
+    path = write(tmp_path / "journal.jsonl", *said)
+    text = path.read_bytes()
     with pytest.raises(LtmError, match=says):
         read_recording(path)
     assert path.read_bytes() == text
+
+
+def test_a_journal_of_the_format_before_says_so_rather_than_that_it_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(events.encode(HEADER).replace('"format":3', '"format":2'))
+    with pytest.raises(LtmError, match="line 1: a journal of format 2; this version of pytest-ltm reads format 3"):
+        read_recording(path)

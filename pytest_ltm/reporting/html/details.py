@@ -26,8 +26,11 @@ NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missi
 NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
 
 
-def details(result: ScenarioResult, record: Record | None, expected: object) -> dict[str, Any]:
-    """Return JSON values for the page; `expected`: what the definition says, None if it says nothing."""
+def details(result: ScenarioResult, record: Record | None, expected: object, damage: str = "") -> dict[str, Any]:
+    """Return JSON values for the page.
+
+    `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal.
+    """
     talk = _talk(result, record) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
     return {
@@ -36,7 +39,7 @@ def details(result: ScenarioResult, record: Record | None, expected: object) -> 
         "questions": [_question(each) for each in result.questions],
         "evidence": result.evidence,
         "talk": talk,
-        "missing": lost if record else NO_JOURNAL,
+        "missing": lost if record else f"{NO_JOURNAL} {damage}".rstrip(),
     }
 
 

@@ -130,13 +130,14 @@ class Parcels:
     def add(self, held: Held) -> None:
         """Pack a conversation."""
         defined, record = definitions(held.folder.plan()), held.folder.record()
+        damage = "" if record else held.folder.damage()
         expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
         texts = {name: _fingerprint(text) for name, text in defined.items()}
         self.fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
         for number in range(0, len(held.rows), TOGETHER):
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
-                told = {str(row.key): details(row.result, record, expected.get(row.result.id)) for row in rows}
+                told = {str(row.key): details(row.result, record, expected.get(row.result.id), damage) for row in rows}
                 self.packed[f"e{held.key}.{number // TOGETHER}"] = parcel(told)
         if record is None:
             return

@@ -1,0 +1,149 @@
+"""`doctor --verify RUN`: whether journals are as they were written; `doctor --repair RUN`: what can be put right."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.result import read_results
+from pytest_ltm._record import canaries, events
+from pytest_ltm._record.chain import Damage, damages, mended
+from pytest_ltm._record.fold import Record
+from pytest_ltm._record.resume import JOURNAL, RESULTS
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.reporting.text import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+DAMAGED = 1
+"""The exit status where something is damaged, and after a repair that lost something."""
+_MOST = 20
+"""So many damaged lines of a journal are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One journal."""
+
+    file: str
+    lines: int
+    torn: int
+    """Bytes of a last line that is not whole."""
+    head: str
+    """Its last checksum, "" where it is damaged."""
+    problems: tuple[str, ...]
+
+
+def verify(run: Path, *, as_json: bool) -> int:
+    """Print what is damaged in a run's journals, else their last checksums; 1 if something is, else 0."""
+    found = [_checked(path) for path in _journals(run)]
+    broken = any(each.problems for each in found)
+    if as_json:
+        lines = [json.dumps([asdict(each) for each in found], indent=1)]
+    else:
+        lines = [line for each in found for line in _lines(each)] or [f"{run}: no journal"]
+        if broken:
+            command = f"ltm doctor --repair {shlex.quote(str(run))}"
+            lines.append(
+                "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
+                f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
+            )
+    print(redacted("\n".join(lines)))
+    return DAMAGED if broken else 0
+
+
+def repair(run: Path) -> int:
+    """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
+
+    The damaged files are kept beside the journals. Raises LtmError if somebody is writing them, or the disk refuses.
+    """
+    cut = False
+    for path in _journals(run):
+        if next(damages(path.read_bytes()), None) is None:
+            continue
+        lock = FolderLock(path.parent)
+        lock.acquire()
+        try:
+            data = path.read_bytes()
+            lines, repaired = _repaired(data)
+            kept = _free(path)
+            write_whole(kept, data, lasting=True)
+            write_whole(path, repaired, lasting=True)
+        finally:
+            lock.release()
+        cut |= len(repaired) < len(data)
+        print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
+    return DAMAGED if cut else 0
+
+
+def _repaired(data: bytes) -> tuple[list[str], bytes]:
+    lines: list[str] = []
+    for damage in damages(data):
+        if damage.flipped is None:
+            lost = data.count(b"\n", damage.start)
+            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {counted(lost, 'line')} less")
+            return lines, data[: damage.start]
+        data = mended(data, damage)
+        lines.append(f"line {damage.line}: {damage.what}. Put back")
+    return lines, data
+
+
+def _free(path: Path) -> Path:
+    number, kept = 1, path.with_name(f"{path.name}.damaged")
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}.damaged{number}")
+    return kept
+
+
+def _journals(run: Path) -> list[Path]:
+    found = [*sorted(run.glob(f"*/{JOURNAL}")), run / canaries.JOURNAL]
+    return [path for path in found if path.is_file()]
+
+
+def _checked(path: Path) -> Checked:
+    data = path.read_bytes()
+    found = list(islice(damages(data), _MOST + 1))
+    problems = [_told(path, damage) for damage in found[:_MOST]]
+    problems += [f"{path}: and more"] * (len(found) > _MOST)
+    head = "" if found else events.head(path)
+    if not found and path.name == JOURNAL:
+        problems += _beside(path, head)
+    whole = data.rfind(b"\n") + 1
+    return Checked(
+        file=str(path), lines=data.count(b"\n"), torn=len(data) - whole, head="" if problems else head,
+        problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _told(path: Path, damage: Damage) -> str:
+    return f"{path}, line {damage.line}: {damage.what}"
+
+
+def _beside(path: Path, head: str) -> list[str]:
+    """Return what is wrong with a journal whose checksums fit."""
+    try:
+        Record.of(path)
+    except LtmError as error:
+        return [str(error)]
+    try:
+        result = read_results(path.with_name(RESULTS))
+    except LtmError:
+        return []
+    if result.ended != "complete" or result.journal in ("", head):
+        return []
+    then = f"{path}: when {RESULTS} was written its last checksum was {result.journal}, and now it is {head or 'none'}"
+    return [f"{then}: lines are missing at its end, or it is another journal"]
+
+
+def _lines(found: Checked) -> list[str]:
+    lines = [*found.problems] or [f"{found.file}: {counted(found.lines, 'line')}, whole; last checksum {found.head}"]
+    return lines + [f"  an incomplete last line of {found.torn:,} bytes is ignored"] * bool(found.torn)

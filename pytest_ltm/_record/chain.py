@@ -1,0 +1,160 @@
+"""Chain: each line of a journal ends in a checksum of its text and of the checksum before it.
+
+It shows what has changed since it was written, by accident: who means to deceive can compute it again. The last one,
+the head, stands for the whole journal: published with a result, it shows that a journal is the one that was scored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SIZE = 16
+"""Bytes of a checksum."""
+_SEAL = re.compile(rb',"sum":"([0-9a-f]{%d})"\}\n\Z' % (2 * SIZE))
+_BEGINNING = re.compile(rb'\{"event":"(\w+)"(?:,"exchange":(\d+))?')
+_LENGTH = len(b',"sum":""}\n') + 2 * SIZE
+
+
+class Chain:
+    """The checksums of a journal's lines, one after the other; `head` is the last."""
+
+    def __init__(self, head: str = "") -> None:
+        self.head = head
+
+    def sealed(self, line: str) -> str:
+        """Return the next line, a JSON object, with its checksum as the last member."""
+        self.head = _sum(self.head, line.encode())
+        return f'{line[:-2]},"sum":"{self.head}"}}\n'
+
+    def opened(self, line: bytes) -> bytes | None:
+        """Return the next line without its checksum, None if it is not the one that was written here."""
+        text, recorded = line[:-_LENGTH] + b"}\n", line[-_LENGTH:]
+        head = _sum(self.head, text)
+        if recorded != b',"sum":"%s"}\n' % head.encode():
+            return None
+        self.head = head
+        return text
+
+
+def bare(line: bytes) -> bytes:
+    """Return a line without its checksum, whatever that is."""
+    return _SEAL.sub(b"}\n", line)
+
+
+def _sum(head: str, text: bytes) -> str:
+    return blake2b(head.encode() + text, digest_size=SIZE).hexdigest()
+
+
+# --- What has become of a line that is not the one that was written.
+
+LONGEST = 8_000
+"""Bytes of a line in which each bit is tried; that takes half a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One line that its checksum does not fit."""
+
+    line: int
+    start: int
+    """Bytes of the file before it."""
+    what: str
+    flipped: tuple[int, int] | None = None
+    """Where one bit, put back, makes the line whole: the byte of the file, and what that was."""
+
+
+def damages(data: bytes) -> Iterator[Damage]:
+    """Yield what is damaged in a journal, line by line; a torn last line is not."""
+    head: str | None = ""
+    start = number = 0
+    written: dict[str, int] = {"": 0}  # the numbers of the lines by their checksums
+    while end := data.find(b"\n", start) + 1:
+        number += 1
+        line, seal = data[start:end], _SEAL.search(data, start, end)
+        chain = Chain(head or "")
+        if head is not None and chain.opened(line) is None:
+            damage = _examined(data, number, start, head, written)
+            yield damage
+            if damage.flipped is not None:  # go on as if it were mended
+                data = mended(data, damage)
+                end = data.find(b"\n", start) + 1
+                chain.opened(data[start:end])
+                head = chain.head
+            else:
+                head = seal[1].decode() if seal else None
+        elif head is None and seal is None:
+            yield Damage(line=number, start=start, what=_unsealed(line))
+        else:  # after a line without a checksum nothing says what the next one followed
+            head = chain.head if head is not None else seal[1].decode() if seal else None
+        written.setdefault(head or "", number)
+        start = end
+
+
+def mended(data: bytes, damage: Damage) -> bytes:
+    """Return a journal with a flipped bit put back."""
+    if damage.flipped is None:
+        return data
+    at, was = damage.flipped
+    return data[:at] + bytes([was]) + data[at + 1 :]
+
+
+def _examined(data: bytes, number: int, start: int, head: str, written: Mapping[str, int]) -> Damage:
+    end = data.find(b"\n", start) + 1
+    line, seal = data[start:end], _SEAL.search(data, start, end)
+    if flipped := _flipped(data, start, end, head):
+        at, was = flipped
+        now = f"byte {at - start + 1:,} of the line is {_shown(data[at])} and was {_shown(was)}"
+        return Damage(line=number, start=start, what=f"one bit has flipped: {now}", flipped=flipped)
+    if seal is None:
+        return Damage(line=number, start=start, what=_unsealed(line))
+    followed = next((known for one, known in written.items() if _sum(one, bare(line)).encode() == seal[1]), None)
+    if followed is not None:
+        where = f"line {followed}" if followed else "no other"
+        what = f"it was written after {where}: two processes wrote this journal, or lines were added or moved"
+    else:
+        what = f"{_event(line)} was changed after it was written, or lines before it are missing"
+    return Damage(line=number, start=start, what=what)
+
+
+def _flipped(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | None:
+    """Return the byte, and what it was, that was another one by one bit; None if that does not explain the line."""
+    if end - start > LONGEST:
+        return None
+    beyond = data.find(b"\n", end) + 1 or len(data)  # where the flipped bit is that of the line's end
+    tried = bytearray(data[start:beyond])
+    for at in range(end - start):
+        was = tried[at]
+        for bit in range(8):
+            tried[at] = was ^ 1 << bit
+            whole = tried.find(b"\n") + 1
+            if tried.startswith(b',"sum":"', whole - _LENGTH) and Chain(head).opened(bytes(tried[:whole])) is not None:
+                return start + at, tried[at]
+        tried[at] = was
+    return None
+
+
+def _unsealed(line: bytes) -> str:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return "it is not a line of a journal: it was torn, overwritten or edited"
+    return "it has no checksum: it was edited, or something else wrote it"
+
+
+def _event(line: bytes) -> str:
+    """Return what a person would call a line."""
+    found = _BEGINNING.match(line)
+    if found is None:
+        return "its text"
+    return f"the {found[1].decode()}" + (f" of exchange {found[2].decode()}" if found[2] else "")
+
+
+def _shown(byte: int) -> str:
+    return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02x}"
