@@ -70,6 +70,7 @@ _PLACEHOLDERS = frozenset(
         "empty", "hidden", "redacted", "missing",
     }
 )  # fmt: skip
+_HIDDEN = re.compile(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
 _LINE_OF_ITS_OWN = re.compile(r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$")
 _LONGEST_NAME = 80
 """The characters before a name that are looked at."""
@@ -81,7 +82,7 @@ _TOKEN = 20
 
 def _hide_named(found: re.Match[str]) -> str:
     value = found["quoted"] or found["bare"]
-    if HIDDEN[:-1] in value or not (_hides_quoted(found) if found["quoted"] else _hides_bare(found)):
+    if _HIDDEN.fullmatch(value) or not (_hides_quoted(found) if found["quoted"] else _hides_bare(found)):
         return found.group()
     return f"{found['kept']}{found['quote'] or ''}{HIDDEN}{found['open'] or ''}"
 
@@ -89,6 +90,8 @@ def _hide_named(found: re.Match[str]) -> str:
 def _hides_quoted(found: re.Match[str]) -> bool:
     """Return whether a value in quotes is a secret; in the middle of a sentence it must look like one."""
     value: str = found["quoted"]
+    if value.startswith(HIDDEN[:-1]):  # a known value, and more
+        return True
     if len(value) < _PASSWORD or value.lower() in _PLACEHOLDERS or value[0] in "<$*{[%" or set(value) <= set(".…x*"):
         return False
     in_data = bool(found["closed"]) or "=" in found["sign"] or _begins_line(found)
@@ -126,7 +129,7 @@ def _begins_line(found: re.Match[str]) -> bool:
 
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=(?:\\[nr]|E |[^A-Za-z0-9+/]){0,40}"
-    r"(?:[A-Za-z0-9+/=]{16}|Proc-Type|Version|Comment))"
+    rf"(?:[A-Za-z0-9+/=]{{16}}|{re.escape(HIDDEN[:-1])}|Proc-Type|Version|Comment))"
     r"(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
 )
 

@@ -136,6 +136,14 @@ def test_a_key_of_several_lines_is_found_line_by_line(monkeypatch: pytest.Monkey
     assert "MIIEv" not in redacted("first line MIIEvQIBADANBgkqhkiG9w0B and no more")
 
 
+def test_what_stands_beside_a_known_value_in_a_key_is_gone_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNING_KEY", "MIIEvQIBADANBgkqhkiG9w0B")
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSj\n-----END PRIVATE KEY-----"
+    assert redacted(f"<{key}>") == "<[redacted]\n\n\n>"
+    assert redacted('"password": "MIIEvQIBADANBgkqhkiG9w0B-planted"') == '"password": "[redacted]"'
+    assert redacted('"password": "MIIEvQIBADANBgkqhkiG9w0B"') == '"password": "[redacted $SIGNING_KEY]"'
+
+
 def test_a_variable_that_the_agent_removes_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GONE_SECRET", "gone-with-the-wind")
     assert "gone-with" not in redacted("gone-with-the-wind")
