@@ -493,7 +493,7 @@ class Conversation:
 
     def _look(self, lane: Lane, watching: Watching, *, at_end: bool = False) -> None:
         try:
-            watching.look(at_end=at_end)
+            lane.body.judging(lambda: watching.look(at_end=at_end))
         except lane.body.fatal:
             raise
         except BaseException as error:  # noqa: BLE001 - a watcher may come from the user

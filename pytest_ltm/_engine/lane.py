@@ -7,7 +7,7 @@ import math
 from collections import ChainMap
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.scenario import Request, Watch
     from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm._engine.transcript import Exchange, Transcript
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,9 @@ class Body(Protocol):
 
     def abandon(self) -> None:
         """Unwind it, so that its clean-up runs."""
+
+    def judging(self, call: Callable[[], T]) -> T:
+        """Return what a watcher of it comes to; Unmeasured if that takes too long."""
 
     def finish(self, lane: Lane, ending: Ending) -> None:
         """It is over, watchers included: report it."""
@@ -240,6 +245,10 @@ class GreenBody:
         """Return what surrounds each stretch of the body."""
         return nullcontext()
 
+    def judging(self, call: Callable[[], T]) -> T:
+        """Return what judges answers: a watcher, or the body from one request to the next."""
+        return call()
+
     def finish(self, lane: Lane, ending: Ending) -> None:
         """It is over: report it."""
         raise NotImplementedError
@@ -289,7 +298,7 @@ class GreenBody:
         self._hub = getcurrent()
         try:
             with self.around():
-                request = switch(value)
+                request = self.judging(lambda: switch(value))
         except self.fatal:
             raise
         except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body

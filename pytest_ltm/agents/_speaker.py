@@ -10,7 +10,7 @@ import mmap
 import os
 import reprlib
 import signal
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -27,7 +27,7 @@ from pytest_ltm.agents._capabilities import capabilities, takes
 from pytest_ltm.agents._retry import broken_off
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from datetime import datetime
     from types import FrameType
 
@@ -141,6 +141,7 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
     if seconds is None or not can_interrupt():
         return call()
     alarm = _Alarm(seconds)
+    _ALARMS.append(alarm)
     try:
         try:
             alarm.set()
@@ -150,6 +151,28 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
     finally:
         # Again, because the signal may arrive in the very first instruction of the other one.
         alarm.clear()
+        _ALARMS.remove(alarm)
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Let the limit of the caller stand still: what is done meanwhile has limits of its own."""
+    alarm = _ALARMS[-1] if _ALARMS and can_interrupt() else None
+    if alarm is None:
+        yield
+        return
+    left = alarm.left
+    alarm.left = math.inf
+    try:
+        yield
+    finally:
+        alarm.left = left
+
+
+def lift() -> None:
+    """End all limits that run: a person looks at what is going on."""
+    for alarm in _ALARMS:
+        alarm.left = math.inf
 
 
 class _Alarm:
@@ -182,9 +205,19 @@ class _Alarm:
         if self._outer_at < math.inf:
             signal.setitimer(signal.ITIMER_REAL, max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left; inf: there is no limit."""
+        return self._at - stopwatch()
+
+    @left.setter
+    def left(self, seconds: float) -> None:
+        self._at = stopwatch() + seconds
+        self._start()
+
     def _start(self) -> None:
         soonest = min(self._at, self._outer_at) - stopwatch()
-        signal.setitimer(signal.ITIMER_REAL, max(soonest, 1e-4), REPEAT)
+        signal.setitimer(signal.ITIMER_REAL, max(soonest, 1e-4) if soonest < math.inf else 0, REPEAT)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self._outer_at <= stopwatch() and callable(self._handler):
@@ -205,6 +238,10 @@ class _Alarm:
             if self._rings > IGNORED and stopwatch() >= self._at + PATIENCE and when_hung:
                 when_hung[-1]()
             raise OutOfTime
+
+
+_ALARMS: list[_Alarm] = []
+"""Those that run, the innermost last."""
 
 
 # --- Copies: an agent that forks must not come back twice, each with the rest of the run before it.

@@ -12,7 +12,7 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import AgentFault, BudgetSpent, Unmeasured, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._openai import ENCODING
-from pytest_ltm.agents._speaker import OutOfTime, OwnLoop, outside_any_loop
+from pytest_ltm.agents._speaker import OutOfTime, OwnLoop, outside_any_loop, unlimited
 from pytest_ltm.judges._chat import Chat
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Call:
             self._retried(failure)
 
         try:
-            with outside_any_loop():
+            with outside_any_loop(), unlimited():
                 if self._retries is None:
                     given = ask()
                 else:

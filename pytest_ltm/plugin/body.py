@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -11,7 +11,8 @@ from pytest_ltm._engine.lane import UNWINDING, GreenBody
 from pytest_ltm._engine.scenario import Ask, Say
 from pytest_ltm._engine.score import Score
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.errors import LtmInternalError
+from pytest_ltm._storage.errors import LtmInternalError, Unmeasured
+from pytest_ltm.agents._speaker import OutOfTime, call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.stretch import Stretch
 from pytest_ltm.plugin.state import LANE, RUN, mark_unreached, not_reached
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.items import LtmItem
 
 
+T = TypeVar("T")
+
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 """What ends a body by its own wish: pytest knows best how to report it."""
 
@@ -40,7 +43,8 @@ class ItemBody(GreenBody):
     """One item in its conversation, once it has joined it.
 
     `next_up` returns the item that pytest is about to run, whose fixtures must stay up. `withheld`: why nothing that
-    it comes to is reported, if so.
+    it comes to is reported, if so. `limit`: the seconds that judging an answer may take, from one request of the body
+    to the next, or in one look of a watcher; None: no limit.
     """
 
     fatal = (*UNWINDING, pytest.exit.Exception)
@@ -54,8 +58,10 @@ class ItemBody(GreenBody):
         *,
         next_up: Callable[[pytest.Item], pytest.Item | None],
         withheld: str = "",
+        limit: float | None = None,
     ) -> None:
         super().__init__()
+        self._limit, self._has_asked = limit, False
         self.known, self.item = known, known.item
         self.handle: Ltm
         self.conversation: Conversation
@@ -132,11 +138,27 @@ class ItemBody(GreenBody):
         """Hand over a request; the time that the agent takes for it is the item's own."""
         __tracebackhide__ = True
         began = stopwatch()
+        self._has_asked |= isinstance(request, Ask)
         try:
             return super().send(request)
         finally:
             if self._stretch is not None and isinstance(request, (Say, Ask)):
                 self._stretch.spent.seconds += stopwatch() - began
+
+    def judging(self, call: Callable[[], T]) -> T:
+        """Return what it does with answers, within the limit; Unmeasured if that takes longer."""
+        __tracebackhide__ = True
+        limit = self._limit
+        if limit is None or not self._has_asked:
+            return call()
+        try:
+            return call_within(limit, call)
+        except OutOfTime as error:
+            raise Unmeasured(
+                f"the evaluator did not return within {limit:g} s. If it may take longer, give "
+                "--ltm-evaluator-timeout=SECONDS",
+                cause="unscored",
+            ) from error
 
     @property
     def _begun_stretch(self) -> Stretch:

@@ -23,6 +23,7 @@ from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._adapt import keyless
+from pytest_ltm.agents._speaker import lift
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection
@@ -348,7 +349,14 @@ class LtmRun:
         playing = PlayedConversation(
             given,
             self._mode(given),
-            lambda known: ItemBody(known, setup_state, self._pool, next_up=self._next_up, withheld=self._withheld),
+            lambda known: ItemBody(
+                known,
+                setup_state,
+                self._pool,
+                next_up=self._next_up,
+                withheld=self._withheld,
+                limit=self.settings.evaluator_timeout,
+            ),
             again=_selection.again(self.config, self.settings, given.place),
             heard=self._heard,
         )
@@ -425,8 +433,9 @@ class LtmRun:
         return report
 
     def pytest_enter_pdb(self) -> None:
-        """Leave the terminal to pdb."""
+        """Leave the terminal, and all the time that it takes, to pdb."""
         Output.in_debugger = True
+        lift()
 
     def pytest_leave_pdb(self) -> None:
         """Capture again."""

@@ -55,6 +55,7 @@ class Settings:
     scoring: Scoring
     time: str
     reply_timeout: float | None
+    evaluator_timeout: float | None
     ltm_dir: Path
     opening: str | None = None
     """The message that begins each conversation, "" for none; None: ours."""

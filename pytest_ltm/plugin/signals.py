@@ -103,7 +103,7 @@ class Signals:
         if capture is not None:
             capture.suspend_global_capture(in_=True)
         way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {command(run)}"
-        said = f"\nltm: the agent goes on in spite of all interruptions, so this process ends{way}\n"
+        said = f"\nltm: what runs goes on in spite of all interruptions, so this process ends{way}\n"
         with suppress(OSError):
             os.write(2, said.encode())
             faulthandler.dump_traceback(2)

@@ -175,6 +175,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
         filler=_filler(config, own),
         tokenizer=tokenizer,
         reply_timeout=None if _debugs(config) else said("reply_timeout") or None,
+        evaluator_timeout=None if _debugs(config) else said("evaluator_timeout") or None,
         ltm_dir=ltm_dir,
         dataset=dataset,
         judge=_judging.spec_of(config),
