@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._engine.scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._engine.score import Check, Score, Scoring, Unscored, combine
 from pytest_ltm._storage.clock import duration
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 from pytest_ltm.judges._ask import Opinion
 from pytest_ltm.users._user import TURNS, LtmUser
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm.judges._inquiry import Judge
     from pytest_ltm.users._user import UserQuestion
+
+
+MEANT = {
+    "answer": "ask", "chat": "ask", "expect": "check", "fail": "check", "grade": "score", "message": "say",
+    "prompt": "ask", "query": "ask", "question": "ask", "rate": "score", "reply": "ask", "rng": "random", "send": "say",
+    "skip": "wait", "sleep": "wait", "tell": "say", "time": "now", "verify": "check",
+}  # fmt: skip
+"""Names that others use for what a scenario does."""
 
 
 @dataclass
@@ -114,6 +122,12 @@ class Ltm:
         """Return the same in every run: explanations of failed assertions contain it."""
         return f"<ltm, example {self.example}>"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what is meant by a name that there is not."""
+        public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
+        hint = f" Did you mean {MEANT[name]!r}?" if name in MEANT else did_you_mean(name, public)
+        raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
+
     @property
     def definition(self) -> Definition:
         """The generated data of this example.
@@ -205,18 +219,24 @@ class Ltm:
             raise ScenarioError("there are no simulated users here")
         return LtmUser(goal, ask=self._users(model), send=self.say, heard=self._heard, facts=facts, turns=turns)
 
-    def wait(self, *, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
+    def wait(self, *unsaid: NoReturn, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
         """Let the conversation move on until all conditions are met.
 
         Args:
+            unsaid: Nothing: what a number counts must be said.
             span: A share of the memory span, 0 to 1, counted from the scenario's own start.
             tokens: Tokens of the conversation, counted from now.
             time: Time of the conversation, counted from now: seconds, a timedelta, or a text such as "3h" or "1h 30m".
 
         Raises:
-            ScenarioError: If a condition is negative, or lies beyond the memory span.
+            ScenarioError: If a condition is negative, or lies beyond the memory span, or is not named.
         """
         __tracebackhide__ = True
+        if unsaid:
+            raise ScenarioError(
+                f"ltm.wait({unsaid[0]!r}) does not say what it counts. Write ltm.wait(tokens=...), "
+                "ltm.wait(span=0.5) for half of the memory span, or ltm.wait(time='3h')"
+            )
         self._send(Wait(span=span, tokens=tokens, time=duration(time)))
 
     def watch(self, watcher: Watcher, replies: int | None = None, *, answers: Mapping[int, str] | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.handle import Ltm, Sheet
+from pytest_ltm._engine.handle import MEANT, Ltm, Sheet
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
 from pytest_ltm._engine.score import Check, Score, Unscored
 from pytest_ltm._storage.clock import START
@@ -36,6 +36,28 @@ def handle(send: Any = None, **options: Any) -> Ltm:
     return Ltm(
         send or Recorder(), **{"now": lambda: START, "example": 0, "span": 2000, "rng": random.Random(0), **options}
     )
+
+
+# --- what is not there
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("tell", "say"), ("sleep", "wait"), ("question", "ask"), ("asks", "ask"), ("chek", "check"), ("rng", "random")],
+)
+def test_a_name_that_there_is_not_says_which_is_meant(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=rf"ltm has no '{name}'\. Did you mean '{meant}'\? It has ask, .*example"):
+        getattr(handle(), name)
+
+
+def test_all_names_that_others_use_mean_something_that_there_is() -> None:
+    assert all(hasattr(handle(definition=Definition(steps=())), name) for name in MEANT.values())
+    assert not any(hasattr(Ltm, name) for name in MEANT)
+
+
+def test_a_wait_says_what_it_counts() -> None:
+    with pytest.raises(ScenarioError, match=r"ltm\.wait\(1\) does not say what it counts\. Write ltm\.wait\(tokens="):
+        handle().wait(1)  # type: ignore[arg-type]
 
 
 # --- speaking
