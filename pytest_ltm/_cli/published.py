@@ -11,6 +11,7 @@ from pytest_ltm._engine.result import RunResult, write_results
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record.chain import Chain
+from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
 from pytest_ltm._storage.schema import json_text
@@ -206,7 +207,7 @@ def write(path: Path, conversations: Sequence[Held], notices: Sequence[str]) -> 
         notices=tuple(notices),
     )
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_private(path, exist_ok=True)
         for each in conversations:
             _write_conversation(path, each)
         summary = summary_json(run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={})
