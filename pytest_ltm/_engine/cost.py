@@ -479,6 +479,16 @@ def spent_in(
     return sides
 
 
+def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> Spent:
+    """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
+    asked = readable(journal, events.decode)
+    lost = [one.usage for one in asked if isinstance(one, events.Judge) and one.fault is not None]
+    timed_ones = readable(timed, timings.decode)
+    lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
+    spent = (Spent(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
+    return sum(spent, Spent())
+
+
 def _add_bought(sides: dict[Side, Spent], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
     """Add what was asked of the judge and of users' models, as far as it was really sent."""
     for timing in readable(timed, timings.decode):

@@ -343,6 +343,8 @@ class Precheck:
     """Messages to the agent, questions to the judge: those that were really sent."""
     tokens: int = 0
     cost_usd: float | None = None
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the tokens or dollars were not reported: they are estimates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

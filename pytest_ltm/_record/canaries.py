@@ -33,15 +33,18 @@ def write(run: Path, came_to: Precheck) -> None:
     write_whole(run / FILE, json_text(to_record(came_to)).encode())
 
 
-def used(run: Path, tariff: Tariff) -> tuple[int, int, float | None]:
-    """Return the calls that the judge was asked for, their tokens and dollars (None: unknown)."""
+def used(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+    """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
     asked = [one for one in read_timings(run / TIMINGS, JudgeTime) if not one.remembered]
     costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
-    return len(asked), sum(tariff.spent(one)[1] for one in asked), sum(costs) if costs else None
+    guessed = any(map(tariff.estimates, asked))
+    return len(asked), sum(tariff.spent(one)[1] for one in asked), sum(costs) if costs else None, guessed
 
 
 def prechecks(run: Path) -> list[Precheck]:
     """Return what they came to, if anybody was asked."""
-    calls, tokens, usd = used(run, Tariff())
-    begun = Precheck(kind="canaries", of="", verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd)
+    calls, tokens, usd, guessed = used(run, Tariff())
+    begun = Precheck(
+        kind="canaries", of="", verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
+    )
     return [found for found in [read(run) or begun] if found.verdict != "unfinished" or calls]

@@ -41,6 +41,8 @@ class Decided(Line, frozen=True, kw_only=True):
     messages: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
     cost_usd: float | None = None
+    estimated: bool = False
+    """Some of the tokens or dollars were not reported."""
 
 
 Row: TypeAlias = Asked | Decided
@@ -75,20 +77,23 @@ def prechecks(run: Path) -> list[Precheck]:
     done = {
         row.agent: Precheck(
             kind="probe", of=row.agent, verdict=row.verdict, why=row.why, calls=row.messages, tokens=row.tokens,
-            cost_usd=row.cost_usd,
+            cost_usd=row.cost_usd, estimated=row.estimated,
         )
         for row in rows if isinstance(row, Decided)
     }  # fmt: skip
     for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
-        calls, tokens, usd = used(rows, label, Tariff())
-        begun = Precheck(kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd)
+        calls, tokens, usd, guessed = used(rows, label, Tariff())
+        begun = Precheck(
+            kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
+        )
         done[label] = begun
     return list(done.values())
 
 
-def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None]:
-    """Return the messages that an agent was asked, their tokens and dollars (None: unknown)."""
+def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+    """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
     own = [row for row in rows if isinstance(row, Asked) and row.agent == agent]
     each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
     costs = [usd for usd, _ in each if usd is not None]
-    return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None
+    guessed = any(map(tariff.estimates, own))
+    return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None, guessed

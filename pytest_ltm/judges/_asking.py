@@ -178,7 +178,10 @@ class Purchase:
         """Return what is replied now; BudgetSpent, from now on for all, if nothing may be spent."""
         self.lost = None
         if self._account is None:
-            return self._call(question)
+            try:
+                return self._call(question)
+            finally:
+                self._lose(getattr(self._call, "lost", None))
         try:
             self._account.check(self._refused)
         except BudgetSpent as over:

@@ -75,7 +75,7 @@ class Canaries:
         found = None if source is None else _canaries.read(source)
         if found is None or (found.of, found.verdict) != (judge.described, "right"):
             return None
-        return replace(found, calls=0, tokens=0, cost_usd=None)
+        return replace(found, calls=0, tokens=0, cost_usd=None, estimated=False)
 
     def _graded(self, judge: NamedJudge) -> Precheck:
         path, tariff = self._folder / JOURNAL, self._run.costs.judge.tariff
@@ -99,8 +99,8 @@ class Canaries:
             connection.close()
             journal.close()
             timings.close()
-        calls, tokens, usd = _canaries.used(self._folder, tariff)
-        return replace(found, calls=calls, tokens=tokens, cost_usd=usd)
+        calls, tokens, usd, guessed = _canaries.used(self._folder, tariff)
+        return replace(found, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
 
 
 def _first(connection: JudgeConnection) -> str:

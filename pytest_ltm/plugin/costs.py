@@ -176,12 +176,12 @@ class RunCosts:
             )  # fmt: skip
             for side, spent in found.items():
                 sides[side][name.folder] = spent
-        calls, tokens, usd = canaries.used(self._folder, self.judge.tariff)
+        calls, tokens, usd, _ = canaries.used(self._folder, self.judge.tariff)
         if calls:
             sides["judge"][canaries.JOURNAL] = Spent(usd or 0.0, tokens, calls)
         rows = probe.read(self._folder)
         for label in {row.agent for row in rows}:
-            calls, tokens, usd = probe.used(rows, label, self.tariff_of(label))
+            calls, tokens, usd, _ = probe.used(rows, label, self.tariff_of(label))
             sides["agent"][f"{probe.FILE} {label}"] = Spent(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
-from pytest_ltm._engine.cost import Bill
+from pytest_ltm._engine.cost import Bill, lost_with_judge
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.plan import body_rng
 from pytest_ltm._engine.result import ConversationResult, ScenarioResult
@@ -14,6 +15,7 @@ from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
+from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.plugin.body import SKIPS, ItemBody
 from pytest_ltm.plugin.dataset import begins, told_in
@@ -222,6 +224,12 @@ class PlayedConversation:
                 f"attempts that came to nothing used about {self._bill.lost.total:,} tokens{usd}, which is in no other "
                 "figure"
             )
+        if self._judge is not None:
+            judge, folder = self.given.judge_tariff, self.given.folder
+            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
+            usd = "" if judge.of(Usage()) is None else f", ${lost.usd:.4f}"
+            wasted = f"the judge's attempts that came to nothing used about {lost.tokens:,} tokens{usd}"
+            notices += [f"{wasted}, which is in no other figure"] * bool(lost.tokens)
         if self.plan.count == "all" and said["reply_tokens"] > said["tokens"] / 2:
             notices.append(
                 f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "

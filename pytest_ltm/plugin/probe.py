@@ -201,8 +201,11 @@ class _Talk:
     def decided(self, verdict: Verdict, why: str = "") -> Decided:
         """Return what the probe came to, and what it cost."""
         rows = _probe.read(self._run.folder.path)  # also those of a probe that was cut off
-        messages, tokens, usd = _probe.used(rows, self._label, self._tariff)
-        return Decided(agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd)
+        messages, tokens, usd, guessed = _probe.used(rows, self._label, self._tariff)
+        return Decided(
+            agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd,
+            estimated=guessed,
+        )  # fmt: skip
 
 
 class _Rehearsal:

@@ -474,8 +474,9 @@ def _precheck_sentence(one: Precheck) -> str:
     who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
     found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
     parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
-    parts += [counted(one.tokens, "token")] * bool(one.tokens)
-    parts += [] if one.cost_usd is None else [f"${exact(one.cost_usd)}"]
+    about = "~" * one.estimated
+    parts += [f"{about}{counted(one.tokens, 'token')}"] * bool(one.tokens)
+    parts += [] if one.cost_usd is None else [f"{about}${exact(one.cost_usd)}"]
     return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
 
 

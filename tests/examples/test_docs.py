@@ -81,6 +81,7 @@ def test_the_page_of_options_has_every_option_with_its_default(pytestconfig: pyt
     documented = {flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])}
     assert documented == {option.flag for option in options} | {
         "--ltm-agent",
+        "--ltm-agent-process",
         "--ltm",
         "--ltm-dry-run",
         "--ltm-isolated",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from chat_server import resets, says, truncated, wrong_schema
+from json_server import serving
 from run_folders import latest_run
 
 if TYPE_CHECKING:
     from chat_server import Answer, ChatServer
+    from json_server import Post
 
 BOTS = """
+import time
 from pytest_ltm import Reply, Usage
 
 class Hoards:
@@ -42,6 +46,14 @@ class Pays(Hoards):
 
     def accept(self, message, reply):
         return Reply("", Usage(input_tokens=5), 0.5)
+
+class Sleeps(Hoards):
+    stateless = True
+
+    def reply(self, message):
+        if message.startswith("1 0"):
+            time.sleep(60)
+        return Reply("Understood.", Usage(input_tokens=1))
 
 class Floods(Hoards):
     def reply(self, message):
@@ -244,3 +256,90 @@ def test_workers_exceed_the_budget_by_one_exchange_each_at_most(
     assert 1_000 < tokens(project) < 2_000 + max(1, int(workers)) * dearest
     assert not ledger(project).get("reserved")
     assert len(chat_server.requests) == len(events(project, "reply"))
+
+
+USES = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    usage = {"input_tokens": 100 if "accept" in request else 1, "output_tokens": 1}
+    print(json.dumps({"ok": True, "reply": "Understood.", "usage": usage, "cost_usd": 0.25}), flush=True)
+"""
+
+
+def used_by(project: pytest.Pytester, kind: str, url: str) -> str:
+    """Return the file of an agent behind a process or a server, which takes 100 tokens for each told message."""
+    project.makepyfile(uses=USES)
+    if kind == "cmd":
+        text = f"agent: 'cmd:{sys.executable} uses.py'\nparameters: {{capabilities: [AcceptsHistory]}}\n"
+    else:
+        fields = "history: /told, input_tokens: usage.in, output_tokens: usage.out, cost_usd: usd"
+        text = f"agent: '{url}/chat'\nparameters: {{{fields}}}\n"
+    (project.path / "uses.yml").write_text(text)
+    return "uses.yml"
+
+
+@pytest.mark.parametrize("kind", ["cmd", "http"])
+def test_what_telling_a_process_or_a_server_takes_counts(project: pytest.Pytester, kind: str) -> None:
+    def answer(post: Post) -> dict[str, Any]:
+        return {"reply": "Understood.", "usage": {"in": 100 if post.path == "/told" else 1, "out": 0}, "usd": 0.25}
+
+    with serving(answer) as server:
+        result = run(project, "--ltm-max-tokens=200", "test_wait.py", agent=used_by(project, kind, server.url))
+    assert result.ret == 75
+    told = events(project, "filler")
+    assert [(one["usage"]["input_tokens"], one["cost_usd"]) for one in told] == [(100, 0.25)] * 2
+    assert 200 <= tokens(project) < 310
+
+
+@pytest.mark.parametrize("words", [[], ["--ltm-agent-process"]], ids=["here", "process"])
+def test_a_message_that_ran_out_of_time_counts(project: pytest.Pytester, words: list[str]) -> None:
+    limits = ["--ltm-reply-timeout=3", "--ltm-max-tokens=100k"]
+    run(project, *limits, *words, "test_talk.py", agent="bots:Sleeps")
+    lost = [one["lost"] for one in events(project, "fault")]
+    assert [(one["estimated"], one["input_tokens"] > 5) for one in lost] == [(True, True)]
+    assert ledger(project)["lost"]
+
+
+JUDGES = """
+class Silent:
+    def assess(self, inquiry):
+        answer = inquiry.text.partition("<<<<< ANSWER")[2]
+        return f"GRADE: {'yes' if 'cello' in answer or 'spoons' in answer else 'no'}"
+"""
+JUDGED = """
+def test_hobby(ltm, ltm_judge):
+    ltm.say("I carve spoons.")
+    ltm.check("is right", ltm_judge.grade("What do I do?", ltm.ask("What do I do?"), "spoons"))
+"""
+
+
+def test_what_canaries_and_probe_did_not_report_is_marked(
+    project: pytest.Pytester, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+    chat_server.default = talked("no")
+    project.makepyfile(judges=JUDGES)
+    words = ["--ltm-max-tokens=1m", "--ltm-judge=judges:Silent", "--ltm-suite=standard", "-k", "colours"]
+    result = run(project, *words, agent=f"chat=openai:m@{chat_server.url}")
+    text = " ".join(str(result.stdout).split())
+    assert "note: judge's canaries: all were graded right (3 calls, ~" in text
+    assert "note: isolation probe of 'chat': nothing leaks between conversations (" in text
+    prechecks = json.loads((latest_run(project.path) / "summary.json").read_text())["prechecks"]
+    assert [one["estimated"] for one in prechecks] == [True, True]
+
+
+@pytest.mark.parametrize("words", [[], ["--ltm-max-tokens=1m"]], ids=["no budget", "a budget"])
+def test_what_the_judge_used_in_vain_is_told(
+    project: pytest.Pytester, chat_server: ChatServer, words: list[str]
+) -> None:
+    project.makepyfile(test_judged=JUDGED)
+    chat_server.default = silent({"prompt_tokens": 30, "completion_tokens": 5_000})
+    judge = [f"--ltm-judge=openai:m@{chat_server.url}", "--ltm-judge-canaries=off", "--ltm-price=judge=1/1"]
+    result = run(project, *judge, *words, "test_judged.py", agent="echo")
+    (said,) = json.loads(next(latest_run(project.path).glob("*/results.json")).read_text())["notices"]
+    assert (
+        said
+        == "the judge's attempts that came to nothing used about 5,030 tokens, $0.0050, which is in no other figure"
+    )
+    assert "attempts that came to nothing used about 5,030 tokens" in " ".join(str(result.stdout).split())

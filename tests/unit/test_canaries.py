@@ -26,8 +26,8 @@ def asked(run: Path, *remembered: bool) -> None:
 def test_what_the_judge_remembers_costs_nothing(tmp_path: Path) -> None:
     asked(tmp_path, False, True, False)
 
-    assert canaries.used(tmp_path, Tariff()) == (2, 500, None)
-    assert canaries.used(tmp_path, Tariff(price=Price(1000, 0))) == (2, 500, 0.4)
+    assert canaries.used(tmp_path, Tariff()) == (2, 500, None, False)
+    assert canaries.used(tmp_path, Tariff(price=Price(1000, 0))) == (2, 500, 0.4, False)
 
 
 def test_a_judge_that_was_cut_off_was_asked_all_the_same(tmp_path: Path) -> None:
