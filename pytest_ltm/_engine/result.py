@@ -358,6 +358,8 @@ class RunResult:
     notices: tuple[str, ...] = ()
     """About the run as a whole."""
     prechecks: tuple[Precheck, ...] = ()
+    suite: str = ""
+    """The name of its suite, with the version; "" where that says nothing of what was played."""
 
     @property
     def scenarios(self) -> tuple[ScenarioResult, ...]:

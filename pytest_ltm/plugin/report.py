@@ -23,7 +23,7 @@ from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.state import is_unreached
-from pytest_ltm.reporting.runs import prechecks_in, results_in
+from pytest_ltm.reporting.runs import prechecks_in, results_in, suite_of
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
 from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines, user_lines
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
@@ -261,6 +261,7 @@ class Report:
             folder=self._run.folder.shown(),
             notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._untimed(), *self._sent_again()),
             prechecks=prechecks_in(self._run.folder.path),
+            suite=suite_of(settings.described()),
         )
         return _amendments.apply(result, amendments)
 

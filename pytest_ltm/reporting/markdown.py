@@ -45,12 +45,12 @@ def run_markdown(
     if not found:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [f"**{text(sentence)}**" for sentence in leading_sentences(run)]
-    parts.append(_totals(found))
+    parts.append(_totals(found, run.suite))
     if changes is not None:
         parts += _changes(changes)
     said = [*(sentence for column in found for sentence in scoreless(column)), *span_sentences(run), *notes]
     parts += _bullets(said)
-    parts.append(_folded("Mean score of each scenario", _scenarios(found)))
+    parts.append(_folded("Mean score of each scenario", _scenarios(found, run.suite)))
     for one in measured(run):
         *rows, whole = one.rows()
         table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
@@ -103,10 +103,10 @@ def _verdict(verdict: Verdict | None, rules: Sequence[Rule]) -> list[str]:
     return parts + [_folded("Rules", body) for body in must]
 
 
-def _totals(found: Sequence[Column]) -> str:
+def _totals(found: Sequence[Column], suite: str) -> str:
     trials = any(column.tries for column in found)
     tries = ["pass^k", "pass@k"] if trials else []
-    heads = ["", "total", "accuracy", "passed", *tries, "no score", "tokens", "replies"]
+    heads = [suite, "total", "accuracy", "passed", *tries, "no score", "tokens", "replies"]
     costs = {
         head: name
         for head, name in _COSTS.items()
@@ -167,10 +167,10 @@ def _changes(found: Changes) -> list[str]:
     return [f"### What moved against {text(found.before + agent)}", table, *_bullets(moved.sentences(found))]
 
 
-def _scenarios(found: Sequence[Column]) -> str:
+def _scenarios(found: Sequence[Column], suite: str) -> str:
     names = sorted({name for column in found for name in column.cells})
     rows = [[name, *(column.cell_text(name) for column in found)] for name in names]
-    return _table(["", *(column.label for column in found)], rows)
+    return _table([suite, *(column.label for column in found)], rows)
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -93,6 +93,7 @@ def read_run(path: Path) -> Run:
         conversations=tuple(each.result for each in found),
         folder=str(path),
         notices=tuple(notices + [text for text in _texts(summary.get("notices")) if text not in notices]),
+        suite=suite_of(summary.get("plan")),
         prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
     amended = _amendments.apply(result, _amendments.read(path))
@@ -112,6 +113,14 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
         except LtmError as error:
             notices.append(str(error))
     return found, notices
+
+
+def suite_of(plan: object) -> str:
+    """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
+    said = plan if isinstance(plan, dict) else {}
+    if not said.get("suite") or said.get("definitions"):
+        return ""
+    return " ".join(str(said[name]) for name in ("suite", "suite_version") if said.get(name) is not None)
 
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:

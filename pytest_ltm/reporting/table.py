@@ -41,6 +41,8 @@ class Table:
     rows: tuple[Row, ...]
     label: str
     """Heads the column of labels, beside the spans."""
+    corner: str = ""
+    """Stands above it, beside the agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ def paint(text: str, style: Style, *, color: bool) -> str:
 
 def _layout(table: Table, width: int) -> _Layout:
     labels = [one_line(row.label) for row in table.rows]
-    label = min(max(map(columns_of, [table.label, *labels])), max(17, width // 3))
+    label = min(max(map(columns_of, [table.label, one_line(table.corner), *labels])), max(17, width // 3))
     texts = [text for row in table.rows for text, _ in row.cells] + [span for _, span in table.heads]
     return _Layout(label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP)
 
@@ -113,7 +115,11 @@ def _page_lines(table: Table, layout: _Layout, page: Sequence[_Part], *, color: 
     agents = [_agent_head(agent, layout.group(agent, len(at)), columns=len(at)) for agent, at in page]
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     lines = [
-        _line("", [paint(agent, "strong", color=color) for agent in agents], layout),
+        _line(
+            shorten(one_line(table.corner), layout.label, mark="…"),
+            [paint(agent, "strong", color=color) for agent in agents],
+            layout,
+        ),
         _line(table.label, _cells(heads, layout, page, color=color), layout),
     ]
     rule = paint("─" * columns_of(_line("", agents, layout)), "dim", color=color)

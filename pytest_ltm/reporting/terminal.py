@@ -124,7 +124,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         lines = [*leading_sentences(run), *map(_quiet_line, found), *map(quiet_line, measured(run))]
         return [part for line in lines for part in wrap(line, width, "  ")]
     lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
-    lines += [*wrap(_caption(found), width), "", *render(_table(found, verbosity), width, color=color), ""]
+    lines += [*wrap(_caption(found), width), "", *render(_table(found, verbosity, run.suite), width, color=color), ""]
     lines += [line for column in found for text in scoreless(column) for line in wrap(text, width, "  ")]
     lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
     for sentence in span_sentences(run):
@@ -181,7 +181,7 @@ def _caption(found: Sequence[Column]) -> str:
     return " ".join(sentences)
 
 
-def _table(found: Sequence[Column], verbosity: int) -> Table:
+def _table(found: Sequence[Column], verbosity: int, suite: str) -> Table:
     names = sorted({name for column in found for name in column.cells})
     rows = [Row(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
     rows += _total_rows(found, verbosity)
@@ -192,7 +192,7 @@ def _table(found: Sequence[Column], verbosity: int) -> Table:
             for row in rows
         ]
     heads = tuple((column.name, one_line(column.span_label) + starred) for column in found)
-    return Table(heads=heads, rows=tuple(rows), label="memory span")
+    return Table(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
 def _score_cell(column: Column, name: str) -> tuple[str, Style]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._statistics import grouped
+from pytest_ltm._text.lists import listed
 from pytest_ltm.reporting.columns import columns, precheck_sentences
 from pytest_ltm.reporting.text import text_of
 
@@ -66,6 +67,12 @@ class Material:
     runs: tuple[Run, ...]
     series: tuple[Series, ...]
     conversations: tuple[Held, ...]
+
+    @property
+    def suites(self) -> str:
+        """The suites of the runs with their versions; "" where none is known."""
+        known = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
+        return f"suite{'s' * (len(known) > 1)} {listed(list(known))}" if known else ""
 
     @property
     def rows(self) -> tuple[Entry, ...]:
