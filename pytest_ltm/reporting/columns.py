@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 
 Number = TypeVar("Number", int, float)
+GUESSED, UNSCORED = "≤", "*"
+"""What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,8 @@ class Cell:
     """Scored or not, over all trials."""
     without: str = NOTHING
     """What stands where no example has a score."""
+    floor: float = 0.0
+    """What an agent without memory may earn."""
 
     @property
     def mean(self) -> float | None:
@@ -63,9 +68,15 @@ class Cell:
         return self.examples - len(self.scores)
 
     @property
+    def guessed(self) -> bool:
+        """Whether there is a floor, and the mean is not above it."""
+        return self.floor > 0 and self.mean is not None and self.mean < self.floor + _ROUNDING
+
+    @property
     def text(self) -> str:
-        """The mean as it is shown; a star where some examples have no score."""
-        return (self.without if self.mean is None else score_text(self.mean)) + "*" * bool(self.missing)
+        """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
+        mean = self.without if self.mean is None else score_text(self.mean)
+        return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,8 @@ class Column:
     """The same with 1."""
     full: int
     """Scenarios with a score or with an open one: the maximum of both."""
+    floor: float
+    """What an agent without memory may earn in those: the sum of their floors."""
     spread: Spread | None
     accuracy: float | None
     reach: float | None
@@ -172,6 +185,11 @@ class Column:
         return f"{self.points} of {self.full}{spread}" if self.out_of else NOTHING
 
     @property
+    def guessed(self) -> tuple[str, ...]:
+        """The scenarios with a floor above which the mean score is not."""
+        return tuple(name for name, cell in self.cells.items() if cell.guessed)
+
+    @property
     def scoreless(self) -> tuple[str, ...]:
         """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
         none = [name for name, cell in self.cells.items() if cell.mean is None and cell.without == NOTHING]
@@ -250,6 +268,7 @@ def _column(held: Sequence[ConversationResult]) -> Column:
     trials = len({row.conversation.planned.trial for row in rows})
     tries = trials if trials > 1 else 0
     low, high = (stats.scores_by_scenario([row.settled(end) for row in rows]) for end in _ENDS)
+    floors = {name: max(row.floor for row in of) for name, of in stats.grouped(rows, lambda row: row.scenario).items()}
     summed: dict[str, Any] = {name: known_sum(getattr(each, name) for each in held) for name in _SUMMED}
     return Column(
         agent=held[0].agent,
@@ -257,7 +276,12 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         span=held[0].span,
         control=held[0].is_control,
         cells={
-            name: Cell(scores=scores.get(name, ()), examples=examples[name], without=reasons.get(name, NOTHING))
+            name: Cell(
+                scores=scores.get(name, ()),
+                examples=examples[name],
+                without=reasons.get(name, NOTHING),
+                floor=floors[name],
+            )
             for name in sorted(examples)
         },
         total=stats.total(scores),
@@ -265,6 +289,7 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         low=stats.total(low),
         high=stats.total(high),
         full=len(low),
+        floor=sum(floors[name] for name in low),
         spread=stats.spread_by_draws(scores, random.Random(0)),
         accuracy=stats.accuracy(scores),
         reach=stats.ltm_reach(rows),

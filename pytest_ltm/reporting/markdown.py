@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
-from pytest_ltm.reporting.columns import columns, leading_sentences, measured, precheck_sentences, span_sentences
+from pytest_ltm.reporting.columns import (
+    GUESSED,
+    columns,
+    leading_sentences,
+    measured,
+    precheck_sentences,
+    span_sentences,
+)
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
 from pytest_ltm.reporting.text import NOTHING, amount, counted, one_line, percent, score_text
 
@@ -106,13 +113,14 @@ def _verdict(verdict: Verdict | None, rules: Sequence[Rule]) -> list[str]:
 def _totals(found: Sequence[Column], suite: str) -> str:
     trials = any(column.tries for column in found)
     tries = ["pass^k", "pass@k"] if trials else []
-    heads = [suite, "total", "accuracy", "passed", *tries, "no score", "tokens", "replies"]
+    floors = ["without memory"] * any(column.floor for column in found)
+    heads = [suite, "total", *floors, "accuracy", "passed", *tries, "no score", "tokens", "replies"]
     costs = {
         head: name
         for head, name in _COSTS.items()
         if head == "USD" or any(getattr(column, name) is not None for column in found)
     }
-    rows = [_total_row(column, costs.values(), trials=trials) for column in found]
+    rows = [_total_row(column, costs.values(), trials=trials, floors=bool(floors)) for column in found]
     would = any(column.hypothetical for column in found)
     note = "\n\nUSD in parentheses: an estimate; nothing was spent." * would
     if any("~" in column.usd(name) for column in found for name in costs.values()):
@@ -130,7 +138,7 @@ _COSTS = {
 }
 
 
-def _total_row(column: Column, costs: Iterable[str], *, trials: bool) -> list[str]:
+def _total_row(column: Column, costs: Iterable[str], *, trials: bool, floors: bool) -> list[str]:
     def chance(value: float | None) -> str:
         return NOTHING if value is None else f"{score_text(value)} (k = {column.tries})"
 
@@ -145,6 +153,7 @@ def _total_row(column: Column, costs: Iterable[str], *, trials: bool) -> list[st
     return [
         column.label,
         f"{column.points} of {column.full}" if column.out_of else NOTHING,
+        *[f"{column.floor:.2f}"] * floors,
         column.share,
         share,
         *([chance(column.pass_hat), chance(column.pass_at)] if trials else []),
@@ -170,7 +179,8 @@ def _changes(found: Changes) -> list[str]:
 def _scenarios(found: Sequence[Column], suite: str) -> str:
     names = sorted({name for column in found for name in column.cells})
     rows = [[name, *(column.cell_text(name) for column in found)] for name in names]
-    return _table([suite, *(column.label for column in found)], rows)
+    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(column.guessed for column in found)
+    return _table([suite, *(column.label for column in found)], rows) + note
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -161,6 +161,7 @@ def _column(column: Column) -> dict[str, Any]:
         **fields_of(column, "agent", "span_label", "span"),
         "total": column.total if column.out_of else None,
         "out_of": column.out_of,
+        **({"floor": column.floor} if column.floor else {}),
         "bounds": fields_of(column, "low", "high", "full") if column.out_of else None,
         "spread": column.spread and fields_of(column.spread, "sd", "low", "high"),
         "accuracy": column.accuracy,
@@ -187,6 +188,7 @@ def _column(column: Column) -> dict[str, Any]:
         "conversations": column.conversations,
         "scenarios": {
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
+            | ({"floor": cell.floor} if cell.floor else {})
             for name, cell in column.cells.items()
         },
     }

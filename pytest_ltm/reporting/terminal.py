@@ -10,6 +10,8 @@ from pytest_ltm._engine.result import ended_early
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.columns import (
+    GUESSED,
+    UNSCORED,
     columns,
     known_sum,
     leading_sentences,
@@ -146,7 +148,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
 def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
-        parts = [f"total {column.standing}", f"accuracy {column.share}"]
+        parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {column.examples:,} without a score{within}"] * bool(column.missing)
@@ -176,8 +178,10 @@ def _caption(found: Sequence[Column]) -> str:
         sentences.append(f"Memory span: the tokens over which each scenario is stretched{_counting(found)}.")
     if any(column.span is None for column in found):
         sentences.append("Isolated: each example with a fresh agent.")
+    if any(column.guessed for column in found):
+        sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
     if any(column.missing for column in found):
-        sentences.append("*: some examples have no score, see below.")
+        sentences.append(f"{UNSCORED}: some examples have no score, see below.")
     return " ".join(sentences)
 
 
@@ -185,14 +189,23 @@ def _table(found: Sequence[Column], verbosity: int, suite: str) -> Table:
     names = sorted({name for column in found for name in column.cells})
     rows = [Row(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
     rows += _total_rows(found, verbosity)
-    starred = " " * any(column.missing for column in found)
-    if starred:  # leave room for the star behind every number
-        rows = [
-            replace(row, cells=tuple((text if text.endswith("*") else text + " ", style) for text, style in row.cells))
-            for row in rows
-        ]
-    heads = tuple((column.name, one_line(column.span_label) + starred) for column in found)
+    room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
+    rows = [
+        replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
+        for row in rows
+    ]
+    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in found)
     return Table(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
+
+
+def _marks(text: str) -> str:
+    """Return what stands behind a number."""
+    return text[len(text.rstrip(GUESSED + UNSCORED)) :]
+
+
+def without_memory(column: Column) -> list[str]:
+    """Return what guessing would earn, where any scenario says that it earns something."""
+    return [f"{column.floor:.2f} without memory"] * bool(column.floor)
 
 
 def _score_cell(column: Column, name: str) -> tuple[str, Style]:
@@ -218,6 +231,8 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
         return [row(label, functools.partial(_usd, name=name, would=would))] * known
 
     rows = [row(f"total of {found[0].full}" if same else "total", total, style="strong", above=True)]
+    if any(column.floor for column in found):
+        rows.append(row("without memory", lambda column: f"{column.floor:.2f}"))
     if any(column.spread for column in found):
         rows.append(row("spread of total", lambda column: f"{column.spread.sd:.2f}" if column.spread else NOTHING))
     rows.append(row("accuracy", lambda column: column.share))

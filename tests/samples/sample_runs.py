@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
@@ -65,6 +66,32 @@ def grid() -> RunResult:
     good = [conversation("full", span, dict.fromkeys(SCENARIOS, (1.0, 1.0, 1.0))) for span in spans]
     bad = [conversation("window_8k", span, dict.fromkeys(SCENARIOS, keeps[span]), cost_usd=0.25) for span in spans]
     return run(*good, *bad)
+
+
+def floors() -> RunResult:
+    """Two agents at two spans, where guessing earns something; one does no better, and an example has no score."""
+    guess = {"sally_anne": 1 / 3, "chapter_break": 1 / 6}
+    kept: dict[str, tuple[float | None, ...]] = {
+        "colours": (1.0, 0.5),
+        "sally_anne": (1.0, 1.0),
+        "chapter_break": (1.0, None),
+    }
+    lost: dict[str, tuple[float | None, ...]] = {
+        "colours": (0.0, 0.0),
+        "sally_anne": (1 / 3, 1 / 3),
+        "chapter_break": (0.0, 1 / 6),
+    }
+    held = [
+        conversation(agent, span, scores)
+        for agent, of in (("full", (kept, kept)), ("window_8k", (kept, lost)))
+        for span, scores in zip(("2k", "32k"), of, strict=True)
+    ]
+    return run(
+        *(
+            replace(each, scenarios=tuple(replace(one, floor=guess.get(one.scenario, 0.0)) for one in each.scenarios))
+            for each in held
+        )
+    )
 
 
 def gaps() -> RunResult:

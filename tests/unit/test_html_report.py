@@ -178,6 +178,13 @@ def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     assert "jokes 0.00 and names 0.25" in page.text
 
 
+def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
+    rows = [played("colours", 1.0), replace(played("coin", 0.5), floor=0.5), replace(played("dice", 0.5), floor=0.1)]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    assert "2.00 of 3 points (67%; 0.60 without memory, by guessing)" in page.text
+    assert "full at 2k earns no more than guessing does in coin." in page.text
+
+
 def test_the_headline_adds_up_what_is_known_of_the_cost(page: Page) -> None:
     assert "What did it cost?$3.50" in page.text
     assert "8,000 tokens were exchanged in 4 conversations, 75% of them filler." in page.text

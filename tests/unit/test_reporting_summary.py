@@ -87,7 +87,7 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
-    voiced = replace(held, scenarios=tuple(replace(row, user_calls=1) for row in held.scenarios))
+    voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1) for row in held.scenarios))
     text = json.dumps({**summary(sample_runs.run(voiced)), "metrics": {}}) + json.dumps(
         user_properties(row("a", 1.0, gap=1))
     )
@@ -163,9 +163,23 @@ def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhe
     assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
 
 
-@pytest.mark.parametrize("make", [sample_runs.one, sample_runs.grid, sample_runs.gaps, amended, measured, prechecked])
+@pytest.mark.parametrize(
+    "make", [sample_runs.one, sample_runs.grid, sample_runs.floors, sample_runs.gaps, amended, measured, prechecked]
+)
 def test_the_published_schema_is_true_of_summaries(make: Any) -> None:
     jsonschema.Draft202012Validator(schema()).validate(json.loads(json.dumps(summary(make()))))
+
+
+def test_what_guessing_earns_stands_beside_totals_where_it_is_anything() -> None:
+    kept, lost = (summary(sample_runs.floors())["results"][place] for place in (0, 3))
+    assert kept["floor"] == lost["floor"] == pytest.approx(0.5)
+    assert lost["scenarios"]["sally_anne"]["floor"] == pytest.approx(1 / 3)
+    assert "floor" not in lost["scenarios"]["colours"]
+    assert "floor" not in summary(sample_runs.grid())["results"][0]
+    page = run_markdown(sample_runs.floors())
+    assert "| full at 2k | 2.25 to 2.75 of 3 | 0.50 |" in page
+    assert "0.33≤" in page
+    assert "without memory" not in run_markdown(sample_runs.grid())
 
 
 def test_the_schema_notices_a_field_that_it_does_not_know() -> None:

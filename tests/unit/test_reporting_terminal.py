@@ -26,6 +26,7 @@ RUNS: dict[str, Callable[[], RunResult]] = {
     "one": sample_runs.one,
     "grid": sample_runs.grid,
     "gaps": sample_runs.gaps,
+    "floors": sample_runs.floors,
     "crowd": sample_runs.crowd,
 }
 
@@ -97,6 +98,22 @@ def test_no_line_is_wider_than_the_terminal(name: str, width: int, verbosity: in
     lines = summary(RUNS[name](), width=width, verbosity=verbosity).splitlines()
 
     assert max(map(columns_of, lines)) <= width
+
+
+def test_what_guessing_earns_stands_beside_the_total_where_it_earns_anything() -> None:
+    assert re.search(r"without memory +0\.50 +0\.50 +0\.50 +0\.50", summary(sample_runs.floors()))
+    assert re.search(r"sally_anne +1\.00 +1\.00 +1\.00 +0\.33≤", summary(sample_runs.floors()))
+    assert "without memory" not in summary(sample_runs.grid())
+    assert "0.50 without memory" in summary(sample_runs.floors(), verbosity=-1)
+
+
+def test_a_mean_is_marked_if_there_is_a_floor_and_it_is_not_above_that() -> None:
+    def marked(score: float, floor: float) -> bool:
+        held = conversation("full", "2k", {"coin": [score]})
+        rows = tuple(replace(row, floor=floor) for row in held.scenarios)
+        return "≤" in summary(run(replace(held, scenarios=rows)))
+
+    assert [marked(*each) for each in ((0.0, 0.0), (0.5, 0.5), (0.51, 0.5), (0.0, 0.1))] == [False, True, False, True]
 
 
 def test_colours_change_nothing_but_colours() -> None:

@@ -96,6 +96,7 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
     filler = NOTHING if column.filler_share is None else f"{100 * column.filler_share:.0f}%"
     return {
         ("score", "total"): Figure(total, column.low),
+        ("without memory", "floor"): Figure(f"{column.floor:.2f}" if column.floor else NOTHING, column.floor or None),
         ("spread", "spread"): Figure(f"{spread.sd:.2f}" if spread else NOTHING, spread.sd if spread else None),
         ("accuracy", "accuracy"): Figure(column.share, column.least),
         ("LTM score (paper)", "ltm_reach"): tokens(column.reach),

@@ -100,7 +100,8 @@ def _best(ranked: Sequence[Series], place: str) -> Answer:
     near = [each for each in ranked if abs((each.column.least or 0.0) - best) < 1 - FULL_MARKS]
     level = [each for each in near if 2 * each.column.out_of >= most]
     spread = f", spread {first.spread.sd:.2f}" if first.spread and not first.is_open else ""
-    points = f"{first.points} of {counted(first.full, 'point')} ({first.share}{spread})"
+    floor = f"; {first.floor:.2f} without memory, by guessing" if first.floor else ""
+    points = f"{first.points} of {counted(first.full, 'point')} ({first.share}{spread}{floor})"
     if len(ranked) == 1:
         text = f"{ranked[0].agent}: {points}."
         return Answer(f"How much is remembered {_at(place)}?", first.share, text)
@@ -234,7 +235,15 @@ def _mind(found: Material) -> Answer | None:
     amended = sum(each.automatic is not None for each in results)
     if amended:
         parts.append(f"Amended by hand: {amended:,} of {counted(len(results), 'verdict')}.")
-    short = f"{len(missing):,} without a score" if missing else f"{over:,} overran" if over else f"{amended:,} amended"
+    guessed = [series.column for series in found.series if series.column.guessed]
+    parts += [f"{each.label} earns no more than guessing does in {listed(each.guessed)}." for each in guessed]
+    counts = {
+        "without a score": len(missing),
+        "overran": over,
+        "amended": amended,
+        "no better than guessing": len(guessed),
+    }
+    short = next((f"{count:,} {what}" for what, count in counts.items() if count), "")
     return Answer("Caveats", short, " ".join(parts)) if parts else None
 
 
