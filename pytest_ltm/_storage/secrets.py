@@ -212,16 +212,14 @@ def _encoded(value: str) -> Iterator[str]:
 
 
 _ESCAPE = re.compile("%[0-9A-F]{2}")
-_SHAPE = bytes(
-    ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz%" else ord("A") if byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    else ord("1") if byte in b"0123456789" else ord(" ") for byte in range(256)
-)  # fmt: skip
+_LOWER = b"abcdefghijklmnopqrstuvwxyz%"
+_OTHERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_SHAPE = bytes(b"a"[0] if byte in _LOWER else b"A"[0] if byte in _OTHERS else b" "[0] for byte in range(256))
 
 
 def _may_be_encoded(text: str) -> bool:
-    """Return whether a text has what ordinary words have not: `aB`, `a1` or `1a`."""
-    shape = text.encode("utf-8", "replace").translate(_SHAPE)
-    return b"aA" in shape or b"a1" in shape or b"1a" in shape
+    """Return whether a text has what ordinary words have not: a capital or a digit right after a small letter."""
+    return b"aA" in text.encode("utf-8", "replace").translate(_SHAPE)
 
 
 def _parts(value: str) -> list[str]:
