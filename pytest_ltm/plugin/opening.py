@@ -13,6 +13,7 @@ import pytest
 
 from pytest_ltm._engine import definition as _definition
 from pytest_ltm._engine.conversation import AgendaScript
+from pytest_ltm._engine.cost import SCRIPTED
 from pytest_ltm._engine.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._engine.port import Checkpoints, Connection, Live, Recorded
 from pytest_ltm._engine.result import write_results
@@ -444,7 +445,8 @@ def users_for(given: Given, opened: Opened, **options: Any) -> UserConnection:
         rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
         found, known = find(model, base=given.config.rootpath), given.user_cost(name)
         call = call_of(found, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
-        return Purchase(call, "user", opened.journal, tariff=known.tariff, account=given.account, refused=known.refused)
+        account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
+        return Purchase(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
     return UserConnection(
         **{
