@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 from pytest_ltm._engine.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 from pytest_ltm._storage.schema import Field
+from pytest_ltm._storage.secrets import remember
 from pytest_ltm.agents._adapt import cut, grant, is_amount, is_keyless, reported, seconds, source, texts
 
 if TYPE_CHECKING:
@@ -148,8 +149,11 @@ class HttpSettings:
         return {**shown, "numbers": numbers, "body": dict(self.body), "headers": dict(self.headers)}
 
 
-def filled(text: str) -> str:
-    """Return the text with the values of the variables in it; AgentError for one that is not set."""
+def filled(text: str, *, hidden: bool = False) -> str:
+    """Return the text with the values of the variables in it; AgentError for one that is not set.
+
+    `hidden`: the values are secrets, however the variables are named.
+    """
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])
@@ -157,6 +161,8 @@ def filled(text: str) -> str:
             return ""
         if not found:
             raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
+        if hidden:
+            remember(match[1], found)
         return found
 
     return _VARIABLE.sub(value, text)
@@ -231,7 +237,7 @@ class HttpAgent:
 
         self._settings, self._http = settings, httpx
         self._client = httpx.Client(
-            headers={name: filled(value) for name, value in settings.headers.items()},
+            headers={name: filled(value, hidden=True) for name, value in settings.headers.items()},
             timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
         )
         self._conversation, self._now, self._begun = _new_id(), "", False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, packaged
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
 from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
 from pytest_ltm.agents._cheats import CHEATS, make_padded
 from pytest_ltm.agents._command import make_command
@@ -264,7 +264,10 @@ def _environment(field: Field | None) -> tuple[list[str] | dict[str, str], dict[
         return [], {}
     if isinstance(field.value, dict):
         named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
-        return named, {key: _variable(name, field) for key, name in named.items()}
+        secret = {key: _variable(name, field) for key, name in named.items()}
+        for key in filter(is_secret_name, named):
+            remember(named[key], secret[key])
+        return named, secret
     names = [item.text("the name of a variable") for item in field.items("names of environment variables")]
     for name in names:
         _variable(name, field)

@@ -280,7 +280,7 @@ def test_nothing_planted_comes_out_of_an_agents_process(planted: Project) -> Non
 
 
 @pytest.mark.slow
-def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project) -> None:
+def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(post: Post) -> Answer:
         return (
             Answer(json.dumps({"error": PLANTED}) + PLANTED, 400)
@@ -288,11 +288,13 @@ def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project) -> None
             else Answer({"reply": PLANTED})
         )
 
+    monkeypatch.setenv("WHOSE", VALUE)  # not named like a secret: that it is one is said by where it is used
+    monkeypatch.delenv("PLANTED_API_KEY")
     with serving(answer) as server:
         planted.file(
             textwrap.dedent(f"""
             agent: {server.url}/chat
-            parameters: {{headers: {{X-Whose: "${{PLANTED_API_KEY}}"}}}}
+            parameters: {{headers: {{X-Whose: "${{WHOSE}}"}}}}
             """),
             "http.yml",
         )

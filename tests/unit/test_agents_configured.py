@@ -7,6 +7,7 @@ import pytest
 
 from pytest_ltm._engine.plan import agent_fingerprint
 from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
@@ -85,6 +86,16 @@ def test_a_variable_gives_a_parameter_whose_value_is_told_to_nobody(configured: 
     assert agent.reply("a") == "m 3 hush"
     assert "LTM_PROBE_VALUE" in str(found.configuration(agent))
     assert "hush" not in str(found.configuration(agent))
+
+
+def test_the_value_of_such_a_parameter_is_redacted_if_that_is_named_like_a_secret(
+    configured: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("LTM_PROBE_VALUE", "hush-hush-now")
+    configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {other: LTM_PROBE_VALUE}")
+    assert redacted("hush-hush-now") == "hush-hush-now"
+    configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}")
+    assert redacted("hush-hush-now") == "[redacted $LTM_PROBE_VALUE]"
 
 
 def test_the_file_decides_the_fingerprint(configured: Any) -> None:
