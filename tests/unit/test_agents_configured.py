@@ -92,7 +92,7 @@ def test_the_value_of_such_a_parameter_is_redacted_if_that_is_named_like_a_secre
     configured: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("LTM_PROBE_VALUE", "hush-hush-now")
-    configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {other: LTM_PROBE_VALUE}")
+    configured("agent: ltm_probe_bots:Bot\nenv: {model: LTM_PROBE_VALUE}")
     assert redacted("hush-hush-now") == "hush-hush-now"
     configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}")
     assert redacted("hush-hush-now") == "[redacted $LTM_PROBE_VALUE]"
