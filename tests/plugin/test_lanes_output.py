@@ -307,3 +307,39 @@ def test_a(ltm):
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*FutureWarning: for filler's sake"])
+
+
+FLOODS = """
+import os
+class Bot:
+    stateless = True
+    def reply(self, message):
+        if "flood" in message or "quiz" in message:
+            print("the beginning", flush=True)
+            for _ in range(200):
+                os.write(1, b"x" * 1_000)
+            print("the end")
+        return "all right"
+"""
+
+
+@pytest.mark.parametrize("capture", ["fd", "sys"])
+def test_of_endless_output_beginning_and_end_are_kept(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capture: str
+) -> None:
+    monkeypatch.setattr("pytest_ltm.plugin.internals.stretch.LONGEST", 10_000)
+    project.file(
+        FLOODS if capture == "fd" else FLOODS.replace('os.write(1, b"x" * 1_000)', 'print("x" * 1_000)'), "bot.py"
+    )
+    project.file(
+        "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('flood')\n    ltm.say('flood again')\n"
+        "    print('after')\n    assert ltm.ask('two?') == ''\n"
+    )
+
+    result = project.ltm(f"--capture={capture}", agent="bot:Bot")
+
+    text = "\n".join(section_of(result, "Captured stdout call", "test_a"))
+    assert text.startswith("the beginning")
+    assert text.endswith("the end\nafter")
+    assert "are left out here]" in text
+    assert len(text) < 12_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
@@ -287,3 +288,62 @@ def test_x_after_a_death_counts_each_failure_once(project: Project) -> None:
     result = project.ltm("-n1", "--maxfail=3", agent="x=bots:Bot")
 
     result.assert_outcomes(failed=2, passed=1)
+
+
+BIRTH = """
+import os, signal
+from pathlib import Path
+import pytest
+
+def strike(moment):
+    if moment == MOMENT and "PYTEST_XDIST_WORKER" in os.environ:
+        try:
+            os.close(os.open(Path(__file__).with_name("struck"), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os._exit(9)
+
+def pytest_configure():
+    strike("configured")
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart():
+    strike("started")
+def pytest_collection_modifyitems():
+    strike("collecting")
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    strike("collected")
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    strike("ready")
+"""
+SPAWN = """
+import os, sys
+from pathlib import Path
+if any("exec(eval(" in word for word in getattr(sys, "orig_argv", ())):
+    try:
+        os.close(os.open(Path(__file__).with_name("struck"), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        pass
+    else:
+        os._exit(9)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["spawned", "configured", "started", "collecting", "collected", "ready"])
+def test_a_worker_that_dies_while_it_starts_is_replaced(
+    project: Project, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    project.conftest(BIRTH.replace("MOMENT", repr(moment)))
+    if moment == "spawned":
+        project.file(SPAWN, "sitecustomize.py")
+        paths = [str(project.path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+
+    result = play(project, "", "-n2", agent="x=bots:Bot,y=bots:Bot,z=bots:Bot")
+
+    assert (project.path / "struck").exists()
+    assert result.ret == 0
+    assert {row[0] for row in rows(project).values()} == {"passed"}
+    assert len(rows(project)) == 12

@@ -7,8 +7,9 @@ definitions). A `Stretch` swaps, for each stretch of a body, what pytest keeps o
 Relied on, pytest 8.0 to 9.2, and tested against each: SetupState.setup/teardown_exact/stack[node][0];
 item._request._arg2fixturedefs; FixtureDef.cached_result/_finalizers/_scope/argnames; callspec._arg2scope/indices;
 session._fixturemanager.getfixturedefs; runner.call_and_report/check_interactive_exception/show_test_item;
-warnings.catch_warnings_for_item; CaptureManager._capture_fixture and its resume/suspend/read methods;
-logging.LogCaptureHandler with the two stash keys of caplog; stepwiseplugin.lastfailed/cached_info.last_failed;
-WorkerInteractor.item_index and sendevent (xdist). Elsewhere in the plugin are only read: item._fixtureinfo,
-session._fixturemanager.getfixturedefs, terminalreporter._tw; and Module._getobj is overridden.
+warnings.catch_warnings_for_item; CaptureManager._capture_fixture, its resume/suspend/read methods and
+_global_capturing.out/err.tmpfile.buffer; logging.LogCaptureHandler with the two stash keys of caplog;
+stepwiseplugin.lastfailed/cached_info.last_failed; WorkerInteractor.item_index and sendevent (xdist). Elsewhere in the
+plugin are only read: item._fixtureinfo, session._fixturemanager.getfixturedefs, terminalreporter._tw; and
+Module._getobj is overridden.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import os
 import warnings
@@ -187,6 +188,38 @@ class CaptureFixture:
         self._mine, self._manager._capture_fixture = self._manager._capture_fixture, outside
 
 
+LONGEST = 2**24
+"""The characters that are kept of what one item prints to stdout, or to stderr: the first and the last half."""
+
+
+def shortened(text: str) -> str:
+    """Return a text, or its beginning and its end."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]}{_left_out(len(text) - 2 * half, 'characters')}{text[-half:]}"
+
+
+def cut_captured(manager: CaptureManager) -> None:
+    """Cut what was captured into files to the beginning and the end, before anybody reads the whole into memory."""
+    for capture in (getattr(manager._global_capturing, name, None) for name in ("out", "err")):
+        file: Any = getattr(getattr(capture, "tmpfile", None), "buffer", None)
+        if not isinstance(file, io.FileIO) or (size := file.seek(0, os.SEEK_END)) <= LONGEST:
+            continue
+        half = LONGEST // 2
+        file.seek(0)
+        head = file.read(half)
+        file.seek(size - half)
+        tail = file.read(half)
+        file.seek(0)
+        file.truncate()
+        file.write(head + _left_out(size - 2 * half, "bytes").encode() + tail)
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"\n[{count:,} {what} are left out here]\n"
+
+
 class Output:
     """What is captured of stdout and stderr for the item's report."""
 
@@ -196,6 +229,7 @@ class Output:
     def __init__(self, manager: CaptureManager, fixture: CaptureFixture) -> None:
         self._manager, self._fixture = manager, fixture
         self.texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        self._sizes = dict.fromkeys(self.texts, 0)
 
     def put_in(self) -> tuple[Any] | None:
         """Capture; return the fixture that was there, None if nothing is captured."""
@@ -214,9 +248,14 @@ class Output:
         try:
             self._manager.deactivate_fixture()
             self._manager.suspend_global_capture(in_=False)
-            for parts, text in zip(self.texts.values(), self._manager.read_global_capture(), strict=True):
+            cut_captured(self._manager)
+            for (name, parts), text in zip(self.texts.items(), self._manager.read_global_capture(), strict=True):
                 if text:
                     parts.append(text)
+                    self._sizes[name] += len(text)
+                if self._sizes[name] > 2 * LONGEST:
+                    parts[:] = [shortened("".join(parts))]
+                    self._sizes[name] = LONGEST
         finally:
             self._fixture.take_out(outside[0])
 
@@ -351,7 +390,7 @@ class Stretch:
         """Add what was captured to the item's report."""
         for name, parts in self._output.texts.items() if self._output is not None else ():
             if parts:
-                self._item.add_report_section("call", name, "".join(parts))
+                self._item.add_report_section("call", name, shortened("".join(parts)))
         if self._logs is not None and self._logs.handler is not None:
             self._item.add_report_section("call", "log", self._logs.handler.stream.getvalue().strip())
 
@@ -380,6 +419,7 @@ def unclaimed(config: pytest.Config) -> Iterator[None]:
         if capture is not None and not Output.in_debugger:
             capture.resume_global_capture()
             stack.callback(capture.read_global_capture)
+            stack.callback(cut_captured, capture)
             stack.callback(capture.suspend_global_capture, in_=False)
         yield
 
