@@ -7,10 +7,11 @@ import json
 import re
 import sys
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._cli.author import author
 from pytest_ltm._cli.pytest_runs import examples, play
@@ -19,19 +20,20 @@ from pytest_ltm._statistics import FULL_MARKS
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets._author import need, prompt_of, written_by
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm.datasets._author import Model
 
 
-SOLVER = "full"
-"""Who must find the gold in the suite's own words and in the others: it reads by rules and sees no expected answer."""
+READER = "full"
+"""Who is always asked to find the gold, in the suite's own words and in the others: it reads by rules and sees no
+expected answer. `--solver` names others, for wordings that no rule reads."""
 PROVENANCE = "provenance.json"
 _ENDING = ".def.json"
 _PROMPTS = {
@@ -51,10 +53,17 @@ def run(given: Namespace) -> int:
 
     Raises LtmError if nothing is played, if the model cannot do it, and for a folder that is in use.
     """
-    header = {"suite": given.suite, "span": given.span, "seed": given.seed, "model": given.model, "checked by": SOLVER}
+    solvers = list(dict.fromkeys([READER, *given.solver]))
+    header = {"suite": given.suite, "span": given.span, "seed": given.seed, "model": given.model, "solvers": solvers}
     _claim(given.output, header)
     with tempfile.TemporaryDirectory(prefix="ltm-paraphrase-") as name:
-        sources = _own(given, Path(name) / "own")
+        own = Path(name) / "own"
+        able = _solved(solvers, _options(given), own)
+        sources = _definitions(own)
+        if not given.keep_unchecked:
+            sources = {place: path for place, path in sources.items() if able[place].by}
+        if not sources:
+            raise ConfigurationError(f"{given.suite}: {' and '.join(solvers)} find no gold that could be checked again")
         with author(given.model) as model:
             for place, path in sources.items():
                 target = given.output / f"{place}{_ENDING}"
@@ -63,46 +72,73 @@ def run(given: Namespace) -> int:
                     write_whole(target, dump(reworded(read_json(path).value, model, place)).encode())
             print(model.cost, file=sys.stderr)
         hashes = {place: hashlib.sha256(path.read_bytes()).hexdigest() for place, path in sources.items()}
-        lost = _lost(given, Path(name) / "other")
-        dropped = {place: why for place, why in lost.items() if place in sources}
+        words = [f"--ltm-definitions={given.output.resolve()}", *_options(given)]
+        found = _solved(solvers, words, Path(name) / "other")
+    checked_by = {place: next((spec for spec in able[place].by if spec in found[place].by), "") for place in sources}
+    wrong = {place: _why(able[place], found[place]) for place, spec in checked_by.items() if not spec}
+    dropped = {} if given.keep_unchecked else wrong
     for place in dropped:
         (given.output / f"{place}{_ENDING}").unlink()
-    kept = {place: found for place, found in hashes.items() if place not in dropped}
-    told = {**header, "made": wall_time().isoformat(timespec="seconds"), "sources": kept, "dropped": dropped}
+    kept = {place: digest for place, digest in hashes.items() if place not in dropped}
+    told = {
+        **header, "made": wall_time().isoformat(timespec="seconds"), "sources": kept,
+        "checked by": {place: spec for place, spec in checked_by.items() if spec},
+        "unchecked": {place: why for place, why in wrong.items() if place in kept},
+        "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
+    }  # fmt: skip
     write_whole(given.output / PROVENANCE, dump(told).encode())
-    print(f"{given.output}: {counted(len(kept), 'definition')} in other words, {len(dropped)} dropped")
-    for place, why in dropped.items():
-        print(f"  {place}: {SOLVER} no longer finds the gold: {why}")
+    print("\n".join(_lines(given.output, kept, told)))
     return not kept
 
 
-def _own(given: Namespace, folder: Path) -> dict[str, Path]:
-    """Play the suite in its own words; return the definitions whose gold the solver finds, by `scenario/example`."""
-    played = play([SOLVER], _options(given), folder)
-    solved = {_place(row) for _, row in examples(played) if _is_solved(row)}
+def _lines(folder: Path, kept: Collection[str], told: Mapping[str, Any]) -> Iterator[str]:
+    unchecked = f", {len(told['unchecked'])} of them unchecked" if told["unchecked"] else ""
+    dropped = f"{len(told['dropped'])} dropped"
+    yield f"{folder}: {counted(len(kept), 'definition')} in other words{unchecked}, {dropped}"
+    for place, why in (told["unchecked"] | told["dropped"]).items():
+        yield f"  {place}: {why}"
+
+
+# --- who finds the gold
+
+
+class Solved(NamedTuple):
+    """Who finds the gold of a definition, and why others do not."""
+
+    by: list[str]
+    reasons: dict[str, str]
+
+
+_UNREAD = "no solver finds the gold in the suite's own words"
+
+
+def _solved(solvers: Sequence[str], words: Sequence[str], folder: Path) -> dict[str, Solved]:
+    """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
+    found: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
+    for spec, row in examples(play(solvers, words, folder)):
+        one = found[f"{row.scenario}/{row.example}"]
+        if row.score is not None and row.score >= FULL_MARKS:
+            one.by.append(spec)
+        else:
+            one.reasons[spec] = row.reason
+    return found
+
+
+def _definitions(folder: Path) -> dict[str, Path]:
+    """Return the files of what was played, by `scenario/example`; they are the same for each solver."""
     files = sorted(folder.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
-    found = {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in files}
-    if not found.keys() & solved:
-        raise ConfigurationError(f"{given.suite}: {SOLVER} finds no gold that could be checked again")
-    return {place: path for place, path in found.items() if place in solved}
+    return {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in files}
 
 
-def _lost(given: Namespace, folder: Path) -> dict[str, str]:
-    """Play the definitions in other words; return those whose gold the solver does not find, and why."""
-    played = play([SOLVER], [f"--ltm-definitions={given.output.resolve()}", *_options(given)], folder)
-    return {_place(row): row.reason for _, row in examples(played) if not _is_solved(row)}
+def _why(own: Solved, other: Solved) -> str:
+    """Return why nobody could check that the gold can still be found."""
+    if not own.by:
+        return _UNREAD
+    return "; ".join(f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}" for spec in own.by)
 
 
 def _options(given: Namespace) -> list[str]:
     return [f"--ltm-suite={given.suite}", f"--ltm-span={given.span}", f"--ltm-seed={given.seed}"]
-
-
-def _place(row: ScenarioResult) -> str:
-    return f"{row.scenario}/{row.example}"
-
-
-def _is_solved(row: ScenarioResult) -> bool:
-    return row.score is not None and row.score >= FULL_MARKS
 
 
 def _claim(folder: Path, header: dict[str, Any]) -> None:
@@ -130,6 +166,9 @@ class Message:
 
     text: str
     fixed: tuple[str, ...]
+    """As it is."""
+    keys: frozenset[str] = frozenset()
+    """Words of what is expected, by their stems."""
 
 
 def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, Any]:
@@ -138,9 +177,10 @@ def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, A
     Messages that are data (JSON, tables, several paragraphs) or stand whole among what is expected stay as they are.
     """
     values = set(_texts([definition.get(name) for name in ("expected", "parameters", "replies")]))
+    keys = frozenset(stem for value in _texts(definition.get("expected")) for stem in stems(value))
     said = dict.fromkeys(step[kind] for step in definition["steps"] for kind in ("say", "ask") if kind in step)
     messages = [
-        Message(text, (*_EXACT.findall(text), *sorted(value for value in values if value in text)))
+        Message(text, (*_EXACT.findall(text), *sorted(value for value in values if value in text)), keys & stems(text))
         for text in said
         if text not in values and not _CODE.search(text)
     ]
@@ -160,11 +200,17 @@ def checked(value: Any, messages: Sequence[Message]) -> list[str]:
     need(whole and len(value) == len(messages), f"it must be a list of {len(messages)} texts.")
     for text, message in zip(value, messages, strict=True):
         lost = [part for part in message.fixed if part.casefold() not in text.casefold()]
+        lost += sorted(message.keys - stems(text))
         need(not lost, f"{text[:60]!r} has lost {lost} of {message.text[:60]!r}.")
     need(len(set(value)) == len(value), "two messages are the same.")
     same = [text for text, message in zip(value, messages, strict=True) if text == message.text]
     need(not same, f"{same[:1]} is in the same words.")
     return list(value)
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return what makes the words of a text its own; none where there is no letter."""
+    return content_stems(text) if any(map(str.isalpha, text)) else frozenset()
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -74,7 +74,7 @@ def test_messages_are_reworded_and_what_questions_depend_on_with_them() -> None:
     assert found["expected"] == "Kelvin"
 
 
-MESSAGES = [Message("My cat is called Kelvin.", ("Kelvin",)), Message("Who is it?", ())]
+MESSAGES = [Message("My cat is called Kelvin.", ("Kelvin",), frozenset({"cat"})), Message("Who is it?", ())]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,9 @@ MESSAGES = [Message("My cat is called Kelvin.", ("Kelvin",)), Message("Who is it
         (["Kelvin is my cat.", "So who?"], ""),
         (["Kelvin is my cat."], "a list of 2 texts"),
         (["My cat has a name.", "So who?"], "has lost ['Kelvin']"),
+        (["Kelvin is my pet.", "So who?"], "has lost ['cat']"),
         (["Kelvin is my cat.", "Who is it?"], "in the same words"),
-        (["Kelvin?", "Kelvin?"], "two messages are the same"),
+        (["Kelvin the cat?", "Kelvin the cat?"], "two messages are the same"),
     ],
 )
 def test_what_a_model_may_not_change(value: list[str], wrong: str) -> None:
@@ -118,6 +119,8 @@ def test_definitions_are_kept_with_their_provenance_and_are_not_asked_for_again(
     told = json.loads(Path("other/provenance.json").read_bytes())
     assert (told["model"], told["seed"], told["span"]) == ("an_author_of_colours:write", 0, "2k")
     assert set(told["sources"]) == {"colours/0", "colours/1"}
+    assert told["checked by"] == {"colours/0": "full", "colours/1": "full"}
+    assert told["unchecked"] == told["dropped"] == {}
 
     before = Path("asked.txt").read_text(encoding="utf-8")
     assert main([*WORDS, "an_author_of_colours:write"]) == 0
@@ -132,6 +135,26 @@ def test_definitions_whose_gold_is_not_found_any_more_are_dropped(capsys: Captur
     assert "0 definitions in other words, 2 dropped" in told
     assert "colours/0: full no longer finds the gold" in told
     assert not list(Path("other/colours").glob("*.def.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("place")
+def test_what_the_reader_cannot_read_another_solver_checks(capsys: Capture) -> None:
+    assert main([*WORDS, "an_author_of_colours:forget", "--solver", "oracle"]) == 0
+    assert "2 definitions in other words, 0 dropped" in capsys.readouterr().out
+    told = json.loads(Path("other/provenance.json").read_bytes())
+    assert told["solvers"] == ["full", "oracle"]
+    assert told["checked by"] == {"colours/0": "oracle", "colours/1": "oracle"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("place")
+def test_what_nobody_can_check_is_kept_only_if_asked_for_and_is_marked(capsys: Capture) -> None:
+    assert main([*WORDS, "an_author_of_colours:forget", "--keep-unchecked"]) == 0
+    assert "2 definitions in other words, 2 of them unchecked, 0 dropped" in capsys.readouterr().out
+    told = json.loads(Path("other/provenance.json").read_bytes())
+    assert told["checked by"] == {}
+    assert "full no longer finds the gold" in told["unchecked"]["colours/0"]
 
 
 def test_a_folder_of_something_else_is_refused(place: Path, capsys: Capture) -> None:
