@@ -55,7 +55,7 @@ INTRODUCTIONS = (
     "[by the way, |I should have said: |before we go on, |]my name is {name}.",
     "[you may|feel free to|please|you can] call me {name}[.|, everybody does.|, that's easiest.]",
     "[I have not introduced myself yet|Where are my manners|We haven't met]: [I'm|I am] {name}.",
-    "people [usually |mostly |]call me {name}[.|, or used to.|, for some reason.]",
+    "people [usually |mostly |]call me {name}[.|, for short.|, for some reason.]",
     "I go by [the name of |]{name}[.|, as it happens.|, in case you need it.]",
     "{name} is [what I am called|my name][, by the way|, if you were wondering|, nice to meet you|].",
     "hello, [this is {name}|{name} here|it's {name}]. [I talk a lot, so be warned.|How are things?|Bear with me.]",

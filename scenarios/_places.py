@@ -58,7 +58,7 @@ NEXT_UNNAMED = (
     "[then|next] [there's|comes] the {place}, {km} km {way} of the {before}.",
     "from the {before} you [go|walk|drive] {km} km {way}, and there's the {place}.",
     "[I used to work|my brother works|we often met] at the {place}: that's {km} km {way} of the {before}.",
-    "{km} km {way}, from the {before}, you [come to|reach|see] the {place}.",
+    "{km} km {way} of the {before}, you [come to|reach|see] the {place}.",
     "you can't miss the {place}[:|, just] go {km} km {way} from the {before}.",
     "[we went to|I passed|I've been to] the {place} [today|yesterday], {km} km {way} of the {before}.",
 )

@@ -23,15 +23,20 @@ COLOURS = (
 
 FIRST = (
     "[By the way, |Just so you know, |If anybody asks, |For what it's worth, |]my favourite colour is {colour}.",
-    "[Of all colours|Of all the colours there are], I like {colour} best[.|, and it shows in my flat.|, always have.]",
-    "when it comes to [favourite colours|my favourite colour], [it has to be|I always say|I'd pick] {colour}.",
+    "[when it comes to|as for|speaking of] my favourite colour, [it has to be|I always say|I'd pick|give me] {colour}.",
     "I have a thing about {colour}: it's my favourite colour[, always was|, on walls at least|, whoever laughs].",
     "my [flat|wardrobe|bike] is all {colour}, and no wonder: it's my favourite colour[.| by far.]",
-    "guess my favourite colour. [Wrong, it's|No, it's|Exactly,] {colour}.",
-    "the colour I [love|like] most is {colour}[.|, in case you were wondering.|; half my clothes are.]",
+    "guess my favourite colour: [wrong, it's|no, it's|exactly,] {colour}.",
+    (
+        "my favourite colour of all is {colour}[.|, in case you were wondering.|; half my clothes are.|, and always "
+        "has been.]"
+    ),
     "{colour} is my favourite colour[.|, if that helps.|, has been for years.|, even for shoes.]",
     "[at the paint shop|in a silly quiz] I put {colour} down as my favourite colour[.|, of course.|, as one does.]",
-    "[my niece|the dentist] asked for my favourite colour [today|just now|again], and I said {colour}[.|, as ever.]",
+    (
+        "[my niece|the dentist|a form] asked for my favourite colour [today|just now|again], and I said {colour}[.|, "
+        "as ever.]"
+    ),
     "since my favourite colour is {colour}, [guess what the hall will be.|the hall is settled.|no samples needed.]",
 )
 """Nothing has been said of colours yet, so each of these names what it is about."""
@@ -39,32 +44,31 @@ NAMED = (
     "[By the way, |Small update: |For the record, |]my favourite colour is {colour} [now|these days|at the moment].",
     "I've changed my mind about my favourite colour[: it's|. It's] {colour}[ now| after all|, to match the sofa|].",
     "my favourite colour has changed[ again|]: it's {colour}[.| these days.]",
-    "[Lately|These days|This week|Since the spring] the colour I like best is {colour}.",
-    "no colour [pleases me|suits me|cheers me up] as much as {colour} [any more.|does now.|these days.]",
-    "if I had to name one favourite colour [today|now], it would be {colour}.",
+    "[Lately|These days|This week|Since the spring] my favourite colour is {colour}.",
+    "my new favourite colour is {colour}[.|, and it suits me.|; I bought the shirt, too.]",
+    "if I had to name my favourite colour [today|now], it would be {colour}.",
     "you can put {colour} down as my favourite colour[ now|, for the time being| from today].",
     "{colour} is my [new favourite colour|favourite colour now], [by the way|as of today|if you can believe it].",
-    "[Among|Of all] the colours I [now|would] put {colour} first[.|, believe it or not.]",
 )
 UNNAMED = (
     "I've moved on to {colour}[, by the way|, would you believe it|].",
-    "[Actually|You know what|Come to think of it], I'm more into {colour} [now|these days|at the moment].",
+    "[Actually|You know what|Come to think of it], {colour} is my favourite [now|these days|at the moment].",
     "[It's|It has to be] {colour} for me [now|these days|from here on].",
-    "[I've gone right off it|I'm over that one]; {colour} [has won me over|it is now|does it for me now].",
-    "scrap what I said, {colour} is the one I [like best|prefer|love most].",
+    "[I've gone right off it|I'm over that one]; {colour} [has won me over|is my favourite now|does it for me now].",
+    "scrap what I said, {colour} is [my favourite|the one I like best|the one I love most].",
     "[My sister|A friend|My neighbour|The woman at the paint shop] has converted me to {colour}.",
-    "nothing [comes close to|beats|touches] {colour} [any more|these days|for me now].",
-    "[I bought new curtains, and now|Since the holidays] I can't get enough of {colour}.",
+    "[my favourite is|I'd say my favourite is] {colour} now[.|, funny as it sounds.|, thanks to that scarf.]",
+    "[I bought new curtains, and now|Since the holidays] {colour} is my favourite[.| by far.]",
     "[Make that|No, make it] {colour}[, I've had second thoughts|. I looked at them all again|].",
-    "I [seem to be|think I'm] in my {colour} phase [now|at last|, I admit].",
-    "[So, |Well, ]{colour} has [overtaken it|taken the top spot|moved into first place].",
+    "I [seem to be|think I'm] in my {colour} phase[ now| at last|, I admit].",
+    "[So, |Well, ]{colour} has [overtaken it|taken the top spot|become my favourite now].",
 )
-"""How people go on once a favourite colour is known."""
+"""How people go on once a favourite colour is known: a good half of them call it a favourite, and none a colour."""
 QUESTIONS = (
     "[So, |Tell me, |Quick question: |]what[ is|'s] my favourite colour[ now| these days| at the moment|]?",
-    "which colour [do I like best|is my favourite|do I prefer][ now| these days| at the moment| by now|]?",
+    "which colour is my favourite[ now| these days| at the moment| by now|]?",
     "[Can|Could] you [tell me|remind me of|name] my favourite colour[, please|]?",
-    "do you [know|remember] [what my favourite colour is|which colour I like best][ now| at the moment|]?",
+    "do you [know|remember] [what my favourite colour is|my favourite colour][ now| at the moment|]?",
 )
 
 

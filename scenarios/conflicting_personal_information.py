@@ -172,7 +172,7 @@ class Story:
         return worded(
             rng,
             wordings[kind],
-            clause=_clause(rng, self.topic.named if named else self.topic.unnamed, value),
+            clause=filled(rng, self.topic.named if named else self.topic.unnamed).format(v=value),
             label=self.topic.label,
             noun=self.topic.noun.format(v=withdrawn or value),
         )
@@ -264,8 +264,9 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
     asked: list[tuple[str, str, tuple[str, str], tuple[str, ...]]] = []
     for habit, when in zip(rng.sample(HABITS, topics), rng.sample(list(OCCASIONS), topics), strict=True):
         usual, exceptional = rng.sample(habit.values, 2)
-        rule = worded(rng, RULES, clause=_clause(rng, habit.clause, usual))
-        other = worded(rng, EXCEPTIONS, clause=_clause(rng, habit.clause, exceptional), when=when)
+        clause = filled(rng, habit.clause)  # the same in both, so that the words of a question lead to both or neither
+        rule = worded(rng, RULES, clause=clause.format(v=usual))
+        other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
         says += [Say(text) for text in rng.sample([rule, other], 2)]
         then = rng.choice((when, OCCASIONS[when]))
         for time, values in ((rng.choice(USUAL), (usual, exceptional)), (then, (exceptional, usual))):
@@ -314,11 +315,6 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
         expected=[story.told[-1] for story in asked],
         parameters={**parameters, "mentioned": [list(_others(story)) for story in asked]},
     )
-
-
-def _clause(rng: random.Random, clause: str, value: str) -> str:
-    """Return one of a clause's wordings, which may stand within a sentence."""
-    return filled(rng, clause).format(v=value)
 
 
 def _values(rng: random.Random, inventions: Inventions, topic: Topic, number: int) -> list[str]:

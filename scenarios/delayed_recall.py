@@ -14,7 +14,7 @@ from pytest_ltm.evaluators import RecallsFacts
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import either, worded
+from ._wording import either, filled, variants, worded
 
 NAME, PERSON = "name", "person"
 """What may stand for a list of values: an invented name, an invented person."""
@@ -127,8 +127,11 @@ INTRODUCTIONS = (
     ),
 )
 """Those of the first three call it a fictional world, those of the others do not."""
-FORMS = ("\n", "\n- ", "\n* ", " ")
-"""What stands before each fact."""
+INLINE, LINES = ("; ", " / ", " + "), ("\n", "\n- ", "\n* ")
+"""What stands between facts; those on lines all name the world, as do the questions about them.
+
+So the words of no question lead to one fact alone, nor to most: who has only those recites too much.
+"""
 LEADS = (
     (
         "[|so, |now, |tell me, |remind me: |quick question: |by the way, |just checking: |one more thing: |pop quiz: "
@@ -148,12 +151,13 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
     world = inventions.name()
     kinds = rng.sample(KINDS, number)
     values = [_value(rng, inventions, kind) for kind in kinds]
-    form = rng.choice(FORMS)
-    lines = [worded(rng, (kind.fact,), w=world, v=value) for kind, value in zip(kinds, values, strict=True)]
+    lines = rng.choice((True, False, False, False))
+    told = [_fact(rng, kind, lines, world, value) for kind, value in zip(kinds, values, strict=True)]
     introduction = worded(rng, either(rng, INTRODUCTIONS[:3], INTRODUCTIONS[3:]), n=number, w=world)
-    facts = Say("".join([introduction, *(form + line for line in lines)]))
+    between = rng.choice(LINES if lines else INLINE)
+    facts = Say(f"{introduction}{between if lines else ' '}{between.join(told)}{'' if lines else '.'}")
     order = rng.sample(range(number), number)
-    questions = [Ask(_question(rng, kinds[place], world), about=(facts.text,)) for place in order]
+    questions = [Ask(_question(rng, kinds[place], world, lines), about=(facts.text,)) for place in order]
     return Definition(
         steps=spread([facts, *questions], last_wait(rng, parameters)),
         expected=[values[place] for place in order],
@@ -161,10 +165,16 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
     )
 
 
-def _question(rng: random.Random, kind: Kind, world: str) -> str:
-    lead, question = rng.choice(
-        ((LEADS, kind.unnamed), (LEADS, kind.unnamed), (LEADS, kind.named), (NAMED_LEADS, kind.unnamed))
-    )
+def _fact(rng: random.Random, kind: Kind, on_lines: bool, world: str, value: str) -> str:
+    """Return a fact: as a sentence that names the world, or as one of a list that may not."""
+    if on_lines:
+        return worded(rng, [one for one in variants([kind.fact]) if "{w}" in one], w=world, v=value)
+    return filled(rng, kind.fact.removesuffix(".")).format(w=world, v=value)
+
+
+def _question(rng: random.Random, kind: Kind, world: str, names: bool) -> str:
+    named = rng.random() < (1 if names else 1 / 3)
+    lead, question = rng.choice(((LEADS, kind.named), (NAMED_LEADS, kind.unnamed))) if named else (LEADS, kind.unnamed)
     return worded(rng, [one + question for one in lead], w=world)
 
 

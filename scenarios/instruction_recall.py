@@ -108,7 +108,10 @@ INTRODUCTIONS = (
     ),
 )
 """Those of the first two call them instructions, those of the others do not."""
-FORMS = ("Step {n}: {step}", "{n}. {step}", "{n}) {step}")
+LINES = "\n"
+FORMS = (("Step {n}: {step}", LINES), ("{n}) {step}", "; "), ("({n}) {step}", ", "))
+"""How a step is told, and what stands between two. Those on lines are called steps, as in the questions."""
+BY_THE_STEPS = "[, going by the steps|, if I follow the steps|, as the steps have it]?"
 LEADS = (
     (
         "[|so, |now, |tell me, |remind me: |quick question: |by the way, |just checking: |one more thing: |before I "
@@ -146,11 +149,12 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     kinds = rng.sample(KINDS, number)
     details = [rng.choice(kind.values) for kind in kinds]
     steps = [kind.step.format(v=detail) for kind, detail in zip(kinds, details, strict=True)]
-    form = rng.choice(FORMS)
-    lines = [form.format(n=n, step=step) for n, step in enumerate(steps, start=1)]
+    form, between = rng.choice(FORMS)
+    ending = "." if between == LINES else ""
+    told = [form.format(n=n, step=step.removesuffix(".") + ending) for n, step in enumerate(steps, start=1)]
     introduction = worded(rng, either(rng, INTRODUCTIONS[:2], INTRODUCTIONS[2:]), m=machine, n=number)
-    manual = Say("\n".join([introduction, *lines]))
-    pairs = [_question(rng, turn, kinds, details, steps) for turn in range(asked)]
+    manual = Say(f"{introduction}{LINES if ending else ' '}{between.join(told)}{'' if ending else '.'}")
+    pairs = [_question(rng, turn, kinds, details, steps, bool(ending)) for turn in range(asked)]
     questions = [
         Ask(worded(rng, [lead + question for lead in either(rng, NAMED_LEADS, LEADS)], m=machine), about=(manual.text,))
         for question, _ in pairs
@@ -163,13 +167,13 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
 
 
 def _question(
-    rng: random.Random, turn: int, kinds: Sequence[Kind], details: Sequence[str], steps: Sequence[str]
+    rng: random.Random, turn: int, kinds: Sequence[Kind], details: Sequence[str], steps: Sequence[str], on_lines: bool
 ) -> tuple[str, str]:
     """Return the wording of a question, and what it expects."""
     at = rng.randrange(len(kinds))
     kind = ("detail", "nth", "after", "number", "before")[turn % 5]
     if kind == "detail":
-        return kinds[at].asked, details[at]
+        return kinds[at].asked.removesuffix("?") + (BY_THE_STEPS if on_lines else "?"), details[at]
     if kind == "nth":
         return rng.choice(NTH).replace("{n}", str(at + 1)), steps[at]
     if kind == "number":

@@ -27,9 +27,9 @@ CONTAINERS = (
 THINGS = ("crown", "feather", "horseshoe", "marble", "medal", "puzzle", "slipper", "thimble", "trumpet", "wig")
 
 OPENINGS = (
-    "I am [watching|sitting in] a puppet play, with {cast}, and shall tell you what happens in it.",
+    "I am [watching|at] a puppet play, with {cast}, and I will tell you what happens in it.",
     "There is a puppet play in the [park|square|town hall] tonight. The puppets are {cast}. I will keep you posted.",
-    "The puppets today are {cast}. I shall tell you about it [as it goes on|bit by bit], and then I have a question.",
+    "The puppets today are {cast}. I will tell you about it [as it goes on|bit by bit], and then I have a question.",
     "Guess where I am: at a puppet theatre! {cast} are on, and you get to hear [all about it|every bit of it].",
 )
 RULE = (
@@ -72,7 +72,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "second": (
         "Where does {who} believe that {whom} will look for the {thing}?",
-        "Where will {whom} look for the {thing}, as {who} believes?",
+        "Where does {who} think that {whom} will look for the {thing}?",
     ),
     "start": ("Where was the {thing} at the very beginning?", "Where was the {thing} at first?"),
     "end": ("Where is the {thing} really, now at the end?", "Where is the {thing} in truth by now?"),

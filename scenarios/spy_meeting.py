@@ -86,7 +86,7 @@ ITEMS: tuple[Code, ...] = (
 PEOPLE = (
     "Anselm Zorrick", "Berengaria Quarrendon", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren",
     "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump",
-    "Montague Ziervogel", "Peregrine Holdfast", "Sidonie Ackerwald", "Thaddeus Crumm", "Ulrika Nachtegaal",
+    "Montague Ziervogel", "Peregrine Holdfast", "Sidonie Ackerwald", "Phineas Crumm", "Ulrika Nachtegaal",
 )  # fmt: skip
 
 OPENINGS = (
@@ -100,7 +100,7 @@ OPENINGS = (
     "If you see a line from {names}, it is code: each of the three knows a part of where I am expected.",
 )
 FAVOURS = (
-    "I shall pass the three on to you.", "Keep them together for me, will you?", "I will show you what they write.",
+    "I will pass the three on to you.", "Keep them together for me, will you?", "I will show you what they write.",
     "You are better at such things than I am.", "I will need your help to work it out.",
     "Please hold on to whatever they send.", "I will let you know as it comes in.",
     "We can puzzle it out once I have all three.",
@@ -111,17 +111,17 @@ MESSAGES: Mapping[str, tuple[str, ...]] = {
         "Nobody will see us {clue}.",
     ),
     "time": (
-        "Be there {clue}.", "Come {clue}.", "It starts {clue}.", "We shall be there {clue}, no sooner.",
+        "Be there {clue}.", "Come {clue}.", "It starts {clue}.", "We will be there {clue}, no sooner.",
         "Turn up {clue}.", "They expect you {clue}.",
     ),
     "item": (
         "You will need {clue}.", "Bring {clue} to the meeting.", "Do not come without {clue}.", "Bring {clue}.",
-        "Pack {clue}.", "Nobody else has {clue}, so think of it.",
+        "Pack {clue}.", "It is up to you to bring {clue}.",
     ),
 }  # fmt: skip
 SENT = (
     "Coded message from {name}: {message}", "The coded message of {name} reads: {message}",
-    "{name} sent me a message in code. {message}", "Another message about the meeting, by {name}: {message}",
+    "{name} sent me a message in code. {message}", "Another message about the meeting, from {name}: {message}",
     "A message, {name} this time: {message}", "In code again, from {name}: {message}",
     "{name}: {message}", "{name} rang, whispered “{message}” and hung up.",
     "This was under my door, signed {name}: {message}", "“{message}” That is all that {name} wrote.",
@@ -131,11 +131,11 @@ SENT = (
 LEADS = (
     "You have seen all the messages that I was sent.", "The meeting is not far off now, and I am none the wiser.",
     "I have read the messages again and again, and I still cannot make sense of them.",
-    "You remember that there is to be a meeting, do you not?",
+    "You do remember that somebody wants to meet me.",
     "So, that was all of it, and I would rather not get it wrong.",
     "All right, you have heard from everybody that I have heard from.",
     "They have all had their say, and I am still puzzled.",
-    "I think that I have everything that there is to have, but you are better at this than I am.",
+    "I think I have everything now, but you are better at this than I am.",
 )  # fmt: skip
 QUESTIONS = (
     "Can you tell me, in plain words, where I am going and when, and what I should have with me?",

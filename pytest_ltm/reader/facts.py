@@ -21,7 +21,7 @@ _NAMED = re.compile(r"\bthe fictional world(?: of \w+)?(?:[.:, ]+|$)", re.IGNORE
 _FORGET = re.compile(r"\bforget\b.{0,60}\bfictional world\b|\bforget all of the facts\b", re.IGNORECASE)
 _HEADING = re.compile(r"[^:\n]*:(?=\s)")
 _BULLET = re.compile(r"^[-*•]\s+")
-_SENTENCES = re.compile(r"(?<=[.!])\s+")
+_BETWEEN = re.compile(r"; | / | \+ |(?<=[.!])\s+")
 _THERE = re.compile(r"\b(?:there|they|their|them)\b", re.IGNORECASE)
 _PROPER = re.compile(r"(?<=\s)[A-Z]\w{3,}")
 _WAITER = re.compile(r"\s*waiter\b", re.IGNORECASE)
@@ -57,14 +57,14 @@ class DelayedRecall:
 
 
 def _facts(text: str) -> tuple[str, list[str]]:
-    """Return what stands before the first fact, and the facts: one a line, else one a sentence after a colon."""
+    """Return what stands before the first fact, and the facts: one a line, else what is listed after a colon."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) > _FEWEST:
         return (lines[0], lines[1:]) if lines[0].endswith(":") else ("", lines)
     heading = _HEADING.match(text)
     if heading is None or "?" in text:
         return "", []
-    return heading[0], _SENTENCES.split(text[heading.end() :].strip())
+    return heading[0], _BETWEEN.split(text[heading.end() :].strip())
 
 
 def _asks(text: str, most: int) -> bool:
@@ -136,7 +136,8 @@ def _followed(key: str, notes: Notebook) -> str:
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
 
-_STEP = re.compile(r"^(?:Step )?(\d{1,3})[:.)] *(\S.*)$", re.MULTILINE)
+_STEP = re.compile(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
+_INLINE = re.compile(r"[:;,] \(?(\d{1,3})\) (.{2,200}?)(?=[;,] \(?\d{1,3}\) |\.?$)")
 _MANUAL = re.compile(r"\bStep 1:|\b(?:instructions|steps|how it works|get it going|start it|run the)\b", re.IGNORECASE)
 _FRAME = re.compile(r"[^.:?]*\b(?:the|my|our|this) [A-Z]\w+(?: [a-z]+){2}\b[^.:?]*[.:] ")
 _FORGET_STEPS = re.compile(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
@@ -161,7 +162,7 @@ class InstructionRecall:
         """Note instructions, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
-        told = _STEP.findall(turn.text)
+        told = _STEP.findall(turn.text) or _INLINE.findall(turn.text)
         if len(told) >= _FEWEST_STEPS and _MANUAL.search(turn.text[: turn.text.index(told[1][1])]):
             notes.add(turn, "steps", [text for _, text in told])
             return "Noted."

@@ -32,7 +32,7 @@ _UNNAMED = re.compile(
 _MOVED_ON = re.compile(
     r"\bmoved (?:on|into)\b|\bmore into\b|\bfor me\b|\bit(?: has to be| is now|'s)\b|\bwon me over\b|\bdoes it for me\b"
     r"|\b(?:like best|prefer|love most)\b|\bconverted me\b|\bnothing \w+|\benough of\b|\bmake (?:that|it)\b|\bphase\b"
-    r"|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
+    r"|\bmy favou?rite\b|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
     re.IGNORECASE,
 )
 """How one takes to another."""

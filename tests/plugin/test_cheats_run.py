@@ -97,10 +97,10 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     assert max(gained(cells).values()) <= PADDING
 
 
-REMEMBERED = {("keywords", "instruction_recall"): 0.07}
-"""By cheat and scenario: what it earns above the floor for one right sentence alone, which is an answer.
+REMEMBERED = {("keywords", "how_to_think_maxim"): 0.07}
+"""By cheat and scenario: what it earns above the scenario's floor where naming one of two words is an answer.
 
-It stores every sentence, and sometimes only one shares a word with a question. No figure may grow.
+The floor is that of five things to choose from, and no figure may grow.
 """
 
 

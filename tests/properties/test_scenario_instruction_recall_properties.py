@@ -15,7 +15,8 @@ from pytest_ltm.evaluators import RecallsSteps
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"steps": st.integers(3, len(KINDS)), "questions": st.integers(1, 12)})
-IRREGULAR = {"fed": "feed", "put": "put", "lit": "light", "wound": "wind"}
+COMMON = {"afte", "and", "befo", "dire", "have", "just", "next", "some", "step", "that", "the", "what", "with", "you"}
+IRREGULAR = {"hung": "hang", "fed": "feed", "put": "put", "lit": "light", "wound": "wind"}
 
 
 def scored(verdict: object) -> Score:
@@ -25,13 +26,13 @@ def scored(verdict: object) -> Score:
 
 def beginnings(text: str) -> set[str]:
     said = [IRREGULAR.get(word, word) for word in re.findall(r"[a-z]{3,}", text.lower())]
-    return {word[:4] for word in said} - {"the", "you", "have", "just", "that", "what", "with", "step"}
+    return {word[:4] for word in said} - COMMON
 
 
 def solved(definition: Definition) -> list[str]:
     manual = definition.steps[0]
     assert isinstance(manual, Say)
-    steps = re.findall(r"^(?:Step )?\d+[:.)] (.+)$", manual.text, re.MULTILINE)
+    steps = [step.strip(".;, ") for step in re.split(r"\nStep \d+: |[:;,] \(?\d+\) ", manual.text)[1:]]
     return [answer(question.text, steps) for question in definition.questions]
 
 
@@ -51,7 +52,7 @@ def test_every_answer_can_be_found_in_the_steps(seed: int, shape: dict[str, int]
     found = solved(definition)
     assert len(found) == len(definition.expected) == shape["questions"]
     for mine, expected, question in zip(found, definition.expected, definition.questions, strict=True):
-        assert expected in mine, question.text
+        assert expected.removesuffix(".") in mine, question.text
         assert expected.isdecimal() or expected not in question.text
     assert definition == instruction_recall(random.Random(seed), shape)
 
