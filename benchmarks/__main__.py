@@ -47,6 +47,9 @@ BENCHMARKS = {
         length.scale, 10_000_000, "time and peak memory of conversations of SIZE tokens, a tenth and a hundredth"
     ),
     "steps": Benchmark(overhead.steps, 1_000, "the cost of one step with SIZE scenarios in progress at once"),
+    "apart": Benchmark(
+        overhead.apart, 2_000, "what SIZE messages cost more to an agent in a process of its own (--ltm-agent-process)"
+    ),
     "gate": Benchmark(
         gate.gate, 400, "how often the gate's statistics err, from SIZE imagined comparisons for each figure"
     ),

@@ -5,16 +5,21 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from statistics import median, quantiles
-from time import process_time
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
+from pytest_ltm.agents._apart import Processes
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._specs import find
+from pytest_ltm.reporting.text import counted
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm.agents._adapt import AgentSource
 
 
 STEPS = 50
@@ -63,6 +68,32 @@ def _through_pytest(scenarios: int, steps: int) -> float:
         (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=steps), encoding="utf-8")
         words = ["test_talk.py", f"--ltm-agent={agent_in(folder)}", f"--ltm-span={SPAN}", "--ltm-dir=runs", "--tb=no"]
         return pytest_run(folder, words).cpu_seconds
+
+
+def apart(size: int, repeats: int) -> Iterator[str]:
+    """Yield what a message costs to an agent in this process and to one in a process of its own, on the wall."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        spec = agent_in(folder)
+        here, there = (
+            [_a_message(find(spec, base=folder, apart=how), size) * 1e6 for _ in range(repeats)]
+            for how in (None, Processes(every=True, look=False))
+        )
+    yield f"in this process: {median(here):.0f} µs a message; in its own: {median(there):.0f} µs"
+    more = [one - other for one, other in zip(there, here, strict=True)]
+    yield f"more: {median(more):.0f} µs (median of {counted(repeats, 'measurement')} of {size:,} messages)"
+
+
+def _a_message(source: AgentSource, count: int) -> float:
+    speaker = Speaker(source.make(), timeout=300)
+    try:
+        speaker.ask("Hello.")
+        began = perf_counter()
+        for _ in range(count):
+            speaker.ask("Hello.")
+        return (perf_counter() - began) / count
+    finally:
+        speaker.close()
 
 
 def startup(size: int, repeats: int) -> Iterator[str]:

@@ -374,3 +374,45 @@ def test_a_traceback_of_there_is_in_the_report_of_the_item(project: Project) -> 
     done.stdout.fnmatch_lines(
         ["*in the agent's process*", "*bots.py*in deeper*", "*raise ValueError*", "*raised in reply(): ValueError: at*"]
     )
+
+
+def test_the_process_has_no_file_of_the_run_open(project: Project) -> None:
+    project.file(
+        "import os\n"
+        "def bot(message):\n"
+        "    return ' '.join(os.path.realpath(f'/proc/self/fd/{name}') for name in os.listdir('/proc/self/fd'))\n",
+        "bots.py",
+    )
+    project.file("def test_a(ltm):\n    ltm.say('one')\n    print('open', ltm.ask('two?'))\n")
+
+    done = project.ltm("--ltm-agent-process", "-rP", agent="bots:bot")
+
+    (line,) = (line for line in done.outlines if line.startswith("open "))
+    assert ".ltm" not in line
+
+
+def test_a_dry_run_knows_its_capabilities_and_makes_none(project: Project) -> None:
+    project.file(
+        "class Bot:\n    stateless = True\n    def __init__(self):\n        1 / 0\n    def reply(self, m): ...\n",
+        "bots.py",
+    )
+    project.file(LONG)
+
+    done = project.ltm("--ltm-agent-process", "--ltm-dry-run", agent="bots:Bot")
+
+    assert done.ret == 0
+    done.stdout.no_fnmatch_line("*ZeroDivisionError*")
+
+
+def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) -> None:
+    project.file("import os\ndef bot(message):\n    os.fork()\n    return message\nbot.stateless = True\n", "bots.py")
+    project.file(LONG)
+
+    for words in ([], ["--ltm-agent-process"]):
+        project.ltm(*words, agent="bots:bot", subprocess=True)
+        (path,) = latest_run(project.path).glob("*/journal.jsonl")
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        sent = [event["exchange"] for event in events if event["event"] == "message"]
+        assert len(sent) == len(set(sent))
+        assert sum(event["event"] == "reply" for event in events) == 1
+        assert "it has forked" in path.read_text()
