@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -121,21 +122,26 @@ def signals(setting: Setting) -> Iterator[Case]:
                 sleep(0.05)
 
         with_children(folder)
-        words = [*given, "-p", "xdist.plugin", "-n2"] if on_workers else given
+        words = [*given, "-p", "xdist", "-n2"] if on_workers else given
         ended = runs.run(folder, words, SLOWLY, disturb=strike)
         told = f"{of.name} after {moment:.2f} s{', twice' * twice}{', to the group' * group}{', -n2' * on_workers}"
-        why = ended.trouble or _wrong_status(folder, of, ended.status) or _lost(folder, given, calm, SLOWLY)
+        impatient = twice and of == signal.SIGINT  # the second Ctrl-C is pytest's own, and ends it at once
+        why = _disorder(folder, of, ended, impatient) or _lost(folder, given, calm, SLOWLY)
         return one(why and f"{told}: {why}")
 
     for number in range(setting.size):
         yield Case(f"signal-{number}", play, (number,))
 
 
-def _wrong_status(folder: Path, of: signal.Signals, status: int | None) -> str | None:
-    if runs.run_folder(folder) is None:  # too early for us to have a say
+def _disorder(folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bool) -> str | None:
+    """Return what is wrong with the end itself; nothing is where we had no say: before the session, and after it."""
+    is_over = re.search(r"\bin \d+\.\d+s(?: \(.*\))? =*\s*\Z", ended.screen)
+    if ended.status is not None and (runs.run_folder(folder) is None or impatient or (is_over and ended.status == -of)):
         return None
+    if ended.trouble:
+        return ended.trouble
     expected = {0, 1, 2 if of == signal.SIGINT else 75}
-    return None if status in expected else f"the exit status is {status}"
+    return None if ended.status in expected else f"the exit status is {ended.status}"
 
 
 def _lost(folder: Path, given: list[str], calm: killed.Run, more: dict[str, str]) -> str | None:

@@ -1,7 +1,8 @@
 """Many short runs of pytest: everything is imported once, and each run is a copy of this process.
 
-A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run; the line on stdout is how it ended: its status, or null
-for one that did not. What it prints goes to `screen.txt` in its folder.
+A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run, or one of our own command if it begins with that name;
+the line on stdout is how it ended: its status, or null for one that did not. What it prints goes to `screen.txt` in its
+folder.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import pytest
 
 import pytest_ltm.plugin
 from benchmarks.faults import processes, runs
+from pytest_ltm._cli import PROGRAM
+from pytest_ltm._cli import main as main_of_ltm
 from pytest_ltm._engine.tokens import encoding
 
 if TYPE_CHECKING:
@@ -77,7 +80,10 @@ def _play(folder: str, given: list[str]) -> None:
         for stream in (1, 2):
             os.dup2(screen, stream)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        status = int(pytest.main(["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]))
+        if given[0] == PROGRAM:
+            status = main_of_ltm(given[1:])
+        else:
+            status = int(pytest.main(["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]))
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001 - whatever it is, this copy must not go on as the original
         status = 99

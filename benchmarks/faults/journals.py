@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -93,10 +92,39 @@ def resumed_or_refused(folder: Path, ended: runs.Ended, undisturbed: Run, kept: 
     )
 
 
+def flips(setting: Setting) -> Iterator[Case]:
+    """Yield the journal with one bit flipped, many a case: always noticed, and never resumed as if it were whole."""
+    base = calm(setting.folder / "calm")
+    whole = _only(base.folder, JOURNAL).read_bytes()
+    bits = setting.some(range(8 * len(whole)))
+
+    def play(folder: Path, some: Sequence[int]) -> Outcome:
+        lost = []
+        with forks(folder) as play_in:
+            for bit in some:
+                where = base.copied(folder / str(bit))
+                flipped = _flipped(whole, bit)
+                _only(where, JOURNAL).write_bytes(flipped)
+                verified = play_in(where, ["ltm", "doctor", "--verify", "latest"])
+                ended = play_in(where, ["--ltm-resume=latest"])
+                why = ended.trouble or resumed_or_refused(where, ended, base.run, flipped)
+                if why is None and verified.status == 0:
+                    why = "the doctor has not noticed it"
+                if why:
+                    lost.append(f"bit {bit}: {why}")
+                else:
+                    shutil.rmtree(where)
+        return Outcome(len(some), lost)
+
+    for start in range(0, len(bits), AT_ONCE):
+        some = bits[start : start + AT_ONCE]
+        yield Case(f"bits-{some[0]}", play, (some,))
+
+
 def _replies(journal: bytes) -> int:
     """Return how many whole replies there are."""
     whole = journal[: journal.rfind(b"\n") + 1].splitlines()
-    return sum(json.loads(line)["event"] == "reply" for line in whole)
+    return sum(line.startswith(b'{"event":"reply"') for line in whole)
 
 
 def _only(folder: Path, pattern: str) -> Path:
@@ -139,15 +167,20 @@ def timings(setting: Setting) -> Iterator[Case]:
         where = folder / "project"
         path = _only(where, ".ltm/runs/*/*/timings.jsonl")
         path.write_bytes(DAMAGES[name](path.read_bytes(), setting.chance(name)))
+        why = harmed(where, name, way)
+        path.unlink()  # its control characters are ours
+        return one(why)
+
+    def harmed(where: Path, name: str, way: str) -> str | None:
         if way in {"resumed", "reported"}:
             ended = runs.resumed(where)
         elif way == "rescored":
             ended = runs.run(where, ["--ltm-rescore=latest"])
         else:
-            return one(_reported(where))
+            return _reported(where)
         if ended.status not in runs.FINE:
-            return one(f"{name}, {way}: status {ended.status}: {ended.trouble or ended.screen[-500:]}")
-        return one(ended.trouble or (runs.changed(runs.left(where), base.run) if way == "resumed" else None))
+            return f"{name}, {way}: status {ended.status}: {ended.trouble or ended.screen[-500:]}"
+        return ended.trouble or (runs.changed(runs.left(where), base.run) if way == "resumed" else None)
 
     for name, way in setting.some(kinds):
         yield Case(f"{name.replace(' ', '-')}-{way}", play, (name, way))

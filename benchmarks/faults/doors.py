@@ -1,0 +1,105 @@
+"""Doors: every file and screen through which something may leave, with secrets and control characters behind each.
+
+What is found there is counted for every case of the matrix (see `traces`); here nothing is spared to get it out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from benchmarks.faults import runs
+from benchmarks.faults.agents import HOSTILE
+from benchmarks.faults.cases import Case, Outcome, Setting, one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TALK = """
+import logging
+import warnings
+
+import pytest
+
+from hostile import ESCAPES, SECRET, Unspeakable
+
+TOLD = f"{SECRET} and {ESCAPES}"
+
+
+def test_says(ltm):
+    ltm.say(f"My password is {SECRET}.")
+    ltm.wait(span=0.5)
+    ltm.check(f"names {TOLD}", SECRET in ltm.ask(f"Which password? {ESCAPES}"))
+
+
+def test_prints(ltm, record_property):
+    ltm.ask("What?")
+    print(TOLD)
+    record_property("told", TOLD)
+    logging.getLogger("told").warning("%s", TOLD)
+    warnings.warn(TOLD, stacklevel=1)
+    assert TOLD == "nothing"
+
+
+def test_raises(ltm):
+    ltm.ask("What?")
+    local = {"told": TOLD, "bytes": TOLD.encode()}
+    raise ValueError(f"{TOLD} {local}")
+
+
+def test_skips(ltm):
+    ltm.ask("What?")
+    pytest.skip(TOLD)
+
+
+def test_scores(ltm):
+    ltm.ask("What?")
+    ltm.score(0.5, TOLD)
+"""
+AGENTS = "says=hostile:returns_secret,turns=hostile:returns_controls,raises=hostile:raises,floods=hostile:floods_stdout"
+DOORS = {
+    "plain": (),
+    "quiet": ("-q", "-rA"),
+    "live": ("-s", "-vv"),
+    "locals": ("-l", "--tb=long", "-rA", "-vv"),
+    "short": ("--tb=short", "--color=no", "-o", "log_cli=true"),
+    "native": ("--tb=native", "--full-trace"),
+    "junit": ("--junitxml=junit.xml", "-o", "junit_logging=all"),
+    "html": ("-p", "metadata", "-p", "html", "--html=pytest.html", "--self-contained-html"),
+    "reports": ("--ltm-report=report.html", "--ltm-summary=summary.md", "--ltm-fail-under=0.1"),
+    "log file": ("--log-file=log.txt", "--log-level=DEBUG"),
+    "workers": ("-p", "xdist", "-n2", "-vv", "--junitxml=junit.xml"),
+    "child": ("--ltm-agent-process", "--ltm-report=report.html"),
+    "dry run": ("--ltm-dry-run",),
+    "collected": ("--collect-only", "-q"),
+}
+COMMANDS = ("report latest -o again.html", "doctor latest", "doctor latest --json", "compare latest latest")
+
+
+def opened(setting: Setting) -> Iterator[Case]:
+    """Yield a run for each kind of output, and what our commands make of a recorded one."""
+    for name in setting.some([*DOORS, "commands", "rescored"]):
+        yield Case(name.replace(" ", "-"), _play, (name,))
+
+
+def _play(folder: Path, name: str) -> Outcome:
+    runs.prepared(folder)
+    shutil.copy(HOSTILE, folder / "hostile.py")
+    (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
+    first = runs.run(folder, [*runs.words(AGENTS), *DOORS.get(name, ())])
+    if first.trouble or first.status not in {0, 1, 75}:
+        return one(first.trouble or f"the exit status is {first.status}: {first.screen[-500:]}")
+    if name == "rescored":
+        return one(runs.run(folder, ["--ltm-rescore=latest"]).trouble)
+    for words in COMMANDS if name == "commands" else ():
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest_ltm", *words.split()], cwd=folder, env=runs.environment(folder),
+            capture_output=True, check=False, timeout=runs.LIMIT,
+        )  # fmt: skip
+        (folder / f"screen-{words.partition(' ')[0]}.txt").write_bytes(done.stdout + done.stderr)
+        if b"Traceback" in done.stderr:
+            return one(f"ltm {words}: {done.stderr.decode()[-500:]}")
+    return one(None)
