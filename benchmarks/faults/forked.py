@@ -7,16 +7,19 @@ folder.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
 import pkgutil
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 import pytest
+from _pytest.config import default_plugins
 
 import pytest_ltm.plugin
 from benchmarks.faults import processes, runs
@@ -60,9 +63,11 @@ def _asked(put: IO[str] | None, get: IO[str] | None, where: Path, given: Sequenc
 
 def main() -> None:
     """Run what stdin says, until it ends."""
-    for module in pkgutil.walk_packages(pytest_ltm.plugin.__path__, "pytest_ltm.plugin."):
-        importlib.import_module(module.name)
+    modules = [module.name for module in pkgutil.walk_packages(pytest_ltm.plugin.__path__, "pytest_ltm.plugin.")]
+    for name in [*modules, *(f"_pytest.{plugin}" for plugin in default_plugins), "filelock"]:
+        importlib.import_module(name)
     encoding("cl100k_base")
+    gc.freeze()  # a copy need not look through all this
     for line in sys.stdin:
         folder, given = json.loads(line)
         pid = os.fork()
@@ -91,8 +96,6 @@ def _play(folder: str, given: list[str]) -> None:
 
 
 def _ended(pid: int) -> int | None:
-    import signal
-
     def late(*_: object) -> None:
         os.kill(pid, signal.SIGKILL)
 
