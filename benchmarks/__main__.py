@@ -50,6 +50,11 @@ BENCHMARKS = {
     "apart": Benchmark(
         overhead.apart, 2_000, "what SIZE messages cost more to an agent in a process of its own (--ltm-agent-process)"
     ),
+    "rehearsal": Benchmark(
+        overhead.rehearsal,
+        80_000,
+        "time and memory of dry runs of up to SIZE items in conversations of ten, and of a tenth of that in one",
+    ),
     "gate": Benchmark(
         gate.gate, 400, "how often the gate's statistics err, from SIZE imagined comparisons for each figure"
     ),

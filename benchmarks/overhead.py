@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from math import log2
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
@@ -94,6 +95,29 @@ def _a_message(source: AgentSource, count: int) -> float:
         return (perf_counter() - began) / count
     finally:
         speaker.close()
+
+
+def rehearsal(size: int, repeats: int) -> Iterator[str]:
+    """Yield what dry runs cost: of so many items in conversations of ten, then of a tenth in one conversation."""
+    for name, most, trials in (
+        ("items in conversations of ten", size, size // 10),
+        ("scenarios in one", size // 10, 1),
+    ):
+        points = []
+        for part in (8, 4, 2, 1):
+            items = most // part
+            costs = [_dry(items // max(trials // part, 1), max(trials // part, 1)) for _ in range(repeats)]
+            points.append(median(cost.cpu_seconds for cost in costs))
+            yield f"{items:,} {name}: {points[-1]:.1f} s, peak {median(cost.megabytes for cost in costs):.0f} MB"
+        yield f"slope of the last doubling (1 is linear): {log2(points[-1] / points[-2]):.2f}"
+
+
+def _dry(scenarios: int, trials: int) -> Cost:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=2), encoding="utf-8")
+        words = ["test_talk.py", "--ltm-agent=full", "--ltm-span=2000", f"--ltm-trials={trials}", "--ltm-dry-run"]
+        return pytest_run(folder, [*words, "--ltm-suite=none"])
 
 
 def startup(size: int, repeats: int) -> Iterator[str]:

@@ -58,6 +58,8 @@ class PlayedConversation:
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self.bodies = {one.key: body_of(one) for one in given.items}
+        self._unreported = list(self.bodies.values())
+        """But for those that were found to be reported, from the last."""
         tokens, told = counter(settings.tokenizer), told_in(settings, given.place)
         self._clock = clock_for(settings.time, self._jumped, begins(told))
         history = () if told is None else told.history
@@ -123,7 +125,9 @@ class PlayedConversation:
             if self.conversation.finished:
                 raise LtmInternalError(f"the conversation is over and {nodeid} was never reported")
             self.conversation.step()
-        if all(body.reported for body in self.bodies.values()):
+        while self._unreported and self._unreported[-1].reported:
+            self._unreported.pop()
+        if not self._unreported:
             self.close("complete")
 
     def note(self, nodeid: str, label: str, ok: bool) -> None:

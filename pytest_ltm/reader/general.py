@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from heapq import merge
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_ltm.reader.notes import COMMON
@@ -30,20 +32,35 @@ class General:
         if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
             return "Understood."
         if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text) or _IN_A_WORD.search(turn.text):
-            return "" if turn.told else _nearest(turn.text, notes)
+            return "" if turn.told else notes.derived("statement", _Statements).nearest(turn.text, notes)
         notes.add(turn, "statement", turn.text)
         return "Noted."
 
 
-def _nearest(question: str, notes: Notebook) -> str:
-    """Return the visible statement with most words of the question, the newest of equals."""
-    wanted = _words(question)
-    best, most = "I do not know.", 0
-    for note in notes.visible("statement"):
-        shared = len(wanted & _words(note.content))
-        if shared > most:
-            best, most = f"You told me: {note.content}", shared
-    return best
+class _Statements:
+    """Which statements have which words, as far as they have been looked at."""
+
+    def __init__(self) -> None:
+        self._known = 0
+        self._numbers: dict[str, list[int]] = {}
+        """The numbers of statements, by word."""
+
+    def nearest(self, question: str, notes: Notebook) -> str:
+        """Return the visible statement with most words of the question, the newest of equals."""
+        statements = notes.every("statement")
+        for number in range(self._known, len(statements)):
+            for word in _words(statements[number].content):
+                self._numbers.setdefault(word, []).append(number)
+        self._known = len(statements)
+        having = [self._numbers[word] for word in _words(question) if word in self._numbers]
+        best, most = "I do not know.", 0
+        for number, words in groupby(merge(*map(reversed, having), reverse=True)):
+            shared = sum(1 for _ in words)
+            if shared > most and notes.sees(statements[number].position):
+                best, most = f"You told me: {statements[number].content}", shared
+                if most == len(having):
+                    break
+        return best
 
 
 def _words(text: str) -> frozenset[str]:

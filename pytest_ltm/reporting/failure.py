@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.transcript import gap
@@ -20,7 +21,7 @@ from pytest_ltm.reporting.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ltm._engine.result import QuestionResult, ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
@@ -43,13 +44,12 @@ _Shown = tuple["Exchange", bool]
 def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
     """Return what to read of an example that did not pass.
 
-    `exchanges` are those of its conversation (a missing one is left out); `again` is the command that repeats
-    the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part
-    that decided stays.
+    `exchanges` are those of its conversation, in their order (a missing one is left out); `again` is the command that
+    repeats the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part that
+    decided stays.
     """
-    known = {exchange.number: exchange for exchange in exchanges}
     question = _decisive(result)
-    shown = _own(result, exchanges) if question is None else _asked(question, known)
+    shown = _own(result, exchanges) if question is None else _asked(question, exchanges)
     lines = wrap(_headline(result), WIDTH, "  ")
     lines += _checks(result)
     lines += _story(result, shown, exchanges)
@@ -99,10 +99,19 @@ def _decisive(result: ScenarioResult) -> QuestionResult | None:
     return candidates[-1] if candidates else None
 
 
-def _asked(question: QuestionResult, known: Mapping[int, Exchange]) -> list[_Shown]:
-    needles = sorted(needle.number for needle in question.needles if needle.number in known)
-    shown = [(known[number], False) for number in _ends(needles)]
-    return shown + [(known[number], True) for number in [question.number] if number in known]
+def _asked(question: QuestionResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+    needles = sorted(needle.number for needle in question.needles if _with_number(exchanges, needle.number))
+    shown = [(exchange, False) for number in _ends(needles) for exchange in _with_number(exchanges, number)]
+    return shown + [(exchange, True) for exchange in _with_number(exchanges, question.number)]
+
+
+def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
+    """Return the exchange of that number, if there is one."""
+    return exchanges[_place(exchanges, number) : _place(exchanges, number + 1)]
+
+
+def _place(exchanges: Sequence[Exchange], number: int) -> int:
+    return bisect_left(exchanges, number, key=lambda exchange: exchange.number)
 
 
 def _own(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
@@ -130,14 +139,15 @@ def _story(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[
 
 def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
-    between = [each for each in exchanges if before.number < each.number < after.number]
+    between = exchanges[_place(exchanges, before.number + 1) : _place(exchanges, after.number)]
     if not between:
         return []
     passed = distance(gap(before, after), after.now - before.now)
-    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != result.id}
+    own = result.id
+    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != own}
     counts = {
         "other scenario": len(others),
-        "own exchange": sum(each.by == result.id for each in between),
+        "own exchange": sum(each.by == own for each in between),
         "filler": sum(each.kind == "filler" for each in between),
     }
     inside = ", ".join(counted(number, noun) for noun, number in counts.items() if number)

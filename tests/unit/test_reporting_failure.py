@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sample_runs import row
@@ -15,6 +15,9 @@ from pytest_ltm._engine.transcript import Exchange
 from pytest_ltm._storage.clock import START
 from pytest_ltm.reporting.failure import failure_text, live_line
 from pytest_ltm.reporting.text import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NEEDLE = "Actually, I have come to prefer ochre."
 AGAIN = "pytest --ltm-agent=mybot --ltm-span=10k --ltm-seed=7"
@@ -59,6 +62,19 @@ def test_the_distance_counts_tokens_time_other_scenarios_and_fillers() -> None:
     text = failure_text(failed(), dialogue(), AGAIN)
 
     assert "… 8,450 tokens and 2:51:00 later (3 other scenarios, 18 fillers) …" in text
+
+
+class Unwalked(list[Exchange]):
+    """Exchanges of a conversation too long to go over all of them for each example."""
+
+    def __iter__(self) -> Iterator[Exchange]:
+        raise AssertionError("it goes over the whole conversation")
+
+
+def test_only_what_is_shown_is_looked_at() -> None:
+    after = [exchange(number, "jokes/0") for number in range(62, 90)]
+    whole = Unwalked([*dialogue(), *after])
+    assert failure_text(failed(), whole, AGAIN) == failure_text(failed(), dialogue(), AGAIN)
 
 
 def test_several_needles_own_exchanges_and_checks_are_shown() -> None:

@@ -1,0 +1,41 @@
+"""What the reader keeps that nobody else understands: it is found by its words, and quickly."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ltm.reader.general import _Statements, _words
+from pytest_ltm.reader.notes import Notebook, Turn
+
+WORDS = st.lists(st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4).map(" ".join)
+
+
+def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tuple[Notebook, list[int]]:
+    seen: list[int] = []
+
+    def sees(position: int) -> bool:
+        seen.append(position)
+        return position not in hidden
+
+    notes = Notebook(sees)
+    for position, text in enumerate(statements):
+        notes.add(Turn(text=text, position=position, now=None), "statement", text)
+    return notes, seen
+
+
+@given(st.lists(WORDS, max_size=12), st.frozensets(st.integers(0, 11)), WORDS)
+def test_the_visible_statement_with_most_words_is_found_the_newest_of_equals(
+    statements: list[str], hidden: frozenset[int], question: str
+) -> None:
+    notes, _ = notebook(statements, hidden)
+    shared = [(len(_words(question) & _words(text)), at) for at, text in enumerate(statements) if at not in hidden]
+    most, at = max(shared, default=(0, 0))
+    expected = f"You told me: {statements[at]}" if most else "I do not know."
+    assert _Statements().nearest(question, notes) == expected
+
+
+def test_of_many_equal_statements_only_the_newest_is_looked_at() -> None:
+    notes, seen = notebook(["My cat is called Kelvin."] * 1_000)
+    assert _Statements().nearest("What is my cat called?", notes) == "You told me: My cat is called Kelvin."
+    assert seen == [999]
