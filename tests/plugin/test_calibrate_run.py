@@ -85,16 +85,14 @@ def test_scenario_messages_are_looked_through_and_compared(
 
 # --- The built-in scenarios beside the published ones.
 
-APART: dict[str, float] = {"bm25:8k": 3.5, "bm25:top5": 1.1}
-"""By control: how far its total is above that of the published definitions at 32k, of ten scenarios, at most.
-
-No figure may grow; where one shrinks, it is corrected here, and at 0.64 the row goes.
-"""
+APART = ("bm25:8k", "bm25:top5")
+MOST_APART = 0.64
+"""How far the totals of these may be from those of the published definitions at 32k: 0.7 of 11, of ten scenarios."""
 
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_retrieval_earns_no_more_than_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retrieval_earns_as_much_as_published_texts_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "published", "first")
     agents = [f"--agent={','.join(APART)}"]
     main(["calibrate", str(folder), "--span=32k", "--seeds=3", *agents, "--json"])
@@ -102,7 +100,7 @@ def test_retrieval_earns_no_more_than_is_known(tmp_path: Path, capsys: pytest.Ca
     assert set(found["left_out"]) <= {"chapter_break"}
     assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
     totals = {agent: found["agents"][agent]["total"]["difference"]["value"] for agent in APART}
-    assert {agent: gain for agent, gain in totals.items() if gain > APART[agent]} == {}
+    assert {agent: gain for agent, gain in totals.items() if abs(gain) > MOST_APART} == {}
 
 
 @pytest.mark.slow
