@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.agent import (
-    CAPABILITIES,
-    AcceptsHistory,
-    AcceptsImages,
-    Agent,
-    Checkpointable,
-    Configured,
-    CountsTokens,
-    LimitsMessages,
-    Reply,
-    ReportsUsage,
-    Resettable,
-    ShowsRetrieval,
-    Stateless,
-    TimeAware,
-    Usage,
-)
 from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
+    from pytest_ltm._engine.agent import (
+        CAPABILITIES,
+        AcceptsHistory,
+        AcceptsImages,
+        Agent,
+        Checkpointable,
+        Configured,
+        CountsTokens,
+        LimitsMessages,
+        Reply,
+        ReportsUsage,
+        Resettable,
+        ShowsRetrieval,
+        Stateless,
+        TimeAware,
+        Usage,
+    )
     from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
@@ -32,4 +32,11 @@ __all__ = [
     "Usage",
 ]  # fmt: skip
 
-__getattr__, _ = lazy(__name__, {"_controls": "Echo Silent"})
+__getattr__, __dir__ = lazy(
+    "pytest_ltm",
+    {
+        "_engine.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
+        "LimitsMessages Reply ReportsUsage Resettable ShowsRetrieval Stateless TimeAware Usage",
+        "agents._controls": "Echo Silent",
+    },
+)
