@@ -19,6 +19,8 @@ AGENT = "drilled:Told"
 PAGE = resource.getpagesize()
 ROOM = 12
 """The pages that a whole run needs on a small disk, with some to spare."""
+LEAST = 100
+"""The bytes of a file without which Python itself finds no place for temporary ones."""
 LARGEST = 10_000
 """The bytes of the largest file of a whole run, with some to spare."""
 MOUNTED = """
@@ -82,7 +84,7 @@ def full(setting: Setting) -> Iterator[Case]:
             pages = chance.randint(1, ROOM)
             yield Case(f"disk-{number}-{pages}-pages", mounted, (pages,))
         else:
-            size = chance.choice([0, chance.randint(1, LARGEST)])
+            size = chance.choice([LEAST, chance.randint(LEAST, LARGEST)])
             yield Case(f"disk-{number}-{size}-bytes", limited, (size,))
 
 
