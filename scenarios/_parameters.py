@@ -23,7 +23,7 @@ def last_wait(rng: random.Random, parameters: Mapping[str, Any]) -> float:
     """Return the share of the span after which an example's last message comes: the parameter `last_wait`, or drawn.
 
     As published it is 0.9 for all, so that they ask in one burst, which a memory may notice. A generator draws it when
-    it has drawn all its texts, so that these are the same for any wait. Raises ValueError for what is no such share.
+    it has drawn all its texts, so that these are the same for any wait. ValueError if it is not a share.
     """
     share = parameters.get("last_wait")
     if share is None:
