@@ -15,4 +15,4 @@ class Goldfish:
     """Remembers nothing."""
 
     def reply(self, message):
-        return "Happy to help. Go on."
+        return f"Happy to help with those {len(message.split())} words. Go on."

@@ -235,8 +235,7 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
         "plan": plan,
         "wall_seconds": max(known) if len(known) == len(runs) else None,
         "results": [
-            {"agent": agent, "span_label": span, "agent_seconds": took}
-            for (agent, span), took in seconds.items()
+            {"agent": agent, "span_label": span, "agent_seconds": took} for (agent, span), took in seconds.items()
         ],
     }
     write_summary(target / "summary.json", rewritten(result, said))

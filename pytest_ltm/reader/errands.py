@@ -99,6 +99,8 @@ _RULE = re.compile(
     r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
     re.IGNORECASE | re.DOTALL,
 )
+_ELSE = re.compile(r"[A-Z][a-z]+: ")
+"""Begins what somebody else says in a play of roles: rules are for what the user says."""
 _MENTION = re.compile(r"\bmention (.+)", re.IGNORECASE | re.DOTALL)
 _MEANT = [(re.compile(waits), re.compile(means)) for waits, means in WORDS["rules"].items()]
 _WORD_QUOTED = re.compile(r"'([^']+)'")
@@ -122,6 +124,8 @@ class TriggerResponse(Topic):
         if told is not None:
             notes.add(turn, "rule", {"when": told["when"], "say": told["say"]})
             return "I will."
+        if _ELSE.match(turn.text):
+            return None
         rules = (note.content for note in notes.visible("rule"))
         return next((rule["say"] for rule in rules if _about(rule["when"], turn.text)), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm.reader.notes import WORDS, Topic, first_match
+from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Note, Notebook, Turn
@@ -21,8 +21,6 @@ _AGO = re.compile(r"\bago\b", re.IGNORECASE)
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
-_PLAY = "play"
-"""Notes of lines that are kept as statements, too."""
 _LIFE = [re.compile(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
@@ -67,7 +65,7 @@ def _recalled(turn: Turn, notes: Notebook) -> Note | None:
 def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
     best: list[Note] = []
-    understood = {note.position for note in notes.every(_PLAY)}
+    understood = {note.position for note in notes.every(UNDERSTOOD)}
     for note in notes.visible(kind):
         if note.position in understood:
             continue

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+UNDERSTOOD = "understood"
+"""Notes of messages that are kept as statements, although a topic knows what they are; none is ever forgotten."""
 WORDS: Mapping[str, Any] = packaged(__file__, "words.yml")
 """Words and wordings, by what they are for."""
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.reader.notes import WORDS, Topic, wording
+from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,7 @@ def _noted(turn: Turn, notes: Notebook) -> str | None:
     said = next(([kind, *found.groups()] for kind, one in _EVENTS.items() if (found := one.match(line))), None)
     if said:
         notes.add(turn, "play", said)
+        notes.add(turn, UNDERSTOOD, said)
     return "I see." if marked else None  # without the mark it may be anything: others note it as well
 
 

@@ -112,7 +112,7 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
     probe.write(tmp_path / FILE, rows[0])
     assert probe.read(tmp_path) == [*rows, rows[0]]
     assert probe.decided(tmp_path) == {"bot": rows[-1]}
-    messages, tokens, usd, guessed = probe.used(rows, "bot", Tariff(price=Price(1, 1)))
+    messages, tokens, usd, _guessed = probe.used(rows, "bot", Tariff(price=Price(1, 1)))
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
     assert probe.used(rows, "bot", Tariff()) == (2, 500_005, None, False)
 

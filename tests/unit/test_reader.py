@@ -317,3 +317,28 @@ def test_a_question_after_another_name_is_not_taken_for_one_after_the_own() -> N
     )
     assert "Kelvin" in cat
     assert "Odile" in own
+
+
+def test_rules_are_for_what_the_user_says_and_not_for_who_speaks_in_a_play() -> None:
+    *_, waiter, user = heard(
+        full(),
+        'Whenever I am in the mood for something sweet, I want you to say: "Sugar lends and never gives."',
+        "Waiter: There you are: Poppy seed cake with vanilla sugar. Enjoy your meal!",
+        "I could murder a slice of cake.",
+    )
+    assert "Sugar lends" not in waiter
+    assert "Sugar lends" in user
+
+
+def test_lines_of_a_play_that_was_forgotten_are_no_jokes() -> None:
+    reader = full()
+    reader.tell_time(START)
+    heard(
+        reader,
+        "I am at a puppet play, with Isidor and Crispin, and I will tell you what happens in it.",
+        "Into the hatbox goes the puzzle, and it is Crispin who puts it there, with a grin.",
+        "A squirrel opened a bank in the park. Nobody knows where it keeps the money.",
+        "You can forget the puppet play and everybody in it.",
+    )
+    reader.tell_time(START + timedelta(hours=2))
+    assert "squirrel" in reader.reply("What was the joke that you heard from me about 2 hours ago?")
