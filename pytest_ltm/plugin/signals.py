@@ -60,9 +60,16 @@ class Signals:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Let results and report be written whatever comes now."""
+        """Let results and report be written whatever comes now; a second Ctrl-C insists."""
         self._is_finishing = True
-        yield
+        mine = self._run.plays and threading.current_thread() is threading.main_thread()
+        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return (yield)
+        signal.signal(signal.SIGINT, _once)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def pytest_unconfigure(self) -> None:
         """Handle them no longer."""
@@ -110,6 +117,11 @@ class Signals:
         with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
             faulthandler.dump_traceback(file)
         os._exit(UNMEASURABLE)
+
+
+def _once(*_: object) -> None:
+    """Pass over one Ctrl-C: what it would stop is about to be over."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Forgiving:

@@ -92,7 +92,7 @@ def _register(config: pytest.Config) -> None:
         _register_reporting(run, report, manager)
     if getattr(config.option, "htmlpath", None):
         _register_html(report, manager)
-    if manager.hasplugin("xdist"):
+    if manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin"):  # as `-p xdist.plugin` calls it
         manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
 
 

@@ -174,6 +174,16 @@ def test_before_anything_is_said_and_when_everything_is(
     assert "INTERNALERROR" not in done.stdout
 
 
+def test_ctrl_c_while_the_report_is_written_leaves_it_whole(
+    project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = struck("finished", signal.SIGINT, "--ltm-agent=bots:Bot")
+    assert (done.returncode, "KeyboardInterrupt" in done.stdout + done.stderr) == (0, False)
+    [run] = (project.path / ".ltm/runs").iterdir()
+    assert (run / "summary.json").is_file()
+    assert not list(run.rglob("*.new"))
+
+
 def test_an_agent_that_swallows_the_interruption_does_not_go_on(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
