@@ -139,9 +139,7 @@ def _disorder(folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bo
     if ended.status is not None and (runs.run_folder(folder) is None or impatient or (is_over and ended.status == -of)):
         return None
     if ended.trouble:
-        # Ctrl-C while the report is written: pytest shows where it was, and all has been said.
-        is_told = of == signal.SIGINT and ended.screen.rstrip().endswith("\nKeyboardInterrupt")
-        return None if is_told and "in pytest_sessionfinish" in ended.screen else ended.trouble
+        return ended.trouble
     expected = {0, 1, 2 if of == signal.SIGINT else 75}
     return None if ended.status in expected else f"the exit status is {ended.status}"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, Union
 import msgspec
 
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import shown
+from pytest_ltm._storage.schema import escaped, shown
 from pytest_ltm._storage.secrets import may_have_secrets, written
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def encode(line: Line, *, clean: bool = False) -> str:
         text = _compact(msgspec.to_builtins(line))
     if not clean and may_have_secrets(text):
         text = written(msgspec.to_builtins(line), _compact)
-    return text + "\n"
+    return escaped(text) + "\n"
 
 
 class Lines(Generic[L]):

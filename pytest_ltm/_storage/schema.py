@@ -299,7 +299,15 @@ class _Reader:
 # --- Records: frozen data classes as JSON and back, with errors that say where a file is wrong.
 
 T = TypeVar("T")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates."""
+
+
+def escaped(text: str) -> str:
+    """Return the JSON text with such characters as the escapes of JSON: it means the same."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _RAW.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def json_text(value: object) -> str:
@@ -308,7 +316,7 @@ def json_text(value: object) -> str:
     Equal values give equal text. Raises ValueError for numbers that JSON does not know.
     """
     text = written(value, lambda given: json.dumps(given, indent=1, ensure_ascii=False, allow_nan=False))
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+    return escaped(text) + "\n"
 
 
 SPARSE = "sparse"

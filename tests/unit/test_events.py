@@ -21,6 +21,7 @@ from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import json_text
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.testing import run_conversation
 
@@ -166,6 +167,18 @@ def of_kind(kind: type[events.Event]) -> st.SearchStrategy[events.Event]:
     each = {one.name: BY_TYPE[types[one.name]] for one in found}
     ways = EITHER if issubclass(kind, events.Asked) else ENDS if kind is events.End else [{}]
     return st.one_of([st.builds(kind, **{**each, **way}) for way in ways])
+
+
+def test_what_would_drive_a_terminal_that_shows_the_file_is_an_escape() -> None:
+    said = "C1 \x9b2J, DEL \x7f, bidi \u202e \u2066, line \u2028; é and 漢 stay"
+    line = events.encode(replace(ASKED, text=said))
+    assert all(character.isprintable() for character in line.rstrip("\n"))
+    assert "é and 漢 stay" in line
+    again = events.decode(line.encode(), "j")
+    assert isinstance(again, events.Message)
+    assert again.text == said
+    assert json_text({"said": said}).count("\\u") == 5
+
 
 
 @pytest.mark.slow
