@@ -55,7 +55,8 @@ def test_skips(ltm):
     pytest.skip(TOLD)
 
 
-def test_scores(ltm):
+@pytest.mark.parametrize("parameter", [SECRET])
+def test_scores(ltm, parameter):
     ltm.ask("What?")
     ltm.score(0.5, TOLD)
 """

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_ltm._storage.boundary import COLOR, Screen, for_screen
+from pytest_ltm._storage.boundary import COLOR, Screen, for_file, for_screen
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
     import warnings
@@ -47,6 +52,20 @@ class Boundary:
         if getattr(self._config.option, "capture", "no") == "no":
             for name in ("stdout", "stderr"):
                 self._swap(sys, name, _FOREIGN)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Clean what others wrote of node ids, which may show a secret parameter, and must not change during a run."""
+        yield
+        for name in ("xmlpath", "htmlpath"):
+            given = getattr(self._config.option, name, None)
+            path = Path(os.path.expandvars(given)).expanduser() if given else None
+            if path is None or not path.is_file():
+                continue
+            with suppress(OSError, UnicodeDecodeError):
+                text = path.read_text(encoding="utf-8")
+                if redacted(text) != text:
+                    write_whole(path, for_file(text))
 
     def pytest_unconfigure(self) -> None:
         """Go away, unless somebody else stands before us by now."""

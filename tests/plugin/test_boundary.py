@@ -313,3 +313,24 @@ def test_run_folders_are_the_owners_alone_and_what_is_there_stays(project: Proje
         assert [stat.S_IMODE(path.stat().st_mode) for path in folders] == [0o700, 0o700]
     assert stat.S_IMODE((project.path / ".ltm").stat().st_mode) == 0o700
     assert stat.S_IMODE(there.stat().st_mode) == 0o755
+
+
+@pytest.mark.slow
+def test_a_secret_parameter_shows_in_no_file_of_other_reporters(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
+    project.file(
+        "import os, pytest\n"
+        "@pytest.mark.parametrize('key', [os.environ['PLANTED_TOKEN']])\n"
+        "def test_key(ltm, key): ltm.ask('What?')\n"
+    )
+    words = ("-p", "metadata", "-p", "html", "--html=r.html", "--self-contained-html", "--junitxml=r.xml", "-v")
+    done = project.ltm(*words, subprocess=True)
+    done.assert_outcomes(passed=1)
+    for text in (
+        str(done.stdout),
+        *((project.path / name).read_text(encoding="utf-8") for name in ("r.html", "r.xml")),
+    ):
+        assert "test_key" in text
+        assert "planted-value-77" not in text

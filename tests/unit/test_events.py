@@ -180,7 +180,6 @@ def test_what_would_drive_a_terminal_that_shows_the_file_is_an_escape() -> None:
     assert json_text({"said": said}).count("\\u") == 5
 
 
-
 @pytest.mark.slow
 @given(st.one_of([of_kind(kind) for kind in events.KINDS.values()]))
 def test_any_event_comes_back_from_its_line(event: events.Event) -> None:
