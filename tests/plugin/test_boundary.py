@@ -323,7 +323,7 @@ def test_a_secret_parameter_shows_in_no_file_of_other_reporters(
     project.file(
         "import os, pytest\n"
         "@pytest.mark.parametrize('key', [os.environ['PLANTED_TOKEN']])\n"
-        "def test_key(ltm, key): ltm.ask('What?')\n"
+        "def test_key(ltm, key): ltm.say('Hi'); ltm.ask('What?')\n"
     )
     words = ("-p", "metadata", "-p", "html", "--html=r.html", "--self-contained-html", "--junitxml=r.xml", "-v")
     done = project.ltm(*words, subprocess=True)
