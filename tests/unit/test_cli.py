@@ -123,7 +123,8 @@ def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]
     for name in _suite.built_in_names():
         assert f"{_suite.built_in(name).title}  (" in shown
         for entry in _suite.built_in(name).entries:
-            assert f"  {entry.name}: " in shown
+            of = "" if entry.scenario == entry.name else f" ({entry.scenario})"
+            assert f"  {entry.name}{of}: " in shown
     assert "colour_changes=3, 3 examples" in shown
     assert "locomo  (a data set: --ltm-data=FILE, or one made by locomo-generate)" in shown
 

@@ -245,7 +245,7 @@ def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
 ) -> None:
     file = tmp_path / "made.json"
 
-    assert main(["longmemeval-generate", "--count", "22", "--tokens", "10k", "--seed", "3", "-o", str(file)]) == 0
+    assert main(["longmemeval-generate", "--count", "22", "--tokens", "30k", "--seed", "3", "-o", str(file)]) == 0
     assert capsys.readouterr().out.startswith(f"{file}: 22 questions, ")
     found = list(LongMemEvalFile(file).records())
     assert {one.type for one in found} == set(TYPES)

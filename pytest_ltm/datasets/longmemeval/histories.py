@@ -16,7 +16,7 @@ from pytest_ltm._storage.rows import faults_of_data
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions
-from pytest_ltm.datasets.longmemeval.generate.talk import LEAST, session, theme_of, themes
+from pytest_ltm.datasets.longmemeval.generate.talk import LEAST, SESSION_TOKENS, session, theme_of, themes
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     part_of,
@@ -330,9 +330,6 @@ def themes_in(user_text: str) -> frozenset[str]:
 
 
 # --- What stands around the evidence: sources of filler sessions, and the one that needs no corpus.
-
-SESSION_TOKENS = (700, 3600)
-"""A generated filler session is about so long: 2,100 tokens on average, near the published histories."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions, filled, made, written_list
 from pytest_ltm.datasets.longmemeval.generate.talk import (
+    SESSION_TOKENS,
     WORDS,
     Aside,
     Attribute,
@@ -362,9 +363,6 @@ def _question(rng: Random, kind: Kind, decks: _Decks) -> Needle:
 
 # --- Questions as records of the published schema, with their evidence as the only sessions.
 
-EVIDENCE_TOKENS = (500, 1800)
-"""A session that holds evidence is about so long."""
-
 
 def records(count: int, seed: int, counts: Callable[[str], int]) -> Iterator[dict[str, Any]]:
     """Yield so many records, with nothing but their evidence; the first of them for a smaller count."""
@@ -378,7 +376,7 @@ def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str,
     mentions = besides(needle, name)
     sessions = [
         session(
-            rng, themes()[one.theme], counts, tokens=rng.randint(*EVIDENCE_TOKENS), aside=one.aside,
+            rng, themes()[one.theme], counts, tokens=rng.randint(*SESSION_TOKENS), aside=one.aside,
             mentions=mentions.next,
         )
         for one in needle.told

@@ -325,6 +325,8 @@ def theme_of(rng: Random) -> Theme:
     return themes()[rng.choice(sorted(themes()))]
 
 
+SESSION_TOKENS = (700, 3600)
+"""A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories."""
 ROUND_TOKENS = (190, 430)
 """A question and its reply are about so long, unless the session must be shorter."""
 _JITTER = 0.4
