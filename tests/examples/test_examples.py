@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RECIPES = ROOT / "conftest_examples"
 
 EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
-    "first_agent": [({}, "colours                0.33")],
+    "first_agent": [({}, "colours                1.00")],
     "plain_function": [({"failed": 2}, "bicycle                0.50    0.50")],
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
@@ -58,7 +58,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({}, "multi_hop            2  0.854         -   1.000     1.000     1.000        5.0"),
     ],
     "longmemeval": [
-        ({}, "questions.json: 7 questions, 0.3 MB"),
+        ({}, "questions.json: 7 questions, 1.0 MB"),
         ({}, "collected 21 items"),
         ({}, "7 answers"),
         ({}, "single-session-preference           -       0         1"),
