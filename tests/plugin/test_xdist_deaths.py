@@ -227,7 +227,7 @@ def test_a_conversation_that_kills_its_workers_between_two_examples_is_an_error_
     project: Project, when: str, where: str
 ) -> None:
     project.file(FILLED.replace("WHEN", when), "fallen.py")
-    result = play(project, "", "-n1", agent="x=fallen:Bot")
+    result = play(project, "", "-n1", "--ltm-filler=trivia", agent="x=fallen:Bot")
 
     assert result.ret == UNMEASURABLE
     found = rows(project)
