@@ -145,7 +145,10 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
     try:
         try:
             alarm.set()
-            return call()
+            result = call()
+            if alarm.came_late:
+                raise OutOfTime
+            return result
         finally:
             alarm.clear()
     finally:
@@ -214,6 +217,11 @@ class _Alarm:
     def left(self, seconds: float) -> None:
         self._at = stopwatch() + seconds
         self._start()
+
+    @property
+    def came_late(self) -> bool:
+        """Whether the limit was over, and the call came back before it could be interrupted."""
+        return self._is_up and not self._rings and self._at <= stopwatch() and not paused_since(self._pauses)
 
     def _start(self) -> None:
         soonest = min(self._at, self._outer_at) - stopwatch()
