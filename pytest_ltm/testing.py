@@ -23,7 +23,7 @@ from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
 from pytest_ltm.judges._ask import FakeJudge
 from pytest_ltm.judges._asking import Call, Purchase
-from pytest_ltm.users._connection import WHO, UserConnection, find
+from pytest_ltm.users._talking import WHO, UserConnection, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -23,7 +23,7 @@ from pytest_ltm.plugin.judging import NONE
 from pytest_ltm.plugin.opening import Mode, Opened, users_for
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reporting.forecast import Priced, forecast_lines
-from pytest_ltm.users._connection import WHO, find
+from pytest_ltm.users._talking import WHO, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.costs import Known
     from pytest_ltm.plugin.opening import Given, Site
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._talking import UserConnection
     from pytest_ltm.users._user import UserQuestion
 
 

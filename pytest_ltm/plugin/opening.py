@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.costs import Known
     from pytest_ltm.plugin.items import LtmItem, Place
     from pytest_ltm.plugin.settings import Settings
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._talking import UserConnection
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 MAKING = (*FATAL, OutOfTime)
@@ -437,7 +437,7 @@ def judge_for(given: Given, opened: Opened, **options: Any) -> JudgeConnection |
 def users_for(given: Given, opened: Opened, **options: Any) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._asking import Purchase
-    from pytest_ltm.users._connection import WHO, UserConnection, find
+    from pytest_ltm.users._talking import WHO, UserConnection, find
 
     settings, place, timings = given.settings, given.place, opened.timings
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.opening import Given, Site
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._talking import UserConnection
     from pytest_ltm.users._user import UserQuestion
 
 
