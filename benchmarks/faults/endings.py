@@ -135,7 +135,10 @@ def signals(setting: Setting) -> Iterator[Case]:
 
 def _disorder(folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bool) -> str | None:
     """Return what is wrong with the end itself; nothing is where we had no say: before the session, and after it."""
-    is_over = re.search(r"\bin \d+\.\d+s(?: \(.*\))? =*\s*\Z", ended.screen)
+    # After its last line pytest takes its plugins down with Ctrl-C as it always is: the traceback is its own, not ours.
+    screen, _, trace = ended.screen.partition("Traceback (most recent call last)")
+    own = "_ensure_unconfigure" in trace and "pytest_ltm" not in trace
+    is_over = re.search(r"\bin \d+\.\d+s(?: \(.*\))? =*\s*\Z", screen if own else ended.screen)
     if ended.status is not None and (runs.run_folder(folder) is None or impatient or (is_over and ended.status == -of)):
         return None
     if ended.trouble:
