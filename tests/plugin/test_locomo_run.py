@@ -186,7 +186,6 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
         (("--ltm-data=nowhere.json",), "download locomo10.json"),
         (("--ltm-span=2k",), "the histories of locomo have their own lengths"),
         (("--ltm-examples=3",), "--ltm-examples: the examples of locomo are its questions. --ltm-locomo-conversations"),
-        (("--ltm-suite=standard",), "--ltm-data: needs a data set"),
         (("--ltm-longmemeval-sample=3",), "--ltm-longmemeval-sample: needs --ltm-suite=longmemeval"),
     ],
 )
@@ -197,3 +196,10 @@ def test_wrong_options_end_before_anything_is_run(played: Project, args: tuple[s
     assert told in result.stderr.str()
     assert "--ltm-data: --ltm" not in result.stderr.str()  # an option's error names that option alone
     assert not (played.path / "heard.txt").exists()
+
+
+def test_data_without_the_suite_of_a_data_set_is_refused(played: Project) -> None:
+    result = played.pytest("--ltm-agent=bot:Bot", "--ltm-suite=standard", "--ltm-data=data.json")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--ltm-data: needs a data set" in result.stderr.str()
