@@ -481,7 +481,7 @@ def spent_in(
 
 def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> Spent:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
-    asked = readable(journal, events.decode)
+    asked = events.readable(journal)
     lost = [one.usage for one in asked if isinstance(one, events.Judge) and one.fault is not None]
     timed_ones = readable(timed, timings.decode)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
