@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import re
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from journals import edit
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm.reporting.html import build_report
@@ -157,9 +158,7 @@ def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) 
 def test_the_history_of_a_data_set_is_not_called_filler(page: Chromium, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played("colours", 1.0, gap=500)], tokens=500))
     [file] = run.glob("*/journal.jsonl")
-    events = [json.loads(line) for line in file.read_text().splitlines()]
-    told = [{**event, "history": "D1:1"} if event["event"] == "filler" else event for event in events]
-    file.write_text("".join(json.dumps(event) + "\n" for event in told))
+    edit(file, lambda text: re.sub(r'("event":"filler".*)}', r'\1,"history":"D1:1"}', text))
     build_report([run], tmp_path / "report.html")
     page.open(tmp_path / "report.html")
     page.wait_for(DRAWN)
