@@ -21,7 +21,7 @@ from pytest_ltm.evaluators._commitment import (
     pertinent,
     spoken,
 )
-from pytest_ltm.evaluators._recital import REPEATS, recites
+from pytest_ltm.evaluators._recital import LISTS, REPEATS, enumerates, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class NamesUser(Ruled):
         answer = last(answers)
         if self.current:
             several = len({mention.value for mention in self._mentions(level(answer))}) > 1
-            fault = REPEATS if several and recites(answer) else self._fault(answer)
+            fault = REPEATS if several and recites(answer) else LISTS if enumerates(answer) else self._fault(answer)
         else:
             fault = "" if self.expected.lower() in answer.lower() else f"does not name {self.expected!r}"
         return self.score(not fault, fault or f"names {self.expected!r}", answer)

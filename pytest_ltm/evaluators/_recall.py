@@ -24,7 +24,7 @@ from pytest_ltm.evaluators._commitment import (
     pertinent,
     spoken,
 )
-from pytest_ltm.evaluators._recital import REPEATS, enumerates, recites, short_items
+from pytest_ltm.evaluators._recital import REPEATS, ends_in_a_list, enumerates, recites, short_items
 from pytest_ltm.evaluators._rules import Part, Ruled, at, judged, judged_share, last, share
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class KnowsCurrentFacts(Ruled):
         for place, expected in enumerate(self.expected):
             others = self.mentioned[place] if place < len(self.mentioned) else ()
             answer = at(answers, place)
-            claimed = set() if only_offers_example(answer) else claims(answer, (expected, *others))
+            idle = only_offers_example(answer) or ends_in_a_list(answer)
+            claimed = set() if idle else claims(answer, (expected, *others))
             parts.append(Part(f"knows {expected!r}", answer, claimed == {expected}))
         return self.standing_in(share(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now"))
 
@@ -135,7 +136,7 @@ def _recall_part(
     """
     text = without.sub(" ", answer) if without else answer
     told = recalled(_claimed_of(text, one, others), one, others)
-    if told and (recites(answer) or _lists(text, one)):
+    if told and (recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
         return Part(label, answer, ok=False)
     if told or not one.question or not unsure(text, one):
         return Part(label, answer, told)

@@ -9,6 +9,7 @@ from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import spoken
 
 REPEATS = "repeats messages instead of answering"
+LISTS = "lists everything instead of answering"
 _QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
 _LINES = re.compile(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = re.compile(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
@@ -75,3 +76,8 @@ def short_items(reply: str) -> list[str]:
 def enumerates(reply: str) -> bool:
     """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
     return len(short_items(reply)) > _LONG_LIST
+
+
+def ends_in_a_list(reply: str) -> bool:
+    """Tell whether the last line of a reply is a long list, whatever stands before it."""
+    return enumerates(reply.rstrip().rpartition("\n")[2])

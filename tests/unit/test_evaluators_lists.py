@@ -10,7 +10,16 @@ from pytest_ltm import evaluators
 from pytest_ltm._engine.score import Score
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm.evaluators import AnswersWord, DecodesMessages, ListsItems, ListsNames, NamesColour, PicksOption
+from pytest_ltm.evaluators import (
+    AnswersWord,
+    DecodesMessages,
+    KnowsCurrentFacts,
+    ListsItems,
+    ListsNames,
+    NamesColour,
+    NamesUser,
+    PicksOption,
+)
 
 NAMES = ("Orla", "Sinéad", "Mary-Jane")
 ITEMS = (("oat milk", 2), ("candle", 3))
@@ -217,3 +226,19 @@ def test_what_holds_no_json_is_refused(text: str) -> None:
     with pytest.raises(NoJSON):
         published_json(text)
     assert list(values(text)) == []
+
+
+LONG = ", ".join(f"Item{number}" for number in range(60))
+
+
+def test_who_lists_everything_names_nobody() -> None:
+    names = NamesUser("Gwendolyn", ("Abigail",))
+    assert names([f"{LONG}, Call, Gwendolyn, {LONG}"]).value == 0
+    assert names(["You are called Gwendolyn."]).value == 1
+
+
+@pytest.mark.parametrize("before", ["", "Q: What is 36 plus 1? A: 37\n" * 3])
+def test_who_lists_everything_knows_no_fact(before: str) -> None:
+    facts = KnowsCurrentFacts(("37",), (("36",),))
+    assert facts([f'{before}["{LONG}", "37", "{LONG}"]']).value == 0
+    assert facts(["Your shoe size is 37."]).value == 1
