@@ -162,10 +162,11 @@ def test_a_control_character_is_found(tmp_path: Path, text: str) -> None:
     assert len(traces(tmp_path).escapes) == 1
 
 
-def test_records_hold_what_was_said(tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl").write_text('{"text": "\\u001b[2J \u202e"}\n', encoding="utf-8")
+def test_records_hold_what_was_said_as_escapes(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_text('{"text": "\\u001b[2J \\u202e"}\n', encoding="utf-8")
     (tmp_path / "results.json").write_text('{"text": "\x1b[2J"}\n', encoding="utf-8")
-    assert [found.partition(":")[0] for found in traces(tmp_path).escapes] == ["results.json"]
+    (tmp_path / "summary.json").write_text('{"text": "\u202e"}\n', encoding="utf-8")
+    assert [found.partition(":")[0] for found in traces(tmp_path).escapes] == ["results.json", "summary.json"]
 
 
 def test_ordinary_text_and_the_agents_own_files_have_no_traces(tmp_path: Path) -> None:

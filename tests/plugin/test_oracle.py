@@ -115,7 +115,7 @@ def test_it_has_full_marks_in_each_task_on_generated_conversations(project: Proj
 
 
 def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
-    assert main(["longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "10k"]) == 0
+    assert main(["longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "30k"]) == 0
     project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json")
 
     unscored = {row["scenario"] for row in rows(project) if row["score"] is None}

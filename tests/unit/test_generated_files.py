@@ -33,7 +33,7 @@ def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=12k"], ["--count=7", "--sessions=9"]])
+@pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=30k"], ["--count=7", "--sessions=9"]])
 def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str]) -> None:
     records = made(tmp_path, "longmemeval-generate", f"--seed={seed}", *size)
 
