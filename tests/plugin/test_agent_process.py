@@ -414,5 +414,7 @@ def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) ->
         events = [json.loads(line) for line in path.read_text().splitlines()]
         sent = [event["exchange"] for event in events if event["event"] == "message"]
         assert len(sent) == len(set(sent))
-        assert sum(event["event"] == "reply" for event in events) == 1
+        # Which of the two comes back first is for the system to say: seen at the first reply or before the second.
+        answered = [event["exchange"] for event in events if event["event"] == "reply"]
+        assert 1 <= len(answered) == len(set(answered)) <= 2
         assert "it has forked" in path.read_text()
