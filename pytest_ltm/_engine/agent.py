@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from pytest_ltm._providers import Used
+
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens as the provider bills them, by its own tokenizer."""
@@ -45,6 +47,17 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             cached_tokens=self.cached_tokens + sign * other.cached_tokens,
             estimated=self.estimated or other.estimated,
         )
+
+
+def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
+    """Return what was used; `prompt` and `reply` are estimates for what the server does not report."""
+    silent = used.output is None or (not used.output and reply > 0)
+    return Usage(
+        input_tokens=prompt if used.input is None else used.input,
+        output_tokens=reply if used.output is None or silent else used.output,
+        cached_tokens=used.cached if used.input is not None else 0,
+        estimated=used.input is None or silent,
+    )
 
 
 @dataclass(frozen=True, slots=True)

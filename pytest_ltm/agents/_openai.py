@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Reply, TakesTurns, Usage
+from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Completions, ContextOverflow, Model, Used, model
+from pytest_ltm._providers import Completions, ContextOverflow, Model, model
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
@@ -338,17 +338,6 @@ class TimedOpenAiChat(OpenAiChat):
 def _sendable(text: str) -> str:
     """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
-    """Return what was used; `prompt` and `reply` are estimates for what the server does not report."""
-    silent = used.output is None or (not used.output and reply > 0)
-    return Usage(
-        input_tokens=prompt if used.input is None else used.input,
-        output_tokens=reply if used.output is None or silent else used.output,
-        cached_tokens=used.cached if used.input is not None else 0,
-        estimated=used.input is None or silent,
-    )
 
 
 # --- What `openai:` and `ts:openai:` specs and their parameters mean; everything wrong is told before a run begins.

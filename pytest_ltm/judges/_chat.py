@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Reply
+from pytest_ltm._engine.agent import Reply, usage_of
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, model
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._openai import ENCODING, FRAME, usage_of
+from pytest_ltm.agents._openai import ENCODING, FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
