@@ -263,7 +263,9 @@ def questions(world: World, turns: Sequence[Said], count: int, rng: random.Rando
     take(dated, wanted[Category.TEMPORAL])
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
     take(single, wanted[Category.SINGLE_HOP])
-    take(adversarial(heard, [*single, *dated], rng), wanted[Category.ADVERSARIAL])
+    cited = {turn for one in found for turn in one.evidence}
+    known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
+    take(adversarial(heard, known, rng), wanted[Category.ADVERSARIAL])
     return found
 
 
