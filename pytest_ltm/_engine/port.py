@@ -258,7 +258,7 @@ class Connection:
         try:
             speaker = self.speaker
         except AgentError as error:
-            raise ConversationOver(f"the agent cannot be made: {error}") from error
+            raise ConversationOver(str(error)) from error
         if self._behind:
             try:
                 self._put_back(said)

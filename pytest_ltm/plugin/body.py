@@ -15,7 +15,7 @@ from pytest_ltm._storage.errors import LtmInternalError, Unmeasured
 from pytest_ltm.agents._speaker import OutOfTime, call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.stretch import Stretch
-from pytest_ltm.plugin.state import LANE, RUN, mark_unreached, not_reached
+from pytest_ltm.plugin.state import LANE, RUN, mark_in_body, mark_unreached, not_reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +71,8 @@ class ItemBody(GreenBody):
         self.result: ScenarioResult | None = None
         self.lane: Lane | None = None
         self.failure_text = ""
+        self.agents_traceback = ""
+        """Of the agent's own code, where nobody answers because of it."""
         self.reported = False
         self._setup_state, self._pool = setup_state, pool
         self._next_up, self._withheld = next_up, withheld
@@ -206,9 +208,10 @@ class ItemBody(GreenBody):
         withheld = ending.unplayable or (ending.unreached and not_reached(ending.unreached))
         if withheld is not None:
             report = self._skipped(withheld)
-            return [report if ending.unplayable else mark_unreached(report)]
+            return [report if ending.unplayable else mark_unreached(report, self.agents_traceback)]
         if ending.error is not None and not isinstance(ending.error, SKIPS):
-            return [internals.failed_setup(self.item, ending.error)]
+            failed = internals.failed_setup(self.item, ending.error)
+            return [failed if self._unready else mark_in_body(failed)]
         if self._setup is None:
             raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
         return [self._setup, self._call(ending, result)]

@@ -26,7 +26,7 @@ from pytest_ltm.reporting.forecast import Priced, forecast_lines
 from pytest_ltm.users._talking import WHO, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Ending, Lane
@@ -181,12 +181,13 @@ class DryRun:
         self._probes = self._probed(session)
         return ""
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the schedule and the figures."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print the schedule and the figures below all that pytest has to say."""
+        yield
         if not self._found:
             return
-        terminalreporter.section("dry run")
+        terminalreporter.write_sep("=", "dry run")
         costs, settings = self._run.costs, self._run.settings
         priced = {
             label: Priced(

@@ -53,6 +53,7 @@ from pytest_ltm._storage.secrets import redacted, redacted_configuration
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import OutOfTime, Speaker, call_within
+from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ class Opened:
     agent_fingerprint: str = ""
     observers: Sequence[Callable[[events.Event], object]] = ()
     gone: str = ""
+    traceback: str = ""
+    """That of the agent's own code, where that is why nobody answers."""
     """Why nothing can be played."""
 
     def close(self) -> None:
@@ -315,14 +318,14 @@ class WithAgent(Mode):
         return AgendaScript(plan, now=site.clock.now, history=site.history)
 
     def _begin(self, plan: Plan, site: Site, lock: FolderLock, script: Script) -> Opened:
-        folder, supply, gone = self.given.folder, self._supply, ""
+        folder, supply, gone, raised = self.given.folder, self._supply, "", ""
         cut_back(folder, None)
         write_plan(folder, plan)
         connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
         try:
             connection.ready(())
         except ConversationOver as over:
-            gone = str(over)
+            gone, raised = str(over), users_traceback(over)
         journal, timings = Journal.resuming(folder / JOURNAL), Timings.resuming(folder / TIMINGS)
         journal.write(
             Header(
@@ -335,7 +338,7 @@ class WithAgent(Mode):
         )
         return Opened(
             script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
-            agent_fingerprint=supply.record.fingerprint, gone=gone,
+            agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
         )  # fmt: skip
 
     def _go_on(self, plan: Plan, site: Site, lock: FolderLock, script: Script, recording: Recording) -> Opened:

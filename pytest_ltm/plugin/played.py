@@ -82,6 +82,7 @@ class PlayedConversation:
             self.conversation.give_up(opened.gone)
         for example in self.plan.examples:
             body, unready = self.bodies[example.key], today.unready.get(example.key)
+            body.agents_traceback = opened.traceback
             body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
 
     def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:

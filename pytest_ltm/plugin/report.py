@@ -22,10 +22,10 @@ from pytest_ltm._text.lists import shortened
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.state import is_unreached
+from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in, suite_of
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-from pytest_ltm.reporting.terminal import rescored_details, rescored_sentence, summary_lines, user_lines
+from pytest_ltm.reporting.terminal import failing_lines, rescored_details, rescored_sentence, summary_lines, user_lines
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ConversationName, ConversationResult
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.settings import Settings
 
 
 class Report:
@@ -48,6 +47,8 @@ class Report:
         """What became of the report file; "" where none was asked for."""
         self._unreached = 0
         """Items that were not reached, of whatever verdict there was before."""
+        self._tracebacks: dict[str, None] = {}
+        """What was raised where agents could not be made; each once, in order."""
         self._began = stopwatch()
         self._timed: dict[ConversationName, list[Timing]] = {}
         """What was timed in each conversation."""
@@ -135,8 +136,10 @@ class Report:
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what was not reached."""
+        """Count what was not reached, and keep what agents raised that could not be made."""
         self._unreached += is_unreached(report)
+        if agents_traceback(report):
+            self._tracebacks[agents_traceback(report)] = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
@@ -167,7 +170,7 @@ class Report:
             seed=settings.seed,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
-            agent_seconds=self._agent_seconds(),
+            agent_seconds=self._seconds_by_span(),
             **self._gate.json(),
             **self._rescored(result),
         )
@@ -189,26 +192,33 @@ class Report:
         self._run.disk_is_gone |= "ltm_disk_is_gone" in output
         self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the tables."""
-        if self.result is None or not self.result.conversations:
-            return
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+        """Print the tables below all that pytest and others have to say: the result stands last."""
+        yield
+        if self.result is not None and self.result.conversations:
+            self._show(self.result, terminalreporter)
+
+    def _show(self, result: RunResult, terminalreporter: Any) -> None:
         config = self._run.config
+        for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
+            terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
+            terminalreporter.write_line(traceback)
         if config.get_verbosity() >= 0:
-            terminalreporter.section("long-term memory")
+            terminalreporter.write_sep("=", "long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
-        alone = self._alone(self.result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
+        alone = self._alone(result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
         for line in (
-            *summary_lines(self.result, width=width, verbosity=config.get_verbosity(), color=colored),
+            *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
             *(line for text in alone for line in wrap(f"note: {text}", width, "      ")),
-            *_judging.said(self.result, self._run.folder.path),
-            *user_lines(self.result),
+            *_judging.said(result, self._run.folder.path),
+            *user_lines(result),
             *[self._page] * bool(self._page),
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
         ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(self.result)
+        why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(result)
         if why and self._gate.verdict is None:
             for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)
@@ -292,7 +302,12 @@ class Report:
         seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
         return round(wall_seconds(parts, seen), 3)
 
-    def _agent_seconds(self) -> dict[tuple[str, str], float]:
+    @property
+    def agent_seconds(self) -> float:
+        """What the agents took for their replies."""
+        return sum(self._seconds_by_span().values())
+
+    def _seconds_by_span(self) -> dict[tuple[str, str], float]:
         found: dict[tuple[str, str], float] = defaultdict(float)
         for name, timed in self._timed.items():
             found[name.agent, name.span] += sum(one.seconds for one in timed if isinstance(one, ReplyTime))
@@ -301,7 +316,7 @@ class Report:
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
         run = self._run.folder.path
-        lost = [load(run / TIMINGS)[1]]
+        lost = [load(run / TIMINGS)[1]] if self._noted else []  # else it was over before there was any
         for name, path in conversations_in(run, JOURNAL).items():
             self._timed[name], why = load(path.with_name(TIMINGS))
             lost.append(why)
@@ -334,36 +349,50 @@ def _check_writable(flag: str, path: Path) -> None:
         raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
-# --- Data sets ask thousands of questions: failures are listed on the screen only where there are few enough to read.
+# --- Above pytest's summary: many failures in a line for each scenario; the right title for an error in a body.
 
-LISTED = 25
-"""Up to this many questions below their threshold are shown as pytest shows failures; beyond it only the number."""
+LISTED = 20
+"""Up to this many failures are shown as pytest shows them; beyond it each scenario has a line."""
 _AUTO, _LISTING = "auto", "fE"
 """The values of `--tb` and `-r` unless given."""
 
 
 class Brevity:
-    """In place of thousands of failures of a data set a sentence, unless -v, -r or --tb ask for them."""
+    """In place of many failures a line for each scenario, unless -v, -r or --tb ask for them."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._is_dataset = settings.dataset is not None
+    def __init__(self, report: Report) -> None:
+        self._report = report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> Generator[None, None, None]:
-        """Have pytest leave out what is too much to read."""
-        failed = len(terminalreporter.stats.get("failed", ()))
-        option = config.option
-        said = option.tbstyle, terminalreporter.reportchars
-        if not self._is_dataset or failed <= LISTED or config.get_verbosity() > 0:
-            return (yield)
-        if option.tbstyle == _AUTO:
-            option.tbstyle = "no"
-        if option.reportchars == _LISTING:
-            terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")
+        """Have pytest leave out what is too much to read, and say where an error was."""
+        option, reporter = config.option, terminalreporter
+        failed, listing = len(reporter.stats.get("failed", ())), reporter.reportchars
+        titles = {
+            f"ERROR at setup of {report.head_line}": f"ERROR in {report.head_line}"
+            for report in reporter.stats.get("error", ())
+            if is_in_body(report)
+        }
+        write_sep = reporter.write_sep
+
+        def titled(sep: str, title: str | None = None, *arguments: Any, **markup: Any) -> None:
+            write_sep(sep, titles.get(title or "", title), *arguments, **markup)
+
+        shadows: dict[str, Any] = {"write_sep": titled}
+        brief = failed > LISTED and config.get_verbosity() <= 0 and "A" not in option.reportchars
+        if brief and option.tbstyle == _AUTO:
+            shadows["summary_failures"] = lambda: None
+        if brief and option.reportchars == _LISTING:
+            reporter.reportchars = listing.replace("f", "")
+        vars(reporter).update(shadows)
         try:
             yield
         finally:
-            option.tbstyle, terminalreporter.reportchars = said
-        if said[0] == _AUTO and option.reportchars == _LISTING:
-            ways = "-rf lists them, --tb=short shows them"
-            terminalreporter.write_line(f"{counted(failed, 'question')} below the threshold: {ways}")
+            reporter.reportchars = listing
+            for name in shadows:
+                delattr(reporter, name)
+        if brief and self._report.result is not None and option.reportchars == _LISTING:
+            for line in failing_lines(self._report.result, reporter._tw.fullwidth):
+                reporter.write_line(line)
+            shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
+            reporter.write_line(f"{counted(failed, 'failure')}: -rf lists them{shown}")

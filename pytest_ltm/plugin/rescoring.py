@@ -112,9 +112,10 @@ class Rescoring:
         self.came_to = compared(self._source.name, before, after, plans=plans, kept=kept)
         return self.came_to
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print what moved."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print what moved above the tables."""
+        yield
         if self.came_to is None:
             return
         width = max(terminalreporter._tw.fullwidth, 40)

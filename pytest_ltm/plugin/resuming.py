@@ -183,15 +183,23 @@ class Resume:
 # --- Where a run ended early: what is done, and the command that resumes it.
 
 
+PAID_TOKENS, PAID_SECONDS = 1_000, 3
+"""What may be said, and how long agents may take, before it is worth telling how a run is resumed."""
+
+
 class Unfinished:
     """Reports at the end what is done of a run that ended early, and the command that resumes it."""
 
     def __init__(self, run: LtmRun, report: Report) -> None:
         self._run, self._report = run, report
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print it."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print it below the tables."""
+        yield
+        self._show(terminalreporter)
+
+    def _show(self, terminalreporter: Any) -> None:
         result = self._report.result
         if not self._run.plays or result is None or not any(self._run.folder.path.glob(f"*/{JOURNAL}")):
             return  # refused before anything was said: there is nothing to resume
@@ -201,14 +209,17 @@ class Unfinished:
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
         tokens = sum(each.tokens for each in result.conversations)
+        if not tokens:
+            return
         spending = [each for each in result.conversations if not each.hypothetical]
         costs = [each.cost_usd for each in spending if each.cost_usd is not None]
         spent = f", ${sum(costs):.4f}" if costs else ""
         terminalreporter.write_line(
             f"ended early: {len(done)} of {total} examples are done, {tokens:,} tokens were said{spent}", yellow=True
         )
-        for line in self._how(terminalreporter._tw.fullwidth):
-            terminalreporter.write_line(line)
+        if tokens > PAID_TOKENS or self._report.agent_seconds > PAID_SECONDS or any(map(_was_paid, spending)):
+            for line in self._how(terminalreporter._tw.fullwidth):
+                terminalreporter.write_line(line)
 
     def _how(self, width: int) -> Iterator[str]:
         begun = Begun.of(self._run.folder.path)
@@ -243,6 +254,11 @@ def command(run: LtmRun) -> str:
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
     terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
     return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}"])
+
+
+def _was_paid(held: ConversationResult) -> bool:
+    """Return whether an agent said that it used anything, or was a person, whose time is dear."""
+    return bool(held.cost_usd or held.input_tokens) or held.agent_spec == "human"
 
 
 def _open(row: ScenarioResult, held: ConversationResult) -> bool:

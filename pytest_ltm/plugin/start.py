@@ -124,8 +124,8 @@ def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
 
 def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
     """Register what only the controller, or the only process, shows."""
+    manager.register(Brevity(report), "ltm-brevity")  # of those who write at the end the last one does so first
     manager.register(report, "ltm-report")
-    manager.register(Brevity(run.settings), "ltm-brevity")
     if run.settings.rescored is None:
         manager.register(Unfinished(run, report), "ltm-unfinished")
 

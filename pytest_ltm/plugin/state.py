@@ -51,15 +51,34 @@ def not_reached(why: str) -> str:
     return f"not reached: {why}"
 
 
-def mark_unreached(report: pytest.TestReport) -> pytest.TestReport:
-    """Return the report of such an item, marked: the mark travels to xdist's controller with the report."""
-    vars(report)["ltm_unreached"] = True
+def mark_unreached(report: pytest.TestReport, traceback: str = "") -> pytest.TestReport:
+    """Return the report of such an item, marked: the mark travels to xdist's controller with the report.
+
+    `traceback`: that of the agent's own code, where that is why.
+    """
+    vars(report).update(ltm_unreached=True, ltm_traceback=traceback)
     return report
+
+
+def agents_traceback(report: pytest.TestReport) -> str:
+    """Return the traceback that a report of such an item was marked with; "" if none."""
+    return getattr(report, "ltm_traceback", "")
 
 
 def is_unreached(report: pytest.TestReport) -> bool:
     """Return whether a report is that of an item that its conversation did not reach."""
     return getattr(report, "ltm_unreached", False)
+
+
+def mark_in_body(report: pytest.TestReport) -> pytest.TestReport:
+    """Return the report of an item whose body raised, marked likewise: to pytest it is one of a setup."""
+    vars(report)["ltm_in_body"] = True
+    return report
+
+
+def is_in_body(report: object) -> bool:
+    """Return whether a report is that of an item whose body raised."""
+    return getattr(report, "ltm_in_body", False)
 
 
 F = TypeVar("F", bound="Callable[..., object]")

@@ -25,6 +25,7 @@ from pytest_ltm.reporting.table import Row, Table, paint, render
 from pytest_ltm.reporting.text import (
     NOTHING,
     amount,
+    clip,
     counted,
     exact,
     one_line,
@@ -106,6 +107,25 @@ def _where_missing(rows: Sequence[ScenarioResult]) -> str:
     more = "and {:,} more"
     parts = [f"{place}: {', '.join(shortened(of, _NAMES, more))}" for place, of in names.items()]
     return "; ".join(shortened(parts, _PLACES, more))
+
+
+def failing_lines(run: RunResult, width: int) -> list[str]:
+    """Return a line for each scenario that failed: `colours 0/3 at 32k: does not name 'ochre'`."""
+    several = len({row.agent for row in run.scenarios}) > 1
+    by_name = grouped([row for row in run.scenarios if row.scored], lambda row: row.scenario)
+    return [clip(line, width) for name in sorted(by_name) for line in _failing(name, by_name[name], several)]
+
+
+def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
+    """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
+    places = grouped(rows, lambda row: f"{row.agent} at {row.span_label}" if several else f"at {row.span_label}")
+    failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
+    parts = [
+        f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}" for place, of in failed.items() if of
+    ]
+    why = next((row.reason for of in failed.values() for row in of), "")
+    said = ", ".join(shortened(parts, _PLACES, "and {:,} more"))
+    return [f"{one_line(name)} {said}: {one_line(why)}"] * bool(parts)
 
 
 NARROWEST = 40

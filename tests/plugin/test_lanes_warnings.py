@@ -195,4 +195,4 @@ def test_b(ltm):
     result = project.ltm("-W", "error")
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_b*", "E *UserWarning: B warns"])
+    result.stdout.fnmatch_lines(["*ERROR in test_b*", "E *UserWarning: B warns"])

@@ -10,6 +10,7 @@ import pytest
 from run_folders import latest_run
 
 from pytest_ltm._record import amendments as _amendments
+from pytest_ltm.plugin import resuming
 from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ RUN = ("--ltm-suite=none", "--ltm-span=600", "--ltm-seed=5")
 
 
 @pytest.fixture
-def pets(project: Project) -> Project:
+def pets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setattr(resuming, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     return project
@@ -135,6 +137,17 @@ def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
     result = pets.pytest("--ltm-agent=bots:Saved", *RUN)
     name = latest_run(pets.path).name
     result.stdout.fnmatch_lines(["ended early: * of 3 examples are done, * tokens were said", f"resume with: *={name}"])
+
+
+@pytest.mark.parametrize(("limit", "told"), [("PAID_TOKENS", False), ("PAID_SECONDS", True)])
+def test_how_to_go_on_is_told_where_something_was_paid(
+    pets: Project, monkeypatch: pytest.MonkeyPatch, limit: str, told: bool
+) -> None:
+    monkeypatch.setattr(resuming, "PAID_TOKENS", 10**6)
+    monkeypatch.setattr(resuming, limit, 0)
+    stop(pets, 1 if limit == "PAID_TOKENS" else 7)
+    shown = pets.pytest("--ltm-agent=bots:Saved", *RUN).stdout.str()
+    assert ("resume with" in shown, "ended early" in shown) == (told, told)
 
 
 def test_a_torn_last_line_is_left_out_and_told(pets: Project) -> None:
@@ -303,7 +316,7 @@ def test_a_run_that_was_moved_elsewhere_is_gone_on_with_there(pets: Project, wor
     shutil.rmtree(pets.path / ".ltm")
     stop(pets, 7)
     again = pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
-    again.stdout.fnmatch_lines(["run folder: artifact", "resume with: pytest --ltm-resume=artifact"])
+    again.stdout.fnmatch_lines(["run folder: artifact", *["resume with: pytest --ltm-resume=artifact"] * (not workers)])
     go_on(pets)
     pets.pytest("--ltm-resume=artifact", *workers, subprocess=bool(workers))
     names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from run_folders import latest_run
 
+from pytest_ltm.plugin import resuming
+
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
     from conftest import Project
@@ -59,7 +61,8 @@ def test_cat(ltm):
 
 
 @pytest.fixture
-def bots(project: Project) -> Project:
+def bots(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setattr(resuming, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     (project.path / "model.txt").write_text("small")

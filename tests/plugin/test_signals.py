@@ -44,6 +44,7 @@ def pytest_sessionfinish(session):
 """
 BOT = """
 from conftest import strike
+from pytest_ltm.agents import Usage
 class Bot:
     stateless = True
     heard = 0
@@ -59,6 +60,8 @@ class Bot:
                 return "never mind"
             raise
         return "all right"
+    def usage(self):
+        return Usage(input_tokens=9 * Bot.heard, output_tokens=2 * Bot.heard)
     def close(self):
         strike("closed")
 """

@@ -6,6 +6,7 @@ import collections
 import copy
 import os
 import sys
+import traceback
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -171,6 +172,17 @@ def as_users_see_it(error: BaseException) -> BaseException:
     if isinstance(error, LtmError) and error.__traceback__ is None and not _tells_more(error.__cause__):
         return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
     return error
+
+
+def users_traceback(error: BaseException) -> str:
+    """Return what the users' own code behind an error of ours raised, as Python shows it; "" where it did not."""
+    chain = _chain(error)
+    raised = next((link for link in chain if not isinstance(link, LtmError)), None)
+    if raised is None:
+        return ""
+    for link in chain:
+        link.__traceback__ = _users_frames(link.__traceback__)
+    return "" if raised.__traceback__ is None else "".join(traceback.format_exception(raised)).rstrip()
 
 
 def _chain(error: BaseException) -> list[BaseException]:
