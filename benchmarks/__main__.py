@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import gate, killed, length, overhead, workers
+from benchmarks import gate, killed, length, memory, overhead, workers
 from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
@@ -63,6 +63,9 @@ BENCHMARKS = {
     ),
     "resume": Benchmark(
         length.resume, 1_000_000, "what writing an exchange costs, and going on with a conversation of SIZE tokens"
+    ),
+    "memory": Benchmark(
+        memory.memory, 5, "what memory systems show by rules alone, in SIZE trials, of hypotheses written down before"
     ),
     "startup": Benchmark(
         overhead.startup, 30, "what the unused plugin costs a pytest run with one test, from SIZE pairs of runs"

@@ -1,0 +1,138 @@
+"""What memory systems show where rules read and think: hypotheses that were written down before the first run."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._statistics.counts import t_quantile
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._engine.result import ScenarioResult
+
+
+WRITTEN = Path(__file__).with_name("hypotheses.yml")
+LEVEL = 0.95
+"""Of the intervals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What is expected of two cells: the label of an agent and a memory span each."""
+
+    name: str
+    left: tuple[str, str]
+    right: tuple[str, str]
+    expect: str
+    """`more`, `same` (by `within`) or `equal`."""
+    measure: str = "total"
+    within: float = 0.0
+    paper: str = ""
+
+    def verdict(self, gains: Sequence[float], low: float, high: float) -> str:
+        """Return what the differences of the trials, left less right, and their interval come to."""
+        if self.expect == "equal":
+            return "shown" if not any(gains) else "not so"
+        if self.expect == "same":
+            return "shown" if -self.within <= low and high <= self.within else "not shown"
+        return "shown" if low > 0 else "the contrary" if high < 0 else "not shown"
+
+
+class Played:
+    """The examples of all cells."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], list[ScenarioResult]] = defaultdict(list)
+
+    def add(self, cell: tuple[str, str], row: ScenarioResult) -> None:
+        """Take in an example."""
+        self._rows[cell].append(row)
+
+    def trials(self, cell: tuple[str, str], measure: str) -> dict[str, float]:
+        """Return the mean of a measure in each trial; LtmError if the cell has none."""
+        kind, _, name = measure.partition(":")
+        by_trial: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for row in self._rows[cell]:
+            value = _metric(row, name) if kind == "metric" else row.score or 0.0
+            if value is not None and (kind != "scenario" or row.scenario == name):
+                by_trial[row.trial][row.scenario].append(value)
+        if not by_trial:
+            raise LtmError(f"{cell[0]} at {cell[1]} has no {measure!r}")
+        return {trial: fmean(map(fmean, scenarios.values())) for trial, scenarios in by_trial.items()}
+
+    def scores(self, cell: tuple[str, str]) -> dict[tuple[str, str, str], float | None]:
+        """Return the score of each example."""
+        return {(row.trial, row.scenario, row.example): row.score for row in self._rows[cell]}
+
+
+def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every benchmark takes both
+    """Play all hypotheses in that many trials; yield a line for each."""
+    data: dict[str, Any] = yaml.safe_load(WRITTEN.read_text(encoding="utf-8"))
+    found = [
+        Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")})
+        for one in data["hypotheses"]
+    ]
+    played = Played()
+    by_span: dict[str, dict[str, None]] = defaultdict(dict)
+    for one in found:
+        for label, span in (one.left, one.right):
+            by_span[span][label] = None
+    with tempfile.TemporaryDirectory(prefix="ltm-memory-") as name:
+        folder = Path(name)
+        specs = {label: _spec(folder, label, data["agents"][label]) for label in data["agents"]}
+        for span, labels in by_span.items():
+            print(f"{', '.join(labels)} at {span} ...", file=sys.stderr)
+            words = [f"--ltm-suite={data['suite']}", f"--ltm-span={span}", f"--ltm-seed={data['seed']}"]
+            words.append(f"--ltm-trials={size}")
+            run = play([f"{_label(label)}={specs[label]}" for label in labels], words, folder / span, folder)
+            labelled = {_label(label): label for label in labels}
+            for _, row in counting(examples(run)):
+                played.add((labelled[row.agent], span), row)
+    for one in found:
+        yield from _lines(one, played)
+
+
+def _metric(row: ScenarioResult, name: str) -> float | None:
+    return next((metric.value for metric in row.metrics if metric.name == name), None)
+
+
+def _label(label: str) -> str:
+    return label.replace("-", "_")
+
+
+def _spec(folder: Path, label: str, agent: str | Mapping[str, Any]) -> str:
+    """Return the spec of an agent, written as a file if it has parameters."""
+    if isinstance(agent, str):
+        return agent
+    path = folder / f"{label}.yml"
+    path.write_text(yaml.safe_dump(dict(agent)), encoding="utf-8")
+    return str(path)
+
+
+def _lines(one: Hypothesis, played: Played) -> Iterator[str]:
+    left, right = (played.trials(cell, one.measure) for cell in (one.left, one.right))
+    gains = [left[trial] - right[trial] for trial in left if trial in right]
+    if one.expect == "equal" and played.scores(one.left) != played.scores(one.right):
+        gains = [*gains, 1.0]
+    mean = fmean(gains)
+    half = t_quantile((1 + LEVEL) / 2, len(gains) - 1) * stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else 1.0
+    values = " and ".join(
+        f"{label} at {span} {fmean(side.values()):.3f}"
+        for (label, span), side in zip((one.left, one.right), (left, right), strict=True)
+    )
+    yield f"{one.name}: {one.verdict(gains, mean - half, mean + half)}"
+    yield f"  {one.measure}: {values}; {mean:+.3f} [{mean - half:+.3f} to {mean + half:+.3f}]"
+    if one.paper:
+        yield f"  published: {one.paper}"
