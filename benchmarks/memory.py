@@ -80,10 +80,7 @@ class Played:
 def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every benchmark takes both
     """Play all hypotheses in that many trials; yield a line for each."""
     data: dict[str, Any] = yaml.safe_load(WRITTEN.read_text(encoding="utf-8"))
-    found = [
-        Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")})
-        for one in data["hypotheses"]
-    ]
+    found = [Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")}) for one in data["hypotheses"]]
     played = Played()
     by_span: dict[str, dict[str, None]] = defaultdict(dict)
     for one in found:
