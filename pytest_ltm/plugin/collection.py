@@ -96,7 +96,11 @@ def _ltm_item(item: pytest.Item, *, shared: bool) -> LtmItem:
     name = label(scenario_name(item) + _variant(item, place))
     if shared and not is_built_in(item):
         name = f"{label(_module_name(item))}.{name}"
-    known = item.stash[LTM_ITEM] = LtmItem(item=item, place=place, marks=marks_of(item), scenario=name)
+    try:
+        marks = marks_of(item)
+    except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
+        raise pytest.UsageError(str(error)) from None
+    known = item.stash[LTM_ITEM] = LtmItem(item=item, place=place, marks=marks, scenario=name)
     return known
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import unittest
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,41 +101,59 @@ MARKER = (
 
 
 def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
-    """Return what the markers say; raises UsageError (a collection error) for what they must not say."""
+    """Return what the markers say; raises CollectError, at the marker's line, for what they must not say."""
     from pytest_ltm._storage.errors import did_you_mean
 
     found: dict[str, Any] = {}
     for mark in node.iter_markers(HANDLE):
         if mark.args:
-            raise pytest.UsageError(f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
+            raise _wrong(node, None, f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
         for name, value in mark.kwargs.items():
             if name not in KEYWORDS:
-                raise pytest.UsageError(
-                    f"@pytest.mark.ltm has no keyword {name!r}.{did_you_mean(name, KEYWORDS)} "
-                    f"It has: {', '.join(KEYWORDS)}."
-                )
-            found.setdefault(name, _checked(name, value))
+                near = did_you_mean(name, KEYWORDS)
+                known = f"It has: {', '.join(KEYWORDS)}."
+                raise _wrong(node, name, f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}")
+            expected = _expected(name, value)
+            if expected:
+                raise _wrong(node, name, f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
+            found.setdefault(name, str(value) if name == "version" else value)
     return Marks(**found)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _expected(name: str, value: Any) -> str:
+    """Return what a keyword's value would have to be; "" for one that it may have."""
     from pytest_ltm._engine.agent import CAPABILITIES
 
-    def wrong(expected: str) -> pytest.UsageError:
-        return pytest.UsageError(f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
-
     if name == "generate":
-        if not callable(value):
-            raise wrong("a function (rng, parameters) -> Definition")
-    elif isinstance(value, bool) or not isinstance(value, KINDS[name]):
-        raise wrong(" or ".join(kind.__name__ for kind in KINDS[name]))
+        return "" if callable(value) else "a function (rng, parameters) -> Definition"
+    fits = isinstance(value, KINDS[name]) and not isinstance(value, bool)
+    if not fits:
+        return " or ".join(kind.__name__ for kind in KINDS[name])
     if name in {"examples", "pass_k"} and value < 1:
-        raise wrong("at least 1")
+        return "at least 1"
     if name in {"threshold", "floor"} and not 0 <= value <= 1:
-        raise wrong("a score from 0 to 1")
+        return "a score from 0 to 1"
     if name == "requires" and not set(value) <= set(CAPABILITIES):
-        raise wrong(f"capabilities among {', '.join(CAPABILITIES)}")
-    return str(value) if name == "version" else value
+        return f"capabilities among {', '.join(CAPABILITIES)}"
+    return ""
+
+
+def _wrong(node: pytest.Item | pytest.Collector, keyword: str | None, text: str) -> pytest.Collector.CollectError:
+    """Return the error of a marker: the nearest above the node with that keyword, or with a positional argument."""
+    import ast
+
+    where = node.nodeid
+    code: Any = getattr(getattr(node, "obj", None), "__code__", None)
+    with suppress(OSError, SyntaxError, ValueError, AttributeError):
+        first = code.co_firstlineno  # that of its decorators
+        tree: list[Any] = list(ast.walk(ast.parse(node.path.read_text(encoding="utf-8"))))
+        calls = [one for one in tree if isinstance(one, ast.Call) and getattr(one.func, "attr", "") == HANDLE]
+        said: list[Any] = [one for call in calls for one in (call.keywords if keyword else call.args)]
+        lines = [one.lineno for one in said if not keyword or one.arg == keyword]
+        functions = [one.lineno for one in tree if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        own = min((line for line in functions if line >= first), default=first)
+        where = f"{os.path.relpath(node.path)}:{max((line for line in lines if line <= own), default=own)}"
+    return pytest.Collector.CollectError(f"{where}: {text}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -230,7 +230,18 @@ class LtmRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the LTM items only, conversations in one piece each."""
+        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
+        try:
+            kept = self._kept(items)
+        except pytest.UsageError:
+            items.clear()
+            raise
+        dropped = set(items) - set(kept)
+        if dropped:
+            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        items[:] = kept
+
+    def _kept(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         everything = self._selection.has_paths or self._selection.names_suite
         found = _collection.ltm_items(items)
         self._selection.check([one.item for one in found])
@@ -238,11 +249,7 @@ class LtmRun:
         known = list(_collection.wanted(found, self.settings, everything=everything))
         chosen = [one for one in known if self._selection.selects(one.item)]
         _collection.refuse_duplicates(chosen)
-        kept = [one.item for one in _collection.in_order(chosen, self.settings)]
-        dropped = set(items) - set(kept)
-        if dropped:
-            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
-        items[:] = kept
+        return [one.item for one in _collection.in_order(chosen, self.settings)]
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""

@@ -164,13 +164,43 @@ def test_an_ordinary_test_cannot_use_a_conversations_fixtures(project: Project, 
     result.stdout.fnmatch_lines([f"*'{fixture}' can only be used by a test that is a scenario of an LTM run*"])
 
 
-def test_an_unknown_keyword_of_the_marker_is_a_collection_error_with_a_cure(project: Project) -> None:
-    project.file("import pytest\n@pytest.mark.ltm(exampels=3)\n" + GOOD)
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            "@pytest.mark.ltm(\n    examples=2,\n    exampels=3,\n)\ndef test_a(ltm): ...",
+            "4: *has no keyword 'exampels'*",
+        ),
+        ("pytestmark = pytest.mark.ltm(threshold=3)\n\ndef test_a(ltm): ...", "2: *(threshold=3): expected a score*"),
+        (
+            "@pytest.mark.skipif(False, reason='')\n@pytest.mark.ltm(3)\ndef test_a(ltm): ...",
+            "3: *takes keywords only*",
+        ),
+    ],
+)
+def test_a_marker_that_cannot_be_is_a_collection_error_of_its_file_at_its_line(
+    project: Project, source: str, told: str
+) -> None:
+    project.file(f"import pytest\n{source}\n", "test_wrong.py")
+    project.file(GOOD)
+
+    result = project.ltm("--continue-on-collection-errors")
+
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["*ERROR collecting test_wrong.py*", f"test_wrong.py:{told}"])
+    result.stdout.no_fnmatch_line("*_multicall*")
+
+
+def test_a_mark_of_a_parameter_that_cannot_be_ends_the_run_in_a_sentence(project: Project) -> None:
+    project.file(
+        "import pytest\n@pytest.mark.parametrize('a', [pytest.param(2, marks=pytest.mark.ltm(exampels=3))])\n"
+        "def test_a(ltm, a): ..."
+    )
 
     result = project.ltm()
 
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*@pytest.mark.ltm has no keyword 'exampels'. Did you mean 'examples'?*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: test_it.py:2: @pytest.mark.ltm has no keyword 'exampels'. *"])
 
 
 def test_a_yaml_scenario_is_an_item_like_any_other(project: Project) -> None:
