@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens as the provider bills them, by its own tokenizer."""
+    """Tokens as the provider bills them, by its own tokenizer, and the requests that took them."""
 
     # The counts have factories: unlike defaults they are always written.
     input_tokens: int = field(default_factory=int)
@@ -26,6 +26,8 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens generated."""
     cached_tokens: int = field(default_factory=int)
     """Those of the input tokens that came from the provider's cache."""
+    calls: int = 0
+    """Requests to models that this took; 0: nobody says."""
     estimated: bool = False
     """Some of it was not reported, and is an estimate from what was sent and said."""
 
@@ -45,17 +47,19 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             input_tokens=self.input_tokens + sign * other.input_tokens,
             output_tokens=self.output_tokens + sign * other.output_tokens,
             cached_tokens=self.cached_tokens + sign * other.cached_tokens,
+            calls=self.calls + sign * other.calls,
             estimated=self.estimated or other.estimated,
         )
 
 
 def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
-    """Return what was used; `prompt` and `reply` are estimates for what the server does not report."""
+    """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
     silent = used.output is None or (not used.output and reply > 0)
     return Usage(
         input_tokens=prompt if used.input is None else used.input,
         output_tokens=reply if used.output is None or silent else used.output,
         cached_tokens=used.cached if used.input is not None else 0,
+        calls=1,
         estimated=used.input is None or silent,
     )
 

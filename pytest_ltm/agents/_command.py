@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CAPABILITIES = ("Resettable", "AcceptsHistory", "Checkpointable", "TimeAware")
 """The capabilities that a process may have."""
-_COUNTS = ("input_tokens", "output_tokens", "cached_tokens")
+_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

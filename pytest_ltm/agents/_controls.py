@@ -105,7 +105,7 @@ class Cost:
         """Return nothing useful, with its usage and its cost."""
         answers = answers_of(message)
         text = NOTED if answers is None else reply_of(answers)
-        used = Usage(input_tokens=self._history + count(message), output_tokens=count(text))
+        used = Usage(input_tokens=self._history + count(message), output_tokens=count(text), calls=1)
         self._history = used.input_tokens + used.output_tokens
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION, hypothetical=True)

@@ -77,7 +77,7 @@ _KINDS: dict[type, str] = {list: "list", str: "text", bool: "true or false", typ
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 _MESSAGE, _CONVERSATION, _REPLY = JsonPath("message"), JsonPath("conversation"), JsonPath("reply")
-_NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd")
+_NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
 _PATHS = ("message", "conversation", "time", "reply", *_NUMBERS)
 
 

@@ -75,7 +75,7 @@ def reply_of(given: object, who: str) -> Reply:
 def usage_of(given: object, who: str) -> Usage:
     """Return the usage if it is one of whole numbers."""
     if isinstance(given, Usage):
-        counts = (given.input_tokens, given.output_tokens, given.cached_tokens)
+        counts = (given.input_tokens, given.output_tokens, given.cached_tokens, given.calls)
         if all(is_count(count) for count in counts):
             return given
     raise _refused(f"{who} reported {shown(given)} as usage; it is a Usage of whole numbers")
@@ -681,7 +681,7 @@ class Speaker:
         if now is None:
             return None
         more = now - before
-        return more if min(more.input_tokens, more.output_tokens, more.cached_tokens) >= 0 else None
+        return more if min(more.input_tokens, more.output_tokens, more.cached_tokens, more.calls) >= 0 else None
 
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:

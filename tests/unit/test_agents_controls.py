@@ -28,7 +28,7 @@ def no_model(spec: str) -> Any:
 def test_each_message_sends_the_history_again() -> None:
     agent: Any = find("cost:3/15").make()
     first, second = agent.reply("one two three"), agent.reply("four")
-    assert first.usage == Usage(input_tokens=COUNT("one two three"), output_tokens=COUNT(first.text))
+    assert first.usage == Usage(input_tokens=COUNT("one two three"), output_tokens=COUNT(first.text), calls=1)
     assert second.usage.input_tokens == COUNT("one two three") + COUNT(first.text) + COUNT("four")
 
 

@@ -288,8 +288,8 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
     agent = chat()
     chat_server.next(says("One.", cached=5), says("Two.", usage=False), says("Three."))
     first, second, third = (agent.reply("Hello, you over there!") for _ in range(3))
-    assert first == Reply("One.", Usage(input_tokens=9, output_tokens=1, cached_tokens=5))
-    assert second == Reply("Two.", Usage(input_tokens=26, output_tokens=2, estimated=True))
+    assert first == Reply("One.", Usage(input_tokens=9, output_tokens=1, cached_tokens=5, calls=1))
+    assert second == Reply("Two.", Usage(input_tokens=26, output_tokens=2, calls=1, estimated=True))
     assert agent.usage() == first.usage + second.usage + third.usage
 
 
@@ -406,7 +406,7 @@ def test_what_was_thought_is_counted_where_only_the_total_tells(
     usage = {"prompt_tokens": 100, "completion_tokens": 5} | ({} if total is None else {"total_tokens": total})
     message = {"role": "assistant", "content": "Teal."}
     chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}))
-    assert chat().reply("a").usage == Usage(input_tokens=100, output_tokens=output)
+    assert chat().reply("a").usage == Usage(input_tokens=100, output_tokens=output, calls=1)
 
 
 def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServer, chat: Any) -> None:
