@@ -47,15 +47,15 @@ class Row(NamedTuple):
 ROWS = {
     "kills": Row("the process is killed at random moments and resumed", endings.kills, 200, 2),
     "workers": Row("workers of xdist are killed, also while they start", endings.workers, 100, 1),
-    "signals": Row("SIGTERM, SIGHUP or SIGINT, with children that ignore them", endings.signals, 30, 3),
+    "signals": Row("SIGTERM, SIGHUP or SIGINT, with children that ignore them", endings.signals, 30, 1),
     "stops": Row("the process is stopped for longer than a reply may take", endings.stops, 6, 1),
     "torn": Row("a journal is cut, at every byte", journals.torn, 100_000, 24),
     "flips": Row("a bit of the journal is flipped", journals.flips, 500, 16),
     "timings": Row("timings.jsonl is damaged", journals.timings, 40, 4),
     "places": Row("something else stands in the place of a file", journals.places, 15, 3),
     "disks": Row("the disk is full", disks.full, 30, 3),
-    "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 5),
-    "servers": Row("hostile servers, on a budget", servers.hostile, 1_000, 5),
+    "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 3),
+    "servers": Row("hostile servers, on a budget", servers.hostile, 1_000, 3),
     "doors": Row("secrets and control characters behind every kind of output", doors.opened, 100, 3),
 }
 
