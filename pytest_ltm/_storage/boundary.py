@@ -6,6 +6,7 @@ escapes anyway. What commands print passes a Screen, and what pytest shows `plug
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -58,8 +59,31 @@ def cell(value: object) -> object:
     return f"'{text}" if value.lstrip(" \n").startswith(_FORMULA) else text
 
 
+_SIGNS = str.maketrans({"…": "...", "─": "-", "≤": "<", "≥": ">"})
+"""The signs that tables and shortened texts are drawn with, and how a plain terminal shows them."""
+
+
+def is_plain(file: Any) -> bool:
+    """Return whether a terminal, or a file, shows these signs as ASCII: a dumb one, or one whose encoding lacks any."""
+    try:
+        "".join(map(chr, _SIGNS)).encode(getattr(file, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return os.environ.get("TERM") == "dumb"
+
+
+def fit_for(file: Any, text: str) -> str:
+    """Return a text as a file can show it: in a plain one our signs in ASCII, and as escapes what it cannot encode."""
+    if text.isascii() or not is_plain(file):
+        return text
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    return text.translate(_SIGNS).encode(encoding, "backslashreplace").decode(encoding)
+
+
 class Screen:
     """A file in the place of another: what is written comes out without secrets, and with escapes as visible text.
+
+    Where the file is plain, it comes out like that.
 
     `kept`: what stays as it is, as a group; by default colours.
     """
@@ -70,7 +94,8 @@ class Screen:
     def write(self, text: str) -> int:
         """Write a text."""
         parts = [text] if text.isprintable() else self._kept.split(text)
-        self.beneath.write("".join(part if number % 2 else for_screen(part) for number, part in enumerate(parts)))
+        shown = "".join(part if number % 2 else for_screen(part) for number, part in enumerate(parts))
+        self.beneath.write(fit_for(self.beneath, shown))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

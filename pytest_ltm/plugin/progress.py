@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest  # noqa: TC002
 
+from pytest_ltm._storage.boundary import fit_for
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm.plugin.internals.stretch import worker_interactor
 from pytest_ltm.plugin.screen import beneath
@@ -49,7 +50,7 @@ class Board:
             return
         column = min(self._writer.width_of_current_line, self.width)
         erase = ERASE if self._shown else ""
-        block = "".join(f"\n{line}" for line in lines)
+        block = fit_for(self._file, "".join(f"\n{line}" for line in lines))
         self._file.write(f"{erase}{block}\x1b[{len(lines)}A\r" + (f"\x1b[{column}C" if column else ""))
         self._file.flush()
         self._shown = True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_ltm._storage.boundary import COLOR, Screen, for_file, for_screen
+from pytest_ltm._storage.boundary import COLOR, Screen, for_file, for_screen, is_plain
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.secrets import redacted
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
-_PYTESTS = re.compile(rf"(\A\r|{COLOR.pattern[1:-1]})")
+_LONGER = 2
+"""Columns that a shortened line is longer by where `...` stands for one sign."""
+_PYTESTS = re.compile(rf"(\A(?:{COLOR.pattern[1:-1]})*\r|{COLOR.pattern[1:-1]})")
 """What pytest's own writer needs: colours, and to go back to the beginning of its line."""
 _FOREIGN = re.compile(rf"(\r|{COLOR.pattern[1:-1]})")
 """What stays of what others write with -s: colours, and bars that rewrite their line."""
@@ -46,6 +48,8 @@ class Boundary:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             self._swap(reporter._tw, "_file", _PYTESTS)
+            if is_plain(reporter._tw._file):
+                reporter._tw.fullwidth -= _LONGER
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", _PYTESTS)

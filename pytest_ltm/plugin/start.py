@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from pytest_ltm._engine import suite as _suite
 from pytest_ltm._engine.cost import Limits, read_prices
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._storage.boundary import fit_for, for_screen
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -56,7 +57,7 @@ def start(config: pytest.Config) -> None:
     try:
         _register(config)
     except pytest.UsageError as error:
-        raise pytest.UsageError(*(for_screen(str(word)) for word in error.args)) from error
+        raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
 
 
 def _register(config: pytest.Config) -> None:

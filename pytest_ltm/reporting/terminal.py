@@ -118,7 +118,7 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
 
 def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
     """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = grouped(rows, lambda row: f"{row.agent} at {row.span_label}" if several else f"at {row.span_label}")
+    places = grouped(rows, lambda row: f"at {row.span_label}" + f" ({row.agent})" * several)
     failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
     parts = [
         f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}" for place, of in failed.items() if of

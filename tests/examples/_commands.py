@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 # What the installed command `pytest` does; `python -m pytest` would put the working directory on sys.path.
 _PYTEST = "import sys; sys.path[:] = filter(None, sys.path); import pytest; sys.exit(pytest.main())"
+_SCREEN = {"NO_COLOR": "1", "TERM": "xterm"}
 _VOLATILE = [
     (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "RUN-ID"),
     (re.compile(r"\bin \d+\.\d+s\b(?: \([\d:]+\))?"), "in TIME"),
@@ -52,7 +53,7 @@ def run(command: str, folder: Path, *, columns: int = 80) -> Output:
     done = subprocess.run(
         [*programs[program], *arguments],
         cwd=folder,
-        env=environment | alone() | {"COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        env=environment | alone() | {"COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8", **_SCREEN},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

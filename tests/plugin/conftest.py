@@ -117,6 +117,7 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("PYTEST_ADDOPTS", "--ltm-no-probe")  # most tests count messages: see test_probe_run.py
     return pytester
 

@@ -164,3 +164,19 @@ def test_native_toml_may_give_text_or_numbers(project: Project, span: str) -> No
     result = project.pytest("--ltm-agent=echo", "--ltm-suite=none", "-v")
 
     result.stdout.fnmatch_lines(["*test_good[[]echo-300-0-1]*"])
+
+
+def test_a_run_on_a_dumb_terminal_is_told_in_ascii_within_its_width(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "60")
+    test = "def test_a(ltm):\n    ltm.say('x' * 90)\n    ltm.ask('?')\n    assert not 'a reason that takes a line'"
+    project.file(f"import pytest\n@pytest.mark.ltm(examples=7)\n{test}\n")
+
+    shown = project.pytest("--ltm-agent=x=echo,y=echo,z=full", "--ltm-suite=none", "--ltm-span=2k").stdout.str()
+
+    assert shown.isascii()
+    told = shown[shown.index("a 0/7 at 2k (x), 0/7 at 2k (y), and 1 more: ") :]
+    assert "-----" in told
+    assert max(map(len, told.splitlines())) <= 60

@@ -1,0 +1,39 @@
+"""Where a terminal cannot show our signs they come out in ASCII, and nothing raises."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from pytest_ltm._storage.boundary import Screen
+from pytest_ltm.plugin.screen import _PYTESTS
+
+TEXT = "colours 0/3 at 32k: caf\u00e9 … ─── 0.53≤\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "term", "shown"),
+    [
+        ("utf-8", "xterm", TEXT),
+        ("utf-8", "dumb", "colours 0/3 at 32k: caf\u00e9 ... --- 0.53<\n"),
+        ("ascii", "xterm", "colours 0/3 at 32k: caf\\xe9 ... --- 0.53<\n"),
+        ("cp1252", "xterm", "colours 0/3 at 32k: caf\u00e9 ... --- 0.53<\n"),
+    ],
+)
+def test_signs_come_out_as_the_terminal_can_show_them(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, term: str, shown: str
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    buffer = io.BytesIO()
+    file = io.TextIOWrapper(buffer, encoding=encoding, newline="")
+    Screen(file).write(TEXT)
+    file.flush()
+    assert buffer.getvalue().decode(encoding) == shown
+
+
+@pytest.mark.parametrize("text", ["\rcollected 3 items", "\x1b[1m\rcollected 3 items\x1b[0m"])
+def test_pytest_may_go_back_to_the_beginning_of_its_line(text: str) -> None:
+    file = io.StringIO()
+    Screen(file, _PYTESTS).write(text)
+    assert file.getvalue() == text
