@@ -366,7 +366,7 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
         name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
         raise AgentError(f"agent '{kind}{name}': {error}") from error
     if not is_keyless():
-        _check(chosen)
+        check_client(chosen)
     made = source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
     made.given = Offer(agent, chosen, shown)
     return made
@@ -381,7 +381,7 @@ class Offer:
     shown: Shown
 
 
-def _check(chosen: Model) -> None:
+def check_client(chosen: Model) -> None:
     """Raise the AgentError of a missing client or key before the run instead of in it."""
     if find_spec("openai") is None:
         raise AgentError(

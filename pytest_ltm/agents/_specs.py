@@ -23,6 +23,7 @@ from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._http import make_http
 from pytest_ltm.agents._human import make_human
+from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai import make_openai, make_timed
 from pytest_ltm.agents._rag import make_rag
 from pytest_ltm.agents._replay import replay_source
@@ -174,6 +175,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "human": make_human,
     "openai": make_openai,
     "ts": make_timed,
+    "memory": make_memory,
     "rag": lambda argument, parameters: make_rag(argument, parameters, find),
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.

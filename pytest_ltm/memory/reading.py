@@ -115,6 +115,13 @@ def age(saying: Said, now: datetime | None) -> str:
     return saying.at.isoformat(" ", "minutes") if now is None else f"{describe(now - saying.at)} ago"
 
 
+def shortened(text: str, tokens: int) -> str:
+    """Return the beginning of a text, of at most that many tokens."""
+    while (size := count(text)) > tokens:
+        text = text[: len(text) * tokens // size]
+    return text
+
+
 _FORMATS: Mapping[str, Any] = {
     "format": ("text", "json"), "order": ("time", "relevance"), "notes": ("none", "per-item"),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pytest_ltm._providers import Model
+    from pytest_ltm._providers import Answer, Model
     from pytest_ltm._providers.completions import Message
     from pytest_ltm._storage.schema import Field
     from pytest_ltm.memory.reading import Note
@@ -42,8 +43,8 @@ class Task(Protocol[R_co]):
         """Return the messages that a model is sent."""
         ...
 
-    def result(self, text: str) -> R_co:
-        """Return what a model's text says; ValueError if it cannot be read."""
+    def result(self, answer: Answer) -> R_co:
+        """Return what a model's answer says; ValueError if it cannot be read."""
         ...
 
     def by_rules(self) -> R_co:
@@ -87,14 +88,15 @@ class Replying:
         when = one.at.isoformat(" ", "minutes") if one.at == self.now else age(one, self.now)
         return f"[{when}] {one.text}"
 
-    def result(self, text: str) -> str:
+    def result(self, answer: Answer) -> str:
         """Return the text itself."""
-        return text
+        return answer.text
 
     def by_rules(self) -> str:
-        """Return what the embedded reader replies that has heard the notes, then the recent messages, in this order."""
+        """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
         reader = make_reader("full")()
-        heard = [*(saying for note in self.notes for saying in note.said), *self.recent]
+        known = (Said("user", line) for line in _known(self.about))
+        heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
         for message, reply in _exchanges(heard):
             if self.reading.age and message.at is not None:
                 reader.tell_time(message.at)
@@ -102,6 +104,15 @@ class Replying:
         if self.reading.age and self.now is not None:
             reader.tell_time(self.now)
         return reader.reply(self.message)
+
+
+def _known(about: str) -> list[str]:
+    """Return the statements in what is known: a line each, or the texts of an object in JSON."""
+    try:
+        found = json.loads(about)
+    except ValueError:
+        return [line for line in about.split("\n") if line.strip()]
+    return [value for value in found.values() if isinstance(value, str)] if isinstance(found, dict) else []
 
 
 _SILENCE = "(no reply)"
@@ -167,7 +178,7 @@ class Rules:
         """Return what follows by rules."""
         result = task.by_rules()
         said = count(result) if isinstance(result, str) else 0
-        return Thought(result, Usage(input_tokens=_size(task.prompt()), output_tokens=said, estimated=True))
+        return Thought(result, Usage(input_tokens=size(task.prompt()), output_tokens=said, estimated=True))
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""
@@ -198,11 +209,11 @@ class Chats:
             answer = asks.complete(messages)
         except AgentFault as fault:
             if asks.lost is not None:
-                fault.usage = usage_of(asks.lost, prompt=_size(messages), reply=0)
+                fault.usage = usage_of(asks.lost, prompt=size(messages), reply=0)
             raise
-        used = usage_of(answer.used, prompt=_size(messages), reply=count(answer.text))
+        used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
         try:
-            return Thought(task.result(answer.text), used)
+            return Thought(task.result(answer), used)
         except ValueError:
             return Thought(task.by_rules(), used, understood=False)
 
@@ -226,12 +237,13 @@ class Chats:
         return self._completions
 
 
-_FRAME = 4
+FRAME = 4
 """Tokens that a message takes beside its text."""
 
 
-def _size(messages: Sequence[Message]) -> int:
-    return sum(count(message["content"]) + _FRAME for message in messages)
+def size(messages: Sequence[Message]) -> int:
+    """Return the tokens of a prompt, what stands around each message included."""
+    return sum(count(message["content"]) + FRAME for message in messages)
 
 
 def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], Model | None]:

@@ -1,0 +1,76 @@
+"""`memory:rules` and `memory:openai:MODEL`: the memory systems of `memory/` as agents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from pytest_ltm._engine.agent import Promised
+from pytest_ltm._providers import PARAMETERS
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._openai import check_client, longest_message
+from pytest_ltm.memory.parameters import NAMES, asked, settings
+from pytest_ltm.memory.pipeline import Pipeline
+from pytest_ltm.memory.thinking import make_thinker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_ltm._providers import Model
+    from pytest_ltm.memory.searching import Embeds
+    from pytest_ltm.memory.thinking import Thinker
+
+
+CAPABILITIES = frozenset({
+    "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "LimitsMessages",
+    "Configured",
+})  # fmt: skip
+
+
+def make_memory(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `memory:rules` or `memory:openai:MODEL`, with `?name=value&...` or a file's parameters.
+
+    Raises AgentError, or DefinitionError with the place in the file.
+    """
+    thinker, chosen, fields = _read(argument, parameters)
+    if chosen is not None and not is_keyless():
+        check_client(chosen)
+    how = settings(fields)
+    embeds = _embeds(how.index)
+    made = source(lambda: Pipeline(how, thinker(), embeds), spec=f"memory:{argument}")
+    made.given = Promised(CAPABILITIES, longest_message(how.window))
+    return made
+
+
+def model_within(argument: str) -> Model | None:
+    """Return the chat model behind what stands after `memory:`; None where rules think, or a parameter is wrong."""
+    return _read(argument, Field({}, f"memory:{argument}"))[1]
+
+
+def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], Model | None, Mapping[str, Field]]:
+    """Return what makes thinkers, the model that they ask, and what is said of the memory itself."""
+    head, _, query = argument.partition("?")
+    said = asked(query, f"agent 'memory:{head}'", PARAMETERS)
+    fields = parameters.mapping(known=[*NAMES, *PARAMETERS])
+    for name, one in said.items():
+        if name in fields:
+            raise fields[name].fault(f"is also in the spec 'memory:{head}'. Say it once.")
+        fields[name] = one
+    chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
+    try:
+        thinker, chosen = make_thinker(head, replace(parameters, value=chat))
+    except AgentError as error:
+        raise AgentError(f"agent 'memory:{head.partition('@http')[0]}': {error}") from error
+    return thinker, chosen, {name: one for name, one in fields.items() if name not in PARAMETERS}
+
+
+def _embeds(index: str) -> Embeds | None:
+    if index == "bm25":
+        return None
+    found = DottedPath(index, what="index", error=AgentError).resolve()
+    if not callable(found):
+        raise AgentError(f"index: {index!r} is not a function of a list of texts")
+    return cast("Embeds", found)

@@ -1,0 +1,161 @@
+"""Index: which keys are most like a query, by words (BM25) or by vectors; grows without ever being built anew."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from pytest_ltm._storage.errors import AgentFault, told
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+"""Returns a vector for each text, all of one length."""
+Ranked: TypeAlias = "list[tuple[int, float]]"
+"""Numbers of keys with what they are worth, best first; of equals the older."""
+_WORD = re.compile(r"\w+")
+_SATURATION, _LENGTH = 1.5, 0.75
+"""BM25's k1 and b."""
+
+
+class Index(Protocol):
+    """Keys with numbers from 0, in the order in which they were added."""
+
+    def add(self, keys: Sequence[str]) -> None:
+        """Take in keys."""
+        ...
+
+    def best(self, query: str, k: int, alive: Any) -> Ranked:
+        """Return the k best of the keys whose numbers are `alive`: for each key 1 or 0."""
+        ...
+
+
+class Words:
+    """By BM25. Adding takes time linear in the key, a search in how often the query's words occur."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, array[int]] = {}
+        """By word, the keys that have it, and behind each how often."""
+        self._sizes = array("d")
+
+    def add(self, keys: Sequence[str]) -> None:
+        """Take in keys."""
+        for key in keys:
+            number, counts = len(self._sizes), dict[str, int]()
+            for word in _words(key):
+                counts[word] = counts.get(word, 0) + 1
+            for word, times in counts.items():
+                self._places.setdefault(word, array("I")).extend((number, times))
+            self._sizes.append(sum(counts.values()))
+
+    def best(self, query: str, k: int, alive: Any) -> Ranked:
+        """Return the k best; what shares no word with the query is none of them."""
+        import numpy as np
+
+        total = len(self._sizes)
+        places = [self._places[word] for word in dict.fromkeys(_words(query)) if word in self._places]
+        if not places:
+            return []
+        sizes = np.frombuffer(self._sizes)
+        norms = _SATURATION * (1 - _LENGTH + _LENGTH * sizes / max(1.0, float(sizes.mean())))
+        worth = np.zeros(total)
+        for of_word in places:
+            pairs = np.frombuffer(of_word, dtype=np.uint32).reshape(-1, 2)
+            numbers, times = pairs[:, 0], pairs[:, 1]
+            rarity = math.log(1 + (total - len(numbers) + 0.5) / (len(numbers) + 0.5))
+            worth[numbers] += rarity * times / (times + norms[numbers])
+        return _top(worth * np.asarray(alive), k, above=0.0)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+class Vectors:
+    """By the cosine of vectors."""
+
+    def __init__(self, embeds: Embeds) -> None:
+        self._embeds = embeds
+        self._size = 0
+        self._rows: NDArray[Any] | None = None
+        """With room for more than there are, so that adding one takes the same time however many there are."""
+
+    def add(self, keys: Sequence[str]) -> None:
+        """Take in keys."""
+        if keys:
+            self.put(self.vectors(list(keys)))
+
+    def put(self, vectors: Any) -> None:
+        """Take in keys whose vectors are known."""
+        import numpy as np
+
+        needed = self._size + len(vectors)
+        if self._rows is None or needed > len(self._rows):
+            grown = np.zeros((max(64, 2 * needed), vectors.shape[1]), dtype=np.float32)
+            if self._rows is not None:
+                grown[: self._size] = self._rows[: self._size]
+            self._rows = grown
+        self._rows[self._size : needed] = vectors
+        self._size = needed
+
+    def best(self, query: str, k: int, alive: Any) -> Ranked:
+        """Return the k best."""
+        import numpy as np
+
+        if self._rows is None:
+            return []
+        likeness = self._rows[: self._size] @ self.vectors([query])[0]
+        return _top(np.where(np.asarray(alive) > 0, likeness, -np.inf), k, above=-math.inf)
+
+    def vectors(self, texts: list[str]) -> NDArray[Any]:
+        """Return the vectors of texts, each of length 1; AgentFault for what cannot be vectors of these texts."""
+        import numpy as np
+
+        try:
+            found = np.asarray([list(one) for one in self._embeds(texts)], dtype=np.float32)
+        except AgentFault:
+            raise
+        except Exception as error:
+            raise AgentFault(f"the embeddings failed: {told(error)}") from error
+        if found.ndim != 2 or len(found) != len(texts):
+            count = len(found)
+            raise AgentFault(f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers")
+        if self._rows is not None and found.shape[1] != self._rows.shape[1]:
+            raise AgentFault(
+                f"the embeddings gave vectors of {found.shape[1]} numbers, and of {self._rows.shape[1]} before"
+            )
+        if not np.isfinite(found).all():
+            raise AgentFault("the embeddings gave a vector with NaN or an infinite number")
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        shares: NDArray[Any] = found / np.where(lengths > 0, lengths, 1)
+        return shares
+
+
+def _top(worth: Any, k: int, *, above: float) -> Ranked:
+    import numpy as np
+
+    numbers = np.flatnonzero(worth > above)
+    if len(numbers) > k:
+        least = np.partition(worth[numbers], len(numbers) - k)[len(numbers) - k]
+        numbers = numbers[worth[numbers] >= least]
+    ranked = numbers[np.argsort(-worth[numbers], kind="stable")][:k]
+    return [(int(number), float(worth[number])) for number in ranked]
+
+
+def joined(rankings: Sequence[Ranked], k: int) -> Ranked:
+    """Return the k best of several rankings by the sum of their reciprocal ranks (with 60 added, as is usual)."""
+    if len(rankings) == 1:
+        return rankings[0][:k]
+    worth: dict[int, float] = {}
+    for ranked in rankings:
+        for rank, (number, _) in enumerate(ranked, start=1):
+            worth[number] = worth.get(number, 0.0) + 1 / (_RANKS + rank)
+    return sorted(worth.items(), key=lambda one: (-one[1], one[0]))[:k]
+
+
+_RANKS = 60
