@@ -169,7 +169,7 @@ def run_conversation(
         made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
         ltm = Ltm(
             made.send, now=lambda: clock.now, example=example.number,
-            span=None if span is None else example.span or span, rng=body_rng(seed, 0, example),
+            span=None if span is None else example.span or span, rng=lambda: body_rng(seed, 0, example),
             definition=example.definition, heard=lambda: channel.transcript.of(example.key),
             users=users.handle(example.key),
         )  # fmt: skip

@@ -524,7 +524,7 @@ def _from_row(row: Any) -> Spent:
     return Spent(float(usd), int(tokens), int(calls))
 
 
-# --- Forecast: what one conversation would take, of a dry run.
+# --- Forecast: what conversations would take, of a dry run.
 
 OPINION, MESSAGE = 60, 45
 """Tokens of a judge's reply, and of what a simulated user's model writes."""
@@ -561,13 +561,24 @@ class Use:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the examples of one conversation speak."""
+
+    bars: tuple[Bar, ...]
+    tokens: int
+    """How long the conversation is,"""
+    examples: int
+    """and how many examples it has: some of them may be silent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What one conversation would take."""
+    """What one conversation would take, or several of an agent at a span."""
 
     agent: str
     span_label: str
-    trial: str
+    conversations: int = 1
     tokens: int
     """Of all messages and replies, each once."""
     filler_tokens: int
@@ -579,8 +590,8 @@ class Forecast:
     harness: Use
     """The opening message, and messages that end a scenario."""
     judge: Use
-    users: tuple[tuple[str, Use], ...] = ()
-    """What each message of a simulated user would take at most, with its model."""
+    users: Mapping[str, Use]
+    """What the models of simulated users would take at most."""
     longest_gap: int
     """Tokens between something said and the question that depends on it."""
     simulated_seconds: float
@@ -589,9 +600,30 @@ class Forecast:
     """Why examples would be skipped, a sentence each."""
     cut_short: int
     """Examples whose body ended before its last line because of a simulated answer."""
-    bars: tuple[Bar, ...]
+    schedule: Schedule
+    """That of the first of them."""
     assumed_reply: int | None = None
     """Tokens that each reply was assumed to have; None: what is typical."""
+
+    def __add__(self, other: Forecast) -> Forecast:
+        names = dict.fromkeys([*self.users, *other.users])
+        return replace(
+            self,
+            conversations=self.conversations + other.conversations,
+            tokens=self.tokens + other.tokens,
+            filler_tokens=self.filler_tokens + other.filler_tokens,
+            told=self.told + other.told,
+            scenarios=self.scenarios + other.scenarios,
+            filler=self.filler + other.filler,
+            harness=self.harness + other.harness,
+            judge=self.judge + other.judge,
+            users={name: self.users.get(name, Use()) + other.users.get(name, Use()) for name in names},
+            longest_gap=max(self.longest_gap, other.longest_gap),
+            simulated_seconds=self.simulated_seconds + other.simulated_seconds,
+            examples=self.examples + other.examples,
+            unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
+            cut_short=self.cut_short + other.cut_short,
+        )
 
     @property
     def agent_use(self) -> Use:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._engine.scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher
@@ -82,7 +83,7 @@ class Ltm:
         now: Returns the conversation's time, aware.
         example: Which example of the scenario this is.
         span: The memory span in tokens; None in an isolated conversation.
-        rng: The example's own generator.
+        rng: Makes the example's own generator, once it is used.
         definition: The example's data, if its marker has `generate`.
         scoring: The rules that evaluators follow.
         judge: The judge of the run, if it has one.
@@ -97,7 +98,7 @@ class Ltm:
         now: Callable[[], datetime],
         example: int | str,
         span: int | None,
-        rng: random.Random,
+        rng: Callable[[], random.Random],
         definition: Definition | None = None,
         scoring: Scoring = "current",
         judge: Judge | None = None,
@@ -110,8 +111,7 @@ class Ltm:
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
         self.span = span
         """The memory span in tokens; None in an isolated conversation."""
-        self.random = rng
-        """A generator of this example's own: the same seed gives the same example."""
+        self._rng = rng
         self.scoring = scoring
         """Which rules evaluators follow: "current", "v3.5" or "paper"."""
         self.judge = judge
@@ -141,6 +141,11 @@ class Ltm:
                 "Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
             )
         return self._definition
+
+    @cached_property
+    def random(self) -> random.Random:
+        """A generator of this example's own: the same seed gives the same example."""
+        return self._rng()
 
     @property
     def now(self) -> datetime:

@@ -10,7 +10,6 @@ jumps only as far as its dates have come. A decision costs O(1), a change O(log 
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -90,11 +89,11 @@ class Agenda:
         self._foes = _foes(entries)
         self._blockers = dict.fromkeys(self._foes, 0)
         """How many open examples keep a scenario from starting."""
-        self._queues: dict[str, deque[int]] = {}
-        """What has not started yet, by scenario."""
-        for lane, entry in enumerate(entries):
-            self._queues.setdefault(entry.scenario, deque()).append(lane)
-        self._candidates = [queue[0] for queue in self._queues.values()]
+        self._queues: dict[str, list[int]] = {}
+        """What has not started yet, by scenario: the last is the head."""
+        for lane in reversed(range(len(entries))):
+            self._queues.setdefault(entries[lane].scenario, []).append(lane)
+        self._candidates = [queue[-1] for queue in self._queues.values()]
         """A heap of the heads of queues; the top may start, those below it may be blocked."""
         heapq.heapify(self._candidates)
         self._unmet: dict[int, int] = {}
@@ -123,13 +122,13 @@ class Agenda:
     def start(self, lane: int) -> None:
         """The example is open now: its rivals may not start before it has ended."""
         scenario = self._entries[lane].scenario
-        if self._queues[scenario][0] != lane or self._blockers[scenario]:
+        if self._queues[scenario][-1] != lane or self._blockers[scenario]:
             raise ValueError(f"lane {lane} may not start")
-        self._queues[scenario].popleft()
+        self._queues[scenario].pop()
         for foe in self._foes[scenario]:
             self._blockers[foe] += 1
         if scenario not in self._foes[scenario] and self._queues[scenario]:
-            heapq.heappush(self._candidates, self._queues[scenario][0])
+            heapq.heappush(self._candidates, self._queues[scenario][-1])
         self._drop_blocked()
 
     def end(self, lane: int) -> None:
@@ -137,7 +136,7 @@ class Agenda:
         for foe in self._foes[self._entries[lane].scenario]:
             self._blockers[foe] -= 1
             if not self._blockers[foe] and self._queues[foe]:
-                heapq.heappush(self._candidates, self._queues[foe][0])
+                heapq.heappush(self._candidates, self._queues[foe][-1])
         self._drop_blocked()
 
     def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
@@ -197,7 +196,7 @@ class Agenda:
     def _may_start(self, lane: int) -> bool:
         scenario = self._entries[lane].scenario
         queue = self._queues[scenario]
-        return bool(queue) and queue[0] == lane and not self._blockers[scenario]
+        return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
 
 
 def _foes(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:

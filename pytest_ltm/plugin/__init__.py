@@ -5,6 +5,7 @@ An installed plugin costs next to nothing until it is used: what is imported her
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,7 +85,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark LTM items, so that `-m ltm` selects them."""
     if is_ltm_item(item) and not any(item.iter_markers(HANDLE)):
-        item.add_marker(HANDLE)
+        item.add_marker(_bare_marker())
+
+
+@functools.cache
+def _bare_marker() -> pytest.MarkDecorator:
+    return pytest.mark.ltm
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unittest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pytest
 
+from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.lane import UNWINDING, GreenBody
 from pytest_ltm._engine.scenario import Ask, Say
 from pytest_ltm._engine.score import Score
@@ -15,7 +16,7 @@ from pytest_ltm._storage.errors import LtmInternalError, Unmeasured
 from pytest_ltm.agents._speaker import OutOfTime, call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.stretch import Stretch
-from pytest_ltm.plugin.state import LANE, RUN, mark_in_body, mark_unreached, not_reached
+from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,14 @@ SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 
 class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # mypy sees an instance
     """The score is below the threshold; its message is the whole failure text."""
+
+
+class Part(NamedTuple):
+    """What an item has of the conversation that it has joined."""
+
+    conversation: Conversation
+    handle: Ltm
+    ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
 
 
 class ItemBody(GreenBody):
@@ -63,9 +72,7 @@ class ItemBody(GreenBody):
         super().__init__()
         self._limit, self._has_asked = limit, False
         self.known, self.item = known, known.item
-        self.handle: Ltm
-        self.conversation: Conversation
-        self._ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
+        self._part: Part | None = None
         self._unready: Exception | None = None
         """Why it cannot even begin: its definition could not be generated."""
         self.result: ScenarioResult | None = None
@@ -75,7 +82,7 @@ class ItemBody(GreenBody):
         """Of the agent's own code, where nobody answers because of it."""
         self.reported = False
         self._setup_state, self._pool = setup_state, pool
-        self._next_up, self._withheld = next_up, withheld
+        self._next_up, self.withheld = next_up, withheld
         self._stretch: Stretch | None = None
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
@@ -92,8 +99,24 @@ class ItemBody(GreenBody):
         unready: Exception | None,
     ) -> None:
         """Take part in a conversation; `ended` returns the example's result and the text of its failure."""
-        self.conversation, self.handle, self._ended, self._unready = conversation, handle, ended, unready
+        self._part, self._unready = Part(conversation, handle, ended), unready
         self.sheet = handle.sheet
+
+    @property
+    def _joined(self) -> Part:
+        if self._part is None:
+            raise LtmInternalError(f"{self.item.nodeid} takes part in no conversation")
+        return self._part
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation that it takes part in."""
+        return self._joined.conversation
+
+    @property
+    def handle(self) -> Ltm:
+        """What its test is given."""
+        return self._joined.handle
 
     @property
     def agent(self) -> Any:
@@ -173,11 +196,11 @@ class ItemBody(GreenBody):
     def finish(self, lane: Lane, ending: Ending) -> None:
         """Report the item: setup, call and teardown, as pytest would have."""
         self.lane = lane
-        result, self.failure_text = self._ended(self, lane, ending)
+        result, self.failure_text = self._joined.ended(self, lane, ending)
         self.result = result
         stretch = self._stretch or Stretch(self.item)
         hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
-        self.reported = True
+        self.reported = self.item.stash[REPORTED] = True
         with stretch.reporting():
             hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
             for report in self._reports(ending, result):
@@ -186,6 +209,8 @@ class ItemBody(GreenBody):
             hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
         stretch.warnings.close()
         stretch.announce_end(stretch.spent.seconds)
+        self.release()
+        del self.item.stash[LANE]
 
     def withdraw(self) -> None:
         """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
@@ -203,8 +228,8 @@ class ItemBody(GreenBody):
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
-        if self._withheld and self._unready is None:
-            return [self._skipped(self._withheld)]
+        if self.withheld and self._unready is None:
+            return [self._skipped(self.withheld)]
         withheld = ending.unplayable or (ending.unreached and not_reached(ending.unreached))
         if withheld is not None:
             report = self._skipped(withheld)
@@ -259,11 +284,10 @@ class ItemBody(GreenBody):
             self._setup_state.let_go(self.item)
 
     def release(self) -> None:
-        """Forget the conversation, which is over: the item, and whatever keeps its tracebacks, lives on."""
-        for name in ("handle", "conversation", "_ended", "_next_up", "_green", "sheet"):
-            self.__dict__.pop(name, None)
-        self.lane = self.result = self.error = self.assertion = self._stretch = self._setup = None
-        self.failure_text = ""
+        """Forget the conversation, which is over for it: the item, and whatever keeps its tracebacks, lives on."""
+        self._part = self._green = self._hub = self._stretch = self._setup = None
+        self.lane = self.result = self.error = self.assertion = None
+        self.sheet, self.failure_text = Sheet(), ""
         # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with them everything; ours never is.
         self.item.__dict__.pop("_rerun_condition_excinfos", None)
 

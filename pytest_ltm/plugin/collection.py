@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import sys
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,21 +87,25 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[LtmItem]:
     sources: dict[str, set[str]] = {}
     for item in found:
         sources.setdefault(scenario_name(item), set()).add(_function_id(item))
-    return [_ltm_item(item, shared=len(sources[scenario_name(item)]) > 1) for item in found]
+    known: dict[tuple[int, ...], Marks] = {}  # examples of a scenario have the same: one for all of them
+    return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in found]
 
 
-def _ltm_item(item: pytest.Item, *, shared: bool) -> LtmItem:
+def _ltm_item(item: pytest.Item, said: dict[tuple[int, ...], Marks], *, shared: bool) -> LtmItem:
     place = place_of(item)
     if place is None:
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
     name = label(scenario_name(item) + _variant(item, place))
     if shared and not is_built_in(item):
         name = f"{label(_module_name(item))}.{name}"
-    try:
-        marks = marks_of(item)
-    except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
-        raise pytest.UsageError(str(error)) from None
-    known = item.stash[LTM_ITEM] = LtmItem(item=item, place=place, marks=marks, scenario=name)
+    markers = tuple(map(id, item.iter_markers(HANDLE)))
+    if markers not in said:
+        try:
+            said[markers] = marks_of(item)
+        except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
+            raise pytest.UsageError(str(error)) from None
+    known = LtmItem(item=item, place=place, marks=said[markers], scenario=sys.intern(name))
+    item.stash[LTM_ITEM] = known
     return known
 
 

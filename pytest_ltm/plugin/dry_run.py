@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Use
+from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, Use
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import UserError
@@ -26,7 +27,7 @@ from pytest_ltm.reporting.forecast import Priced, forecast_lines
 from pytest_ltm.users._talking import WHO, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Ending, Lane
@@ -66,7 +67,7 @@ class Rehearsed(Mode):
         self._kept = kept
         self._bars, self._unplayed = list[Bar](), list[str]()
         self._cut, self._judge = 0, Use()
-        self._users: list[tuple[str, Use]] = []
+        self._users: dict[str, Use] = {}
         self._simulated: Simulated
 
     def open(self, plan: Plan, site: Site) -> Opened:
@@ -93,8 +94,11 @@ class Rehearsed(Mode):
         return users_for(self.given, opened, open=self._user)
 
     def _user(self, model: Any, name: str) -> Purchase:
-        asked = find(model) if name == SCRIPTED else Chatty(lambda use: self._users.append((name, use)))
+        asked = find(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
         return Purchase(Call(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
+
+    def _spoken(self, name: str, use: Use) -> None:
+        self._users[name] = self._users.get(name, Use()) + use
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
@@ -128,7 +132,6 @@ class Rehearsed(Mode):
             Forecast(
                 agent=result.agent,
                 span_label=result.span_label,
-                trial=result.trial,
                 tokens=result.tokens,
                 filler_tokens=result.filler_tokens,
                 told=sum(exchange.told for exchange in said),
@@ -136,16 +139,22 @@ class Rehearsed(Mode):
                 filler=use("filler", "history"),
                 harness=use("opening", "reset"),
                 judge=self._judge,
-                users=tuple(self._users),
+                users=self._users,
                 longest_gap=max(gaps, default=0),
                 simulated_seconds=result.simulated_seconds,
                 examples=len(talk.plan.examples),
                 unplayed=tuple(dict.fromkeys(self._unplayed)),
                 cut_short=self._cut,
-                bars=tuple(self._bars),
+                schedule=Schedule(tuple(self._bars), result.tokens, len(talk.plan.examples)),
                 assumed_reply=self.given.settings.assumed_reply,
             )
         )
+
+
+def add(found: dict[tuple[str, str], Forecast], one: Forecast) -> None:
+    """Add a conversation's forecast to that of its agent and span."""
+    column = one.agent, one.span_label
+    found[column] = found[column] + one if column in found else one
 
 
 _NOT_WITH = {"ltm_resume": "the rest of a run cannot be estimated", "ltm_rescore": "rescoring calls no agent"}
@@ -160,12 +169,13 @@ class DryRun:
     def __init__(
         self,
         run: LtmRun,
-        found: Sequence[Forecast],
+        found: Mapping[tuple[str, str], Forecast],
         probed: Callable[[pytest.Session], Mapping[str, Use]],
         graded: Callable[[], Use],
     ) -> None:
         self._run, self._found, self._probed, self._graded = run, found, probed, graded
         self._probes: Mapping[str, Use] = {}
+        self._kept: dict[object, pytest.TestReport] = {}
         option = run.config.option
         for name, why in _NOT_WITH.items():
             if getattr(option, name, None):
@@ -181,6 +191,18 @@ class DryRun:
         self._probes = self._probed(session)
         return ""
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
+        """Have the terminal keep one report of those that it counts alone: a hundred thousand fill the memory."""
+        yield
+        option, terminal = self._run.config.option, self._run.config.pluginmanager.get_plugin("terminalreporter")
+        names_each = option.durations is not None or not getattr(option, "fold_skipped", True)
+        if report.failed or names_each or terminal is None:
+            return
+        for category, reports in terminal.stats.items():
+            if reports and reports[-1] is report:
+                reports[-1] = self._kept.setdefault((category, report.when, str(report.longrepr)), report)
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
         """Print the schedule and the figures below all that pytest has to say."""
@@ -188,6 +210,7 @@ class DryRun:
         if not self._found:
             return
         terminalreporter.write_sep("=", "dry run")
+        found = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
         priced = {
             label: Priced(
@@ -200,9 +223,9 @@ class DryRun:
             for label, known in costs.agents.items()
         }
         judge = _priced(costs.judge)
-        users = {name: _priced(costs.user(name)) for each in self._found for name, _ in each.users}
+        users = {name: _priced(costs.user(name)) for each in found for name in each.users}
         for line in forecast_lines(
-            self._found,
+            found,
             priced,
             judge,
             users=users,

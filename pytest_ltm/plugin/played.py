@@ -50,7 +50,7 @@ class PlayedConversation:
         mode: Mode,
         body_of: Callable[[LtmItem], ItemBody],
         *,
-        again: str,
+        again: Callable[[], str],
         heard: Callable[[PlayedConversation, Exchange], None],
     ) -> None:
         self.given, self._mode, self._again, self._closed = given, mode, again, False
@@ -90,7 +90,7 @@ class PlayedConversation:
         return Ltm(
             body.send, now=lambda: clock.now, example=example.number,
             span=None if self.span is None else example.span or self.span,
-            rng=body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
+            rng=lambda: body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
             scoring=settings.scoring, judge=None if self._judge is None else self._judge.handle(example.key),
             heard=lambda: transcript.of(example.key), users=self._users.handle(example.key),
         )  # fmt: skip
@@ -204,12 +204,13 @@ class PlayedConversation:
                 checks=tuple((check.label, check.ok) for check in result.checks),
             )
         )
-        body.item.user_properties.extend(user_properties(result))
+        if not body.withheld:
+            body.item.user_properties.extend(user_properties(result))
         verdict = _verdict(result)
         if verdict is not None:
             config = self.given.config
             config.hook.pytest_ltm_verdict(config=config, nodeid=result.nodeid, verdict=verdict)
-        text = failure_text(result, channel.transcript, self._again) if result.outcome == "failed" else ""
+        text = failure_text(result, channel.transcript, self._again()) if result.outcome == "failed" else ""
         return result, text
 
     def _result(self, *, stopped: bool) -> ConversationResult:

@@ -138,6 +138,8 @@ def _without(value: Any, levels: int) -> Any:
         return _lines(value)
     if isinstance(value, (list, tuple)):
         parts = [_without(part, levels - 1) for part in value]
+        if all(part is before for part, before in zip(parts, value, strict=True)):
+            return value  # the properties of an item stand in each of its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
         object.__setattr__(value, name, _without(part, levels - 1))  # some are frozen

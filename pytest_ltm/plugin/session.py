@@ -38,7 +38,7 @@ from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.played import PlayedConversation
 from pytest_ltm.plugin.progress import Progress
 from pytest_ltm.plugin.restart import RUN_FOLDER, run_file
-from pytest_ltm.plugin.state import LANE, is_ours
+from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -293,11 +293,10 @@ class LtmRun:
         if not (self.plays or self.rehearses):
             return None
         self._asked_for = item, nextitem
-        body = item.stash.get(LANE, None)
-        if body is not None and body.reported:
+        if _is_reported(item):
             return True
         try:
-            if body is None:
+            if LANE not in item.stash:
                 self._playing = self._begin(item)
             if self._playing is not None:
                 self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
@@ -364,7 +363,7 @@ class LtmRun:
                 withheld=self._withheld,
                 limit=self.settings.evaluator_timeout,
             ),
-            again=_selection.again(self.config, self.settings, given.place),
+            again=lambda: _selection.again(self.config, self.settings, given.place),
             heard=self._heard,
         )
         for observer in self.observing:
@@ -455,8 +454,7 @@ class LtmRun:
 
 
 def _is_reported(item: pytest.Item) -> bool:
-    body = item.stash.get(LANE, None)
-    return body is not None and body.reported
+    return REPORTED in item.stash
 
 
 class Costs:

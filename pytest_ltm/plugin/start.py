@@ -63,7 +63,7 @@ def start(config: pytest.Config) -> None:
 def _register(config: pytest.Config) -> None:
     selection = Selection(config)
     settings = _settings(config, has_paths=selection.has_paths)
-    forecasts: list[Forecast] = []
+    forecasts: dict[tuple[str, str], Forecast] = {}
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
@@ -97,16 +97,18 @@ def _register(config: pytest.Config) -> None:
         manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
 
 
-def _mode(config: pytest.Config, settings: Settings, forecasts: list[Forecast]) -> tuple[Callable[[Given], Mode], str]:
+def _mode(
+    config: pytest.Config, settings: Settings, forecasts: dict[tuple[str, str], Forecast]
+) -> tuple[Callable[[Given], Mode], str]:
     """Return how conversations are held, and why nothing that items come to is reported, if so."""
     if settings.rescored is not None:
         from pytest_ltm.plugin.rescoring import RescoredConversation
 
         return partial(RescoredConversation, run=settings.rescored), ""
     if config.option.ltm_dry_run:
-        from pytest_ltm.plugin.dry_run import REASON, Rehearsed
+        from pytest_ltm.plugin.dry_run import REASON, Rehearsed, add
 
-        return partial(Rehearsed, kept=forecasts.append), REASON
+        return partial(Rehearsed, kept=partial(add, forecasts)), REASON
     return WithAgent, ""
 
 

@@ -28,13 +28,19 @@ class Run(Protocol):
 class Side(Protocol):
     """An item's side of its conversation."""
 
-    handle: Ltm
-    conversation: Conversation
     lane: Lane | None
     result: ScenarioResult | None
     assertion: BaseException | None
     failure_text: str
     reported: bool
+
+    @property
+    def handle(self) -> Ltm:
+        """What its test is given."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation that it takes part in."""
 
     @property
     def agent(self) -> Any:
@@ -44,6 +50,9 @@ class Side(Protocol):
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 """The LTM run of this pytest session; absent in any other session."""
 LANE: pytest.StashKey[Side] = pytest.StashKey()
+"""Until the item has been reported."""
+REPORTED: pytest.StashKey[bool] = pytest.StashKey()
+"""Of an item that has been reported, by its conversation: pytest need not run it."""
 
 
 def not_reached(why: str) -> str:

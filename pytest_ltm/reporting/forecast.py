@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.cost import Use
@@ -102,7 +101,7 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    held: Sequence[Forecast]
+    whole: Forecast
     priced: Priced
     judge: Priced
     users: Mapping[str, Priced]
@@ -112,24 +111,18 @@ class _Column:
 
     @property
     def user_use(self) -> Use:
-        return self.of(lambda f: sum((use for _, use in f.users), Use()))
+        return sum(self.whole.users.values(), Use())
 
     @property
     def user_dollars(self) -> float | None:
-        costs = [self.users[name].dollars(use) for each in self.held for name, use in each.users]
+        costs = [self.users[name].dollars(use) for name, use in self.whole.users.items()]
         known = [dollars for dollars in costs if dollars is not None]
         return sum(known) if len(known) == len(costs) else None
 
-    def of(self, part: Callable[[Forecast], Use]) -> Use:
-        return sum(map(part, self.held), Use())
-
-    def count(self, part: Callable[[Forecast], int]) -> int:
-        return sum(map(part, self.held))
-
     @property
     def seconds(self) -> float:
-        waited = sum(each.simulated_seconds for each in self.held) if self.waits else 0.0
-        asked = self.of(lambda f: f.agent_use) + self.of(lambda f: f.judge) + self.user_use
+        waited = self.whole.simulated_seconds if self.waits else 0.0
+        asked = self.whole.agent_use + self.whole.judge + self.user_use
         return waited + self.latency * asked.messages
 
 
@@ -164,30 +157,28 @@ def forecast_lines(
 ) -> list[str]:
     """Return what the terminal says of a dry run, no line wider than `width`.
 
-    `priced`, `probes`: by agent. `users`: by the models of simulated users. `canaries`: what the judge is asked first.
-    `latency`: seconds for a reply. `waits_really`: the conversations' time passes on the wall.
+    `found`: one forecast for each agent and span. `priced`, `probes`: by agent. `users`: by the models of simulated
+    users. `canaries`: what the judge is asked first. `latency`: seconds for a reply. `waits_really`: the conversations'
+    time passes on the wall.
     """
-    columns = [
-        _Column(list(held), priced[agent], judge, users, latency, waits_really)
-        for (agent, _), held in groupby(found, key=lambda each: (each.agent, each.span_label))
-    ]
-    heads = tuple((column.held[0].agent, one_line(column.held[0].span_label)) for column in columns)
+    columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in found]
+    heads = tuple((each.agent, one_line(each.span_label)) for each in found)
     table = Table(heads=heads, rows=tuple(_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
     before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
     said = _notes(columns, before, judge, users, latency)
     notes = [line for note in said for line in wrap(one_line(note), width, "  ")]
-    return [*_schedules(columns, width), *render(table, width, color=color), "", *notes]
+    return [*_schedules(found, width), *render(table, width, color=color), "", *notes]
 
 
-def _schedules(columns: Sequence[_Column], width: int) -> list[str]:
+def _schedules(found: Sequence[Forecast], width: int) -> list[str]:
     lines: list[str] = []
-    talks = [column.held for column in columns if column.held[0].examples > 1]
-    spans = grouped(talks, lambda held: held[0].span_label)
-    for held, *_ in list(spans.values())[:MOST_SCHEDULES]:
-        first, which = held[0], f"one of {len(held)} conversations" if len(held) > 1 else "one conversation"
-        title = f"schedule of {first.agent} at {first.span_label} ({which}); {SPEAKS} speaks, {WAITS} waits"
-        lines += [*wrap(title, width), *gantt(first.bars, first.tokens, width), ""]
+    spans = grouped([each for each in found if each.schedule.examples > 1], lambda each: each.span_label)
+    for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
+        many, shown = each.conversations, each.schedule
+        which = f"one of {many} conversations" if many > 1 else "one conversation"
+        title = f"schedule of {each.agent} at {each.span_label} ({which}); {SPEAKS} speaks, {WAITS} waits"
+        lines += [*wrap(title, width), *gantt(shown.bars, shown.tokens, width), ""]
     return lines
 
 
@@ -195,41 +186,38 @@ def _rows(columns: Sequence[_Column]) -> list[Row]:
     def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> Row:
         return Row(label=label, cells=tuple((text(column), "") for column in columns), above=above)
 
-    def use(column: _Column) -> Use:
-        return column.of(lambda f: f.agent_use)
-
-    def usd(column: _Column, part: Callable[[Forecast], Use]) -> str:
-        return _money(column.priced.dollars(column.of(part)))
+    def usd(column: _Column, use: Use) -> str:
+        return _money(column.priced.dollars(use))
 
     def filler(column: _Column) -> str:
-        tokens = column.count(lambda f: f.tokens)
-        return f"{100 * column.count(lambda f: f.filler_tokens) / tokens:.0f}%" if tokens else NOTHING
+        tokens = column.whole.tokens
+        return f"{100 * column.whole.filler_tokens / tokens:.0f}%" if tokens else NOTHING
 
     def least(column: _Column) -> float | None:
-        return column.priced.least(use(column))
+        return column.priced.least(column.whole.agent_use)
 
     rows = [
-        row("conversations", lambda c: amount(len(c.held))),
-        row("examples", lambda c: amount(c.count(lambda f: f.examples))),
-        row("messages", lambda c: amount(use(c).messages)),
-        row("told, not answered", lambda c: amount(c.count(lambda f: f.told))),
-        row("tokens said", lambda c: amount(c.count(lambda f: f.tokens))),
+        row("conversations", lambda c: amount(c.whole.conversations)),
+        row("examples", lambda c: amount(c.whole.examples)),
+        row("messages", lambda c: amount(c.whole.agent_use.messages)),
+        row("told, not answered", lambda c: amount(c.whole.told)),
+        row("tokens said", lambda c: amount(c.whole.tokens)),
         row("of which filler", filler),
-        row("tokens in", lambda c: amount(use(c).tokens_in), above=True),
-        row("tokens out", lambda c: amount(use(c).tokens_out)),
-        row("longest gap", lambda c: amount(max(f.longest_gap for f in c.held))),
-        row("simulated time", lambda c: span_of_time(sum(f.simulated_seconds for f in c.held))),
+        row("tokens in", lambda c: amount(c.whole.agent_use.tokens_in), above=True),
+        row("tokens out", lambda c: amount(c.whole.agent_use.tokens_out)),
+        row("longest gap", lambda c: amount(c.whole.longest_gap)),
+        row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
         row("expected time", lambda c: span_of_time(c.seconds)),
-        row("USD: scenarios", lambda c: usd(c, lambda f: f.scenarios), above=True),
-        row("USD: filler", lambda c: usd(c, lambda f: f.filler)),
-        row("USD: harness", lambda c: usd(c, lambda f: f.harness)),
-        row("USD: agent", lambda c: usd(c, lambda f: f.agent_use)),
+        row("USD: scenarios", lambda c: usd(c, c.whole.scenarios), above=True),
+        row("USD: filler", lambda c: usd(c, c.whole.filler)),
+        row("USD: harness", lambda c: usd(c, c.whole.harness)),
+        row("USD: agent", lambda c: usd(c, c.whole.agent_use)),
     ]
     if any(least(column) is not None for column in columns):
         rows.append(row("best use of cache", lambda c: NOTHING if least(c) is None else _money(least(c))))
-    if any(column.of(lambda f: f.judge).messages for column in columns):
-        rows.append(row("judge calls", lambda c: amount(c.of(lambda f: f.judge).messages), above=True))
-        rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.of(lambda f: f.judge)))))
+    if any(column.whole.judge.messages for column in columns):
+        rows.append(row("judge calls", lambda c: amount(c.whole.judge.messages), above=True))
+        rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.whole.judge))))
     if any(column.user_use.messages for column in columns):
         rows.append(row("user calls, at most", lambda c: amount(c.user_use.messages), above=True))
         rows.append(row("USD: user", lambda c: _money(c.user_dollars)))
@@ -244,9 +232,9 @@ def _notes(
     columns: Sequence[_Column], before: Sequence[_Before], judge: Priced, users: Mapping[str, Priced], latency: float
 ) -> list[str]:
     notes = [*map(str, before), _total(columns, before, latency)]
-    agents = {column.held[0].agent: column.priced for column in columns}
+    agents = {column.whole.agent: column.priced for column in columns}
     notes += [f"{name}: tokens in: {each.policy}; {_price(name, each)}" for name, each in agents.items()]
-    if any(column.of(lambda f: f.judge).messages for column in columns):
+    if any(column.whole.judge.messages for column in columns):
         said = _price("judge", judge)
         notes.append(f"judge: as often as these answers need, more often if answers are wrong; {said}")
     notes += [
@@ -254,18 +242,18 @@ def _notes(
         for name, each in users.items()
     ]
     notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
-    if (assumed := columns[0].held[0].assumed_reply) is not None:
+    if (assumed := columns[0].whole.assumed_reply) is not None:
         notes.append(f"assumed length of replies: {counted(assumed, 'token')} (--ltm-assume-reply), or more")
     else:
         notes += [BRIEF] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
-    cut = sum(column.count(lambda f: f.cut_short) for column in columns)
+    cut = sum(column.whole.cut_short for column in columns)
     if cut:
         notes.append(
             f"{counted(cut, 'example')} stopped at a simulated answer (a failed assert or an error): the rest is "
             "not counted"
         )
-    skipped = dict.fromkeys(why for column in columns for each in column.held for why in each.unplayed)
+    skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
     return notes + shortened([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 
 
@@ -283,14 +271,14 @@ def _tokens(use: Use) -> str:
 
 def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
-    costs = [column.priced.dollars(column.of(lambda f: f.agent_use)) for column in columns]
-    costs += [column.judge.dollars(column.of(lambda f: f.judge)) for column in columns]
+    costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
+    costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]
     costs += [one.priced.dollars(one.use) for one in before]
     known = sum(dollars for dollars in costs if dollars is not None)
     seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
     probes = sum((one.use for one in before if not one.of_judge), Use())
-    use = sum((column.of(lambda f: f.agent_use) for column in columns), probes)
+    use = sum((column.whole.agent_use for column in columns), probes)
     parts = f"expected in total: {counted(use.messages, 'message')}, {_tokens(use)}, {span_of_time(seconds)}"
     if None in costs:
         return f"{parts}; cost unknown" + (f" beyond ${_money(known)}" if known else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from run_folders import latest_run
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._specs import find
 from pytest_ltm.plugin import dry_run as _dry_run
+from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting import forecast as _forecast
 
 if TYPE_CHECKING:
@@ -222,3 +224,21 @@ def test_workers_are_left_out(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "-n2", "test_talk.py")
     assert (result.ret, "2 workers" in result.stdout.str()) == (0, False)
     result.stdout.fnmatch_lines(["*dry run*", "expected in total: *"])
+
+
+def test_of_an_example_that_was_reported_only_its_item_is_kept(project: pytest.Pytester) -> None:
+    kept = Counter[str]()
+
+    class Look:
+        def pytest_sessionfinish(self, session: pytest.Session) -> None:
+            terminal: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+            skipped = terminal.stats["skipped"]
+            kept.update(reports=len({id(one) for one in skipped}), counted=len(skipped))
+            kept["sides"] = sum(LANE in item.stash for item in session.items)
+            kept["properties"] = sum(len(item.user_properties) for item in session.items)
+
+    words = ("--ltm-dry-run", "--ltm-agent=full", "--ltm-span=isolated", "--ltm-examples=9", "-k", "cat", "-rs")
+    result = project.runpytest_inprocess(*words, "test_talk.py", plugins=[Look()])
+
+    result.stdout.fnmatch_lines(["SKIPPED [[]9[]] *: dry run: no agent was called", "* 9 skipped*"])
+    assert kept == {"reports": 1, "counted": 9, "sides": 0, "properties": 0}

@@ -401,7 +401,7 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
     record.voice, clock = Voice(case), SimulatedClock()
     for player in record.players.values():
         player.ltm = Ltm(
-            player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0)
+            player.send, now=lambda: clock.now, example="0", span=player.span, rng=lambda: random.Random(0)
         )  # fmt: skip
         player.sheet = player.ltm.sheet
     record.voice.calls = sum(

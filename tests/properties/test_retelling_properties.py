@@ -43,7 +43,7 @@ def retell(case: Case, whole: Record) -> Retold:
     plan, clock = _plan(case, [_example(key, part) for key, part in order]), SimulatedClock()
     now.players = {key: Player(key, part, case, now) for key, part in order}
     for player in now.players.values():
-        player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random(0))
+        player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random)
         player.sheet = player.ltm.sheet
     connection = Connection(recorded.no_agent, known=Known(whole.voice.capabilities, case.max_message_tokens))
     script = _record.RecordScript(recorded, _kept)

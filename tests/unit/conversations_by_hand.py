@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class ByHand(GreenBody):
     def __init__(self, scenario: Callable[[Ltm], object], clock: SimulatedClock, endings: dict[str, Ending]) -> None:
         super().__init__()
-        self.ltm = Ltm(self.send, now=lambda: clock.now, example=0, span=2000, rng=random.Random(0))
+        self.ltm = Ltm(self.send, now=lambda: clock.now, example=0, span=2000, rng=lambda: random.Random(0))
         self.sheet, self.scenario, self.endings = self.ltm.sheet, scenario, endings
 
     def play(self) -> object:

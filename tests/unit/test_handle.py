@@ -34,7 +34,8 @@ class Recorder:
 
 def handle(send: Any = None, **options: Any) -> Ltm:
     return Ltm(
-        send or Recorder(), **{"now": lambda: START, "example": 0, "span": 2000, "rng": random.Random(0), **options}
+        send or Recorder(),
+        **{"now": lambda: START, "example": 0, "span": 2000, "rng": lambda: random.Random(0), **options},
     )
 
 
@@ -122,7 +123,7 @@ def test_the_handle_tells_where_and_when_it_is() -> None:
 
 
 def test_the_handle_has_a_generator_of_its_own() -> None:
-    assert handle(rng=random.Random(7)).random.random() == random.Random(7).random()
+    assert handle(rng=lambda: random.Random(7)).random.random() == random.Random(7).random()
 
 
 def test_a_missing_definition_says_how_to_give_one() -> None:

@@ -44,7 +44,10 @@ class TreeSetupState(SetupState):
 
     def let_go(self, item: pytest.Item) -> None:
         """Let the item's nodes be torn down."""
-        self.held.subtract(item.listchain())
+        for node in item.listchain():
+            self.held[node] -= 1
+            if not self.held[node]:
+                del self.held[node]
 
     def setup(self, item: pytest.Item) -> None:
         """Set up the nodes of the item that are not up yet: pytest's own code, on this item's own path."""
@@ -116,16 +119,13 @@ class LaneFixtures(dict[str, FixtureDefs]):
         arg2scope = self._callspec._arg2scope if self._callspec else {}
         scope = arg2scope.get(definition.argname, definition._scope)
         if scope is Scope.Function:
-            key: Any = (definition, self._item)
-        else:
-            parameters = frozenset(self._parameters_under(definition, set()))
-            if scope is Scope.Session and not parameters:
-                return definition
-            key = (definition, self._node_of(definition, scope), parameters)
+            return _fresh(definition)
+        parameters = frozenset(self._parameters_under(definition, set()))
+        if scope is Scope.Session and not parameters:
+            return definition
+        key: Any = (definition, self._node_of(definition, scope), parameters)
         if key not in self._pool:
-            mine: Any = copy.copy(definition)
-            mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
-            self._pool[key] = mine
+            self._pool[key] = _fresh(definition)
         return self._pool[key]
 
     def _node_of(self, definition: pytest.FixtureDef[Any], scope: Scope) -> Node:
@@ -145,6 +145,13 @@ class LaneFixtures(dict[str, FixtureDefs]):
                 seen.add(name)
                 for needed in self.get(name) or ():
                     yield from self._parameters_under(needed, seen)
+
+
+def _fresh(definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
+    mine: Any = copy.copy(definition)
+    mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
+    fresh: pytest.FixtureDef[Any] = mine
+    return fresh
 
 
 def prepare(item: pytest.Item, pool: Pool) -> None:

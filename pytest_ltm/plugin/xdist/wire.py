@@ -2,12 +2,15 @@
 
 Relied on, pytest-xdist 3.5 to 3.8: WorkerController.process_from_remote/notify_inproc/sendcommand/workerinput;
 DSession finds `worker_<event>` among its own attributes, and has queue, _active_nodes, nodemanager.specs and
-nodemanager.setup_node; WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry
-(built-in types). An event that xdist does not know would end the worker, so ours are taken out before xdist sees them.
+nodemanager.setup_node; execnet's Group.makegateway has a local variable `io` with a `popen`;
+WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry (built-in types). An event
+that xdist does not know would end the worker, so ours are taken out before xdist sees them.
 """
 
 from __future__ import annotations
 
+import subprocess
+import traceback
 from collections import Counter
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,12 +58,22 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
         for _ in range(tries - 1):
             try:
                 return xdists(spec, *arguments)
-            except (EOFError, OSError):
+            except (EOFError, OSError) as error:
+                _reap(error)
                 spec.id = None  # the old one is taken, if it got that far
                 nodemanager.group.allocate_id(spec)
         return xdists(spec, *arguments)
 
     nodemanager.setup_node = setup_node
+
+
+def _reap(error: BaseException) -> None:
+    """End the process of a worker that did not come up: execnet keeps it nowhere but in this error's frames."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        process = getattr(frame.f_locals.get("io"), "popen", None)
+        if isinstance(process, subprocess.Popen):
+            with process:  # waits for it, and closes its pipes
+                process.kill()
 
 
 def tell(node: Any, command: str, **values: Any) -> None:
