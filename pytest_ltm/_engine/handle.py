@@ -257,9 +257,12 @@ class Ltm:
                 message, which `ask(answer=)` gives. Only the control `oracle` sees them.
 
         Raises:
-            ScenarioError: If this scenario has not said anything yet, or `replies` is less than 1.
+            ScenarioError: If this scenario has not said anything yet, `replies` is less than 1, or `watcher` is no
+                function.
         """
         __tracebackhide__ = True
+        if not callable(watcher):
+            raise ScenarioError(f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since")
         self._send(Watch(watcher, replies, answers))
 
     def check(self, label: str, ok: object) -> bool:
@@ -309,8 +312,8 @@ class Ltm:
             return
         try:
             self.sheet.said = Score(float(value), reason)
-        except (TypeError, ValueError) as error:
-            raise ScenarioError(f"ltm.score({value!r}): a score is a number from 0 to 1") from error
+        except (TypeError, ValueError):
+            raise ScenarioError(f"ltm.score({value!r}): a score is a number from 0 to 1") from None
 
     def play(self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()) -> list[str]:
         """Perform the steps in order and return the replies to the questions.

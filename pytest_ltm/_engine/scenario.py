@@ -62,9 +62,10 @@ class Wait:
     """Until this many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
-        least = min(self.tokens, self.history)
-        if not (least >= 0 and self.time >= timedelta(0) and self.span >= 0):  # so written, it also refuses NaN
-            raise ScenarioError(f"cannot wait backwards: {self!r}")
+        said = {"tokens": self.tokens, "span": self.span, "time": self.time.total_seconds(), "history": self.history}
+        back = [f"{name}={value}" for name, value in said.items() if not value >= 0]  # so written, it also refuses NaN
+        if back:
+            raise ScenarioError(f"cannot wait backwards: {', '.join(back)}")
         if self.span > 1:
             raise ScenarioError(f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pathlib
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import did_you_mean, told
@@ -64,7 +65,7 @@ class DottedPath:
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             if missing is not None and f"{name}.".startswith(f"{missing}."):
                 return None
-            raise self._wrong(f"importing {name!r} failed with {told(error)}") from error
+            raise self._wrong(f"importing {name!r} failed with {told(error)}{_line_of(error)}") from error
 
     def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
         entry = str(folder)
@@ -108,6 +109,16 @@ class DottedPath:
             except Exception as error:
                 raise self._wrong(f"{name!r} of {_called(found)} failed with {told(error)}") from error
         return found
+
+
+def _line_of(error: BaseException) -> str:
+    """Return where the code of a module raised while it was imported, ` (bot.py:3)`; "" where nothing of it ran."""
+    ours = {__file__, importlib.__file__}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in ours]
+    lines = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
+    if not lines or isinstance(error, SyntaxError):  # whose text says it
+        return ""
+    return f" ({pathlib.Path(lines[-1].filename).name}:{lines[-1].lineno})"
 
 
 def _called(found: object) -> str:

@@ -70,7 +70,7 @@ def find(
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    raise AgentError(f"unknown agent {spec!r}.{hint or _file_hint(spec)} {_there_are(names)}")
+    raise AgentError(f"unknown agent {spec!r}.{_file_hint(spec, base) or hint} {_there_are(names)}")
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -118,9 +118,11 @@ def _part(part: str, value: str) -> tuple[str | None, str]:
     return label, spec
 
 
-def _file_hint(spec: str) -> str:
-    """Say how to name what somebody named as a file."""
+def _file_hint(spec: str, base: Path | None) -> str:
+    """Say how to name what somebody named as a file, or by its module alone."""
     path, _, name = spec.replace("\\", "/").partition(":")
+    if path.isidentifier() and ((base or Path()) / f"{path}.py").is_file():
+        return f" To name an agent in {path}.py, write '{path}:Bot'."
     if not path.endswith(".py") and "/" not in path:
         return ""
     module = path.removesuffix(".py").strip("./").replace("/", ".")

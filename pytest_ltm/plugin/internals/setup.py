@@ -173,10 +173,10 @@ PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 
 def as_users_see_it(error: BaseException) -> BaseException:
-    """Return the error without our frames; a sentence of ours that no user's code led to, as just that sentence."""
+    """Return the error without our frames; one that no user's code led to as just its sentence."""
     for link in _chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
-    if isinstance(error, LtmError) and error.__traceback__ is None and not _tells_more(error.__cause__):
+    if isinstance(error, Exception) and error.__traceback__ is None and not _tells_more(error.__cause__):
         return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
     return error
 
@@ -209,7 +209,7 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
     kept = None
     frames = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        if not _is_ours(traceback.tb_frame):
             frames.append(traceback)
         traceback = traceback.tb_next
     for entry in reversed(frames):
@@ -220,6 +220,11 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
     """Run one phase of an item with all hooks, and return its report without logging it."""
     return call_and_report(item, when, log=False, **arguments)
+def _is_ours(frame: types.FrameType) -> bool:
+    made = str(frame.f_globals.get("__name__", "")).startswith(f"{Path(PACKAGE).name}.")  # as of a dataclass
+    return frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)
+
+
 
 
 def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
