@@ -83,6 +83,7 @@ class ItemBody(GreenBody):
         self.reported = False
         self._setup_state, self._pool = setup_state, pool
         self._next_up, self.withheld = next_up, withheld
+        self._around = internals.Around(self.item)
         self._stretch: Stretch | None = None
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
@@ -135,6 +136,11 @@ class ItemBody(GreenBody):
         if self._unready is not None:
             self.error = self._unready
             return None
+        self._around.enter()
+        with self._around.active():
+            return self._begin()
+
+    def _begin(self) -> Request | None:
         stretch = self._stretch = Stretch(self.item)
         internals.prepare(self.item, self._pool)
         with stretch.fixtures():
@@ -198,15 +204,17 @@ class ItemBody(GreenBody):
         self.lane = lane
         result, self.failure_text = self._joined.ended(self, lane, ending)
         self.result = result
+        self._around.enter()
         stretch = self._stretch or Stretch(self.item)
         hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
         self.reported = self.item.stash[REPORTED] = True
-        with stretch.reporting():
+        with stretch.reporting(), self._around.active():
             hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
             for report in self._reports(ending, result):
                 hook.pytest_runtest_logreport(report=report)
             hook.pytest_runtest_logreport(report=self._teardown())
             hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        self._around.leave()
         stretch.warnings.close()
         stretch.announce_end(stretch.spent.seconds)
         self.release()
@@ -217,10 +225,11 @@ class ItemBody(GreenBody):
         if self._stretch is None:
             self.let_go()
             return
-        with self._stretch.reporting():
+        with self._stretch.reporting(), self._around.active():
             report = self._teardown()
             if report.failed:
                 self.item.ihook.pytest_runtest_logreport(report=report)
+        self._around.leave()
         self._stretch.warnings.close()
 
     def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
@@ -235,14 +244,14 @@ class ItemBody(GreenBody):
             report = self._skipped(withheld)
             return [report if ending.unplayable else mark_unreached(report, self.agents_traceback)]
         if ending.error is not None and not isinstance(ending.error, SKIPS):
-            failed = internals.failed_setup(self.item, ending.error)
+            failed = internals.failed_setup(self.item, ending.error, begun=self.begun)
             return [failed if self._unready else mark_in_body(failed)]
         if self._setup is None:
             raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
         return [self._setup, self._call(ending, result)]
 
     def _skipped(self, why: str) -> pytest.TestReport:
-        return internals.failed_setup(self.item, pytest.skip.Exception(why, _use_item_location=True))
+        return internals.failed_setup(self.item, pytest.skip.Exception(why, _use_item_location=True), begun=self.begun)
 
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
         def replay() -> None:
@@ -294,7 +303,7 @@ class ItemBody(GreenBody):
     def _teardown(self) -> pytest.TestReport:
         self.let_go()
         if self._stretch is None:
-            return internals.teardown_report(self.item)
+            return internals.empty_teardown(self.item)
         with self._stretch.fixtures():
             report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
         internals.dispose(self.item)

@@ -82,7 +82,7 @@ class Report:
             lines += _dataset.header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
-        if getattr(config.option, "reruns", None):
+        if any(getattr(config.option, name, None) for name in ("reruns", "retries", "force_flaky")):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
         return [*lines, *self._gate.header()]
 

@@ -263,6 +263,8 @@ class LtmRun:
         known = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
         self._groups = grouped(known)
+        for item in session.items:
+            _internals.never_rerun(item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
@@ -286,6 +288,12 @@ class LtmRun:
         yield
         if self.plays or self.rehearses:
             self._setup_state = _internals.install(session)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Have other plugins wrap each item by itself."""
+        with _internals.one_by_one(session.config) if self.plays or self.rehearses else nullcontext():
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

@@ -292,6 +292,122 @@ def test_rerunfailures_reruns_ordinary_tests_as_ever(project: Project) -> None:
     assert project.ticks == ["try", "try"]
 
 
+STATEFUL = """
+import contextvars
+import pytest
+from ticks import tick
+
+RUNNING = contextvars.ContextVar("running", default="nobody")
+
+class Old:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        item.phases = []
+        yield
+        tick(item.originalname, *item.phases, "before", getattr(nextitem, "originalname", "nothing"))
+        del item.phases
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self, item):
+        item.phases.append("set up")
+        yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_teardown(self, item):
+        item.phases.append("down")
+        yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        yield
+        assert item.phases
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    token = RUNNING.set(item.originalname)
+    try:
+        return (yield)
+    finally:
+        assert RUNNING.get() == item.originalname
+        RUNNING.reset(token)
+
+def pytest_configure(config):
+    config.pluginmanager.register(Old())
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-n1"]])
+def test_what_others_wrap_around_the_protocol_goes_around_each_item_by_itself(
+    project: Project, options: list[str]
+) -> None:
+    project.conftest(STATEFUL)
+    project.file(
+        TALK
+        + """
+from conftest import RUNNING
+
+@pytest.fixture
+def running(request):
+    assert RUNNING.get() == request.node.originalname
+    yield
+    assert RUNNING.get() == request.node.originalname
+
+def test_a(ltm, running):
+    talk(ltm, "A")
+    assert RUNNING.get() == "test_a"
+
+def test_b(ltm, running):
+    talk(ltm, "B", expected="never")
+
+@pytest.mark.ltm(requires=["AcceptsImages"])
+def test_c(ltm): pass
+"""
+    )
+
+    result = project.ltm(*options, subprocess=bool(options))
+
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    assert sorted(tick for tick in project.ticks if "set up" in tick) == [
+        "test_a set up down before test_b",
+        "test_b set up down before test_c",
+        "test_c set up down before nothing",
+    ]
+
+
+def test_what_others_wrap_around_the_protocol_is_left_when_the_session_stops(project: Project) -> None:
+    project.conftest(STATEFUL)
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    project.ltm("-x").assert_outcomes(failed=1)
+
+    assert [tick.split()[0] for tick in project.ticks if "set up" in tick] == ["test_a", "test_b"]
+
+
+def test_an_ordinary_run_calls_wrappers_as_ever(project: Project) -> None:
+    project.conftest(STATEFUL)
+    project.file("def test_a(): pass\ndef test_b(): pass")
+
+    project.pytest().assert_outcomes(passed=2)
+
+    assert project.ticks == ["test_a set up down before test_b", "test_b set up down before nothing"]
+
+
+@pytest.mark.parametrize("options", ["--retries=2", "--force-flaky"])
+def test_no_plugin_reruns_a_scenario(project: Project, options: str) -> None:
+    name = {"--retries=2": "pytest-retry", "--force-flaky": "flaky"}[options]
+    pytest.importorskip(name.replace("-", "_"))
+    project.invite(name)
+    project.file(
+        TALK + "@pytest.mark.flaky\ndef test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
+
+    result = project.ltm(options)
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.ticks.count("A begins") == 1
+    result.stdout.fnmatch_lines(["ltm: scenarios are never rerun*"])
+
+
 def test_html_has_one_row_for_each_scenario(project: Project) -> None:
     pytest.importorskip("pytest_html")
     project.invite("html", "html_fixtures", "metadata")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import contextvars
 import copy
 import os
 import sys
 import traceback
 import types
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +18,7 @@ from _pytest.fixtures import get_scope_node, get_scope_package
 from _pytest.nodes import Node
 from _pytest.runner import SetupState, call_and_report, check_interactive_exception, show_test_item
 from _pytest.scope import Scope
+from greenlet import getcurrent, greenlet
 
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.plugin.internals.stretch import remember_warnings
@@ -227,8 +230,11 @@ def _is_ours(frame: types.FrameType) -> bool:
 
 
 
-def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
-    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR."""
+def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pytest.TestReport:
+    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR.
+
+    Where none was begun, plugins that wrap setups are told of this one.
+    """
     shown = as_users_see_it(error)
 
     def raise_it() -> None:
@@ -236,18 +242,29 @@ def failed_setup(item: pytest.Item, error: BaseException) -> pytest.TestReport:
         __tracebackhide__ = shown.__traceback__ is not None
         raise shown
 
-    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(raise_it, when="setup")
+    wrapped = raise_it if begun else lambda: _only_wrappers(item, "pytest_runtest_setup", raise_it)
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(wrapped, when="setup")
     report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
     if check_interactive_exception(call, report):
         item.ihook.pytest_exception_interact(node=item, call=call, report=report)
     return report
 
 
-def teardown_report(item: pytest.Item, tear_down: Callable[[], None] = lambda: None) -> pytest.TestReport:
-    """Return the report of a teardown; without one, that of an item that was never set up: plugins wait for it."""
-    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(tear_down, when="teardown")
+def empty_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Return the report of the teardown of an item that was never set up: plugins wait for it."""
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        lambda: _only_wrappers(item, "pytest_runtest_teardown", lambda: None, nextitem=None), when="teardown"
+    )
     report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
     return report
+
+
+def _only_wrappers(item: pytest.Item, name: str, phase: Callable[[], None], **arguments: Any) -> None:
+    """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
+    manager = item.config.pluginmanager
+    everybody = {one.plugin for one in getattr(manager.hook, name).get_hookimpls()}
+    wrapping = {one.plugin for one in getattr(item.ihook, name).get_hookimpls() if _wraps(one)}
+    manager.subset_hook_caller(name, everybody - wrapping).call_extra([phase], {"item": item, **arguments})
 
 
 def subtest(report: pytest.TestReport) -> tuple[str, bool] | None:
@@ -268,9 +285,115 @@ def show_item(item: pytest.Item) -> None:
 
 
 def last_teardown(item: pytest.Item) -> pytest.TestReport:
-    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item."""
+    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item.
+
+    Plugins that keep state for each item have let go of it, so they hear of the report only.
+    """
     state = cast("Any", item.session)._setupstate
-    return teardown_report(item, lambda: state.teardown_exact(None))
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(lambda: state.teardown_exact(None), when="teardown")
+    return pytest.TestReport.from_item_and_call(item, call)
+
+
+# --- What other plugins wrap around the protocol of an item.
+
+PROTOCOL = "pytest_runtest_protocol"
+OTHERS: pytest.StashKey[Any] = pytest.StashKey()
+"""The hook with their wrappers alone; absent where there are none."""
+
+
+class Unwrapped:
+    """In place of `config.hook.pytest_runtest_protocol`: without the wrappers that `Around` puts around each item."""
+
+    def __init__(self, hook: Any, rest: Any) -> None:
+        self._hook, self._rest = hook, rest
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Run the protocol of the item that pytest asks for."""
+        return self._rest(**arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the hook in all else: plugins may come and go."""
+        return getattr(self._hook, name)
+
+
+@contextmanager
+def one_by_one(config: pytest.Config) -> Iterator[None]:
+    """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
+
+    What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the process.
+    """
+    manager = config.pluginmanager
+    hook: Any = getattr(manager.hook, PROTOCOL)
+    found = hook.get_hookimpls()
+    others = {one.plugin for one in found if _wraps(one) and not one.function.__module__.startswith("_pytest.")}
+    if not others:
+        yield
+        return
+    config.stash[OTHERS] = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in found} - others)
+    setattr(config.hook, PROTOCOL, Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)))
+    try:
+        yield
+    finally:
+        setattr(config.hook, PROTOCOL, hook)
+        del config.stash[OTHERS]
+
+
+def _wraps(implementation: Any) -> bool:
+    return bool(implementation.wrapper or implementation.hookwrapper)
+
+
+class Around:
+    """What other plugins wrap around one item: entered before its setup, left once it has been reported.
+
+    It stands still in a greenlet of its own meanwhile, where it keeps its context variables.
+    """
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+        self._green: greenlet | None = None
+        self._variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
+
+    def enter(self) -> None:
+        """Run the wrappers up to their yield."""
+        hook = self._item.config.stash.get(OTHERS, None)
+        if hook is None or self._green is not None:
+            return
+        items = self._item.session.items
+        following = items.index(self._item) + 1  # which one really is next nobody knows yet
+        arguments = {"item": self._item, "nextitem": items[following] if following < len(items) else None}
+        green = self._green = greenlet(lambda: hook.call_extra([_stand_still], arguments))
+        before = contextvars.copy_context()
+        green.gr_context = before.copy()
+        green.switch()
+        inside: Any = green.gr_context
+        self._variables = [(one, inside[one]) for one in inside if one not in before or before[one] is not inside[one]]
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Set the context variables as the wrappers did."""
+        tokens = [(one, one.set(value)) for one, value in self._variables]
+        try:
+            yield
+        finally:
+            for one, token in tokens:
+                one.reset(token)
+
+    def leave(self) -> None:
+        """Let the wrappers finish."""
+        if self._green is not None and not self._green.dead:
+            self._green.parent = getcurrent()
+            self._green.switch()
+
+
+def _stand_still() -> bool:
+    cast("greenlet", getcurrent().parent).switch()
+    return True
+
+
+def never_rerun(item: pytest.Item) -> None:
+    """Take away the mark by which plugins rerun what fails: a second attempt would be another conversation."""
+    for node in item.listchain():
+        node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "flaky"]
 
 
 # --- `--stepwise` where items do not end in their order: none may be left behind.
