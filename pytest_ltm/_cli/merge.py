@@ -13,6 +13,7 @@ from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record import timings
 from pytest_ltm._record.run_file import find_run
+from pytest_ltm._statistics import paces
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_ltm._engine.result import Pace
     from pytest_ltm._record.amendments import Amendment
     from pytest_ltm.reporting.runs import ConversationFolder, Run
 
@@ -226,17 +228,14 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
         [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
     )
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
-    seconds, untimed = _agent_seconds(target, merged)
+    found, untimed = _paces(target, merged)
     notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in untimed)
-    result = replace(merged.result, notices=tuple(notices), prechecks=prechecks)
+    result = replace(merged.result, notices=tuple(notices), prechecks=prechecks, paces=found)
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
     said: dict[str, Any] = dict(runs[0].summary) | {
         "plan": plan,
         "wall_seconds": max(known) if len(known) == len(runs) else None,
-        "results": [
-            {"agent": agent, "span_label": span, "agent_seconds": took} for (agent, span), took in seconds.items()
-        ],
     }
     write_summary(target / "summary.json", rewritten(result, said))
     write_verdicts(target, result)
@@ -254,14 +253,14 @@ def _plan(runs: Sequence[Run]) -> dict[str, Any]:
     return joined
 
 
-def _agent_seconds(target: Path, run: Run) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """Return what the replies took, by agent and span, and which timings cannot be read."""
-    found: dict[tuple[str, str], float] = {}
+def _paces(target: Path, run: Run) -> tuple[tuple[Pace, ...], list[str]]:
+    """Return how long agents took, and which timings cannot be read."""
+    found: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
     for held in run.conversations:
         path, key = target / held.path.name / "timings.jsonl", (held.result.agent, held.result.span_label)
         if path.is_file():
             timed, why = timings.load(path)
             untimed += [why] * bool(why)
-            found[key] = found.get(key, 0.0) + sum(one.seconds for one in timed if isinstance(one, timings.ReplyTime))
-    return found, untimed
+            found.setdefault(key, []).extend(timed)
+    return paces(found), untimed

@@ -199,6 +199,14 @@ class Bill:
     """As the agent's provider counts them; None where no reply told."""
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    metered: int = 0
+    """Replies whose usage is known."""
+    calls: int = 0
+    """Requests to models for those."""
+    told: int = 0
+    """What the agent was only told."""
+    told_use: Usage | None = None
+    """What that took; None where it does not report it."""
     _asked: int = 0
     """Tokens of the last message."""
     _last: float | None = None
@@ -210,8 +218,10 @@ class Bill:
             self._asked = event.tokens
         elif isinstance(event, events.Reply):
             self._add(event, counted=(self._asked, event.tokens))
-        elif isinstance(event, events.Filler) and is_billed(event):
-            self._add(event)
+        elif isinstance(event, events.Filler):
+            self.told += 1
+            if is_billed(event):
+                self._add(event)
         if isinstance(event, (events.Reply, events.Filler, events.Fault)) and event.lost is not None:
             self._lose(event.lost)
 
@@ -226,6 +236,11 @@ class Bill:
             self.input_tokens = (self.input_tokens or 0) + reply.usage.input_tokens
             self.output_tokens = (self.output_tokens or 0) + reply.usage.output_tokens
             self.cached_tokens = (self.cached_tokens or 0) + reply.usage.cached_tokens
+            if isinstance(reply, events.Filler):
+                self.told_use = reply.usage + self.told_use
+            else:
+                self.metered += 1
+                self.calls += reply.usage.calls
 
     def _lose(self, usage: Usage) -> None:
         self.lost = usage + self.lost

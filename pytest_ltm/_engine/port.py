@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._record import events
-from pytest_ltm._record.timings import ReplyTime, Retry
+from pytest_ltm._record.timings import ReplyTime, Retry, TellTime
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.disk import refused, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
@@ -472,16 +472,19 @@ class Live:
         self._exchange = told.exchange
         self._have("")
 
-        def tell() -> Reply:
+        def tell() -> tuple[Reply, float]:
+            began = stopwatch()
             took = self._connection.tell(told.message, told.reply, self._clock.now)
+            seconds = stopwatch() - began
             try:
                 self._connection.keep_told(told.exchange)
             except AgentFault:
                 self._connection.lose(took.usage)
                 raise
-            return took
+            return took, seconds
 
-        took = self._attempt("", tell)
+        took, seconds = self._attempt("", tell)
+        self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
             told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
             cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._spent_in_vain(),

@@ -295,6 +295,16 @@ class ConversationResult:
     output_tokens: int | None = None
     cached_tokens: int | None = None
     """Of the input tokens, those that came from the provider's cache."""
+    metered: int = field(default=0, metadata={SPARSE: True})
+    """Replies whose usage is known."""
+    calls: int = field(default=0, metadata={SPARSE: True})
+    """Requests to models for those, as the agent reports them."""
+    told: int = field(default=0, metadata={SPARSE: True})
+    """Exchanges that the agent was only told, where it reports what that took, be it once."""
+    told_calls: int = field(default=0, metadata={SPARSE: True})
+    """Requests to models for those."""
+    told_input_tokens: int = field(default=0, metadata={SPARSE: True})
+    """Of the input tokens, those for what it was told."""
     estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of the tokens and dollars were not reported: they are estimates."""
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
@@ -348,6 +358,28 @@ class Precheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seconds:
+    """How long calls took."""
+
+    total: float
+    median: float | None = None
+    p95: float | None = None
+    """What 95 % of them took at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long one agent took at one memory span: times on the wall, so they stand in no conversation's result."""
+
+    agent: str
+    span_label: str
+    asking: Seconds | None = None
+    """Its replies; None where they were not timed."""
+    storing: Seconds | None = None
+    """What it was only told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """All conversations of one pytest session."""
 
@@ -358,6 +390,8 @@ class RunResult:
     notices: tuple[str, ...] = ()
     """About the run as a whole."""
     prechecks: tuple[Precheck, ...] = ()
+    paces: tuple[Pace, ...] = ()
+    """By agent and span, where anything was timed."""
     suite: str = ""
     """The name of its suite, with the version; "" where that says nothing of what was played."""
 

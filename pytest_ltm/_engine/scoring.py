@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.transcript import gap
@@ -76,12 +77,15 @@ def totals(record: Record, bill: Bill) -> dict[str, Any]:
     def usd(kinds: Collection[Kind]) -> float | None:
         return bill.of({one.number for one in said if one.kind in kinds})
 
+    stored = bill.told_use or Usage()
     return {
         "tokens": said.position, "count": said.counts, "filler_tokens": tokens({"filler"}),
         "reply_tokens": sum(one.reply_tokens for one in said if not one.told), "exchanges": len(said),
         "cost_usd": bill.usd, "filler_cost_usd": usd({"filler", "history"}),
         "harness_cost_usd": usd({"opening", "reset"}), "hypothetical": bill.hypothetical,
         "input_tokens": bill.input_tokens, "output_tokens": bill.output_tokens, "cached_tokens": bill.cached_tokens,
+        "metered": bill.metered, "calls": bill.calls, "told": bill.told * (bill.told_use is not None),
+        "told_calls": stored.calls, "told_input_tokens": stored.input_tokens,
         "estimated": bool(bill.guesses), "lost_tokens": 0 if bill.lost is None else bill.lost.total,
         "lost_cost_usd": bill.lost_usd,
     }  # fmt: skip

@@ -36,6 +36,13 @@ class ReplyTime(_Timing, frozen=True, kw_only=True, tag="reply"):
     seconds: float
 
 
+class TellTime(_Timing, frozen=True, kw_only=True, tag="told"):
+    """How long the agent took over an exchange that it was only told."""
+
+    exchange: NonNegativeInt
+    seconds: float
+
+
 class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
     """An attempt to send a message that is followed by another."""
 
@@ -107,9 +114,11 @@ class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
     """Since its process began."""
 
 
-Timing: TypeAlias = ReplyTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
+Timing: TypeAlias = (
+    ReplyTime | TellTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
+)
 _LINES: Lines[Timing] = Lines(get_args(Timing), "these timings")
-T = TypeVar("T", ReplyTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed, Began, Ended)
+T = TypeVar("T", ReplyTime, TellTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed, Began, Ended)
 
 
 class Timings:
@@ -135,7 +144,7 @@ class Timings:
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            line = encode(replace(timing, at=wall_time()), clean=isinstance(timing, ReplyTime))
+            line = encode(replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime)))
             append_line(self._file, Chain().sealed(line))
 
     def sync(self) -> None:

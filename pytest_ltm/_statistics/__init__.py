@@ -2,7 +2,8 @@
 
 `totals` sums up one run; `counts` and `rates` have what counts need. `pairs` puts two runs side by side and says what
 of them is independent, `comparison` says what chance does, `samples` sets different texts beside each other, and
-`reach` finds how far an agent remembers. Chance comes in as a `random.Random`; everything else is exact.
+`reach` finds how far an agent remembers, `pace` how long it took. Chance comes in as a `random.Random`; everything else
+is exact.
 `docs/statistics.md` has the reasons and the measurements.
 """
 
@@ -16,6 +17,7 @@ from pytest_ltm._statistics.comparison import (
     trials_to_tell,
 )
 from pytest_ltm._statistics.counts import LEVEL, Interval, Kappa, holm, kappa, mcnemar, pass_at_k, pass_hat_k, wilson
+from pytest_ltm._statistics.pace import paces
 from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
 from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
 from pytest_ltm._statistics.totals import (
@@ -39,6 +41,7 @@ __all__ = [
     "ALPHA", "DRAWS", "FULL_MARKS", "LEVEL", "POWER", "SHARE", "Comparison", "EffectiveSpan", "Estimate", "Interval",
     "Kappa", "Pair", "Paired", "PassRate", "Row", "ScoredRow", "SpanPoint", "Spread", "UnitKind", "accuracy",
     "chance_here", "compare", "compare_scenarios", "effective_span", "filler_share", "grouped", "holm", "kappa",
-    "ltm_reach", "mark", "mcnemar", "mean", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes", "percentile",
-    "placed", "scores_by_scenario", "spread_by_draws", "summed", "total", "trials_to_tell", "weighted_reach", "wilson",
+    "ltm_reach", "mark", "mcnemar", "mean", "paces", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes",
+    "percentile", "placed", "scores_by_scenario", "spread_by_draws", "summed", "total", "trials_to_tell",
+    "weighted_reach", "wilson",
 ]  # fmt: skip

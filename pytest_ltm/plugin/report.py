@@ -15,7 +15,8 @@ from pytest_ltm._gate.verdict import UNMEASURABLE
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._record.timings import Began, Ended, ReplyTime, Retry, Timing, Timings, load, wall_seconds
+from pytest_ltm._record.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
+from pytest_ltm._statistics import paces
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._text.lists import shortened
@@ -31,7 +32,7 @@ from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_ltm._engine.result import ConversationName, ConversationResult
+    from pytest_ltm._engine.result import ConversationName, ConversationResult, Pace
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
@@ -170,7 +171,6 @@ class Report:
             seed=settings.seed,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
-            agent_seconds=self._seconds_by_span(),
             **self._gate.json(),
             **self._rescored(result),
         )
@@ -265,11 +265,13 @@ class Report:
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in found]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
+        untimed = self._untimed()
         result = RunResult(
             run_id=self._run.folder.name,
             conversations=tuple(held),
             folder=self._run.folder.shown(),
-            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *self._untimed(), *self._sent_again()),
+            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *untimed, *self._sent_again()),
+            paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),
         )
@@ -305,13 +307,13 @@ class Report:
     @property
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
-        return sum(self._seconds_by_span().values())
+        return sum(one.asking.total for one in self._paces() if one.asking is not None)
 
-    def _seconds_by_span(self) -> dict[tuple[str, str], float]:
-        found: dict[tuple[str, str], float] = defaultdict(float)
+    def _paces(self) -> tuple[Pace, ...]:
+        found: dict[tuple[str, str], list[Timing]] = defaultdict(list)
         for name, timed in self._timed.items():
-            found[name.agent, name.span] += sum(one.seconds for one in timed if isinstance(one, ReplyTime))
-        return found
+            found[name.agent, name.span] += timed
+        return paces(found)
 
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""

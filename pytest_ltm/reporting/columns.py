@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pytest_ltm import _statistics as stats
+from pytest_ltm._engine.result import Pace
 from pytest_ltm._engine.score import NO_ORACLE
 from pytest_ltm._gate.rules import pass_k
 from pytest_ltm._storage.schema import fields_of
@@ -34,7 +35,7 @@ from pytest_ltm.reporting.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult
+    from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult, Seconds
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm._statistics import EffectiveSpan, PassRate, SpanPoint, Spread
 
@@ -132,6 +133,15 @@ class Column:
     """As the agent's provider counts them; None where no agent tells."""
     output_tokens: int | None
     cached_tokens: int | None
+    metered: int
+    """Replies whose usage is known."""
+    calls: int
+    """Requests to models for those."""
+    told: int
+    """Exchanges that it was only told, where it reports what that took."""
+    told_calls: int
+    """Requests to models for those."""
+    told_input_tokens: int
     estimated: bool
     """Some of the tokens and dollars were not reported."""
     lost_tokens: int
@@ -157,6 +167,7 @@ class Column:
     """pass^k: the chance that all of k trials of an example pass, mean over examples."""
     pass_at: float | None
     """pass@k: the chance that at least one of k trials passes."""
+    pace: Pace
 
     @property
     def is_open(self) -> bool:
@@ -212,6 +223,26 @@ class Column:
             return None
         return max(self.cost_usd - (self.filler_cost_usd or 0.0) - (self.harness_cost_usd or 0.0), 0.0)
 
+    @property
+    def tokens_a_reply(self) -> float | None:
+        """The tokens that it read for each reply, as its provider counts them; None where it does not report them."""
+        return None if self.input_tokens is None else _each(self.input_tokens - self.told_input_tokens, self.metered)
+
+    @property
+    def amplification(self) -> float | None:
+        """The tokens that it used, in and out, for each token of the conversation."""
+        return None if self.input_tokens is None else _each(self.input_tokens + (self.output_tokens or 0), self.tokens)
+
+    @property
+    def calls_a_message(self) -> float | None:
+        """Requests to models for each reply; None where it does not report them."""
+        return _each(self.calls, self.metered) if self.calls else None
+
+    @property
+    def calls_to_store(self) -> float | None:
+        """Requests to models for each exchange that it was only told; None where it reports nothing on those."""
+        return _each(self.told_calls, self.told) if self.calls or self.told_calls else None
+
     def usd(self, name: str) -> str:
         """Return one of its costs as it is shown: `~0.12` where some of it is an estimate."""
         cost = getattr(self, name)
@@ -246,10 +277,15 @@ class Column:
         return sum(cell.missing for cell in self.cells.values())
 
 
+def _each(sum_of_all: int, number: int) -> float | None:
+    return sum_of_all / number if number else None
+
+
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 _SUMMED = (
     "tokens", "reply_tokens", "exchanges", "simulated_seconds", "cost_usd", "filler_cost_usd", "harness_cost_usd",
-    "input_tokens", "output_tokens", "cached_tokens", "lost_tokens", "lost_cost_usd",
+    "input_tokens", "output_tokens", "cached_tokens", "metered", "calls", "told",
+    "told_calls", "told_input_tokens", "lost_tokens", "lost_cost_usd",
 )  # fmt: skip
 """What a column has of its conversations together."""
 
@@ -257,10 +293,15 @@ _SUMMED = (
 def columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
     agents = stats.grouped(run.conversations, lambda held: held.agent).values()
-    return tuple(_column(held) for of in agents for held in stats.grouped(of, lambda held: held.span_label).values())
+    taken = {(pace.agent, pace.span_label): pace for pace in run.paces}
+    return tuple(
+        _column(held, taken.get((held[0].agent, label)))
+        for of in agents
+        for label, held in stats.grouped(of, lambda held: held.span_label).items()
+    )
 
 
-def _column(held: Sequence[ConversationResult]) -> Column:
+def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
     rows = [row for conversation in held for row in conversation.scenarios]
     scores = stats.scores_by_scenario(rows)
     examples = Counter(row.scenario for row in rows)
@@ -314,6 +355,7 @@ def _column(held: Sequence[ConversationResult]) -> Column:
         tries=tries,
         pass_hat=pass_k(rows, tries, every=True) if tries else None,
         pass_at=pass_k(rows, tries, every=False) if tries else None,
+        pace=pace or Pace(agent=held[0].agent, span_label=held[0].span_label),
         **summed,
     )
 
@@ -322,6 +364,43 @@ def known_sum(values: Iterable[Number | None]) -> Number | None:
     """Return the sum of what is known; None if nothing is."""
     known = [value for value in values if value is not None]
     return functools.reduce(operator.add, known) if known else None
+
+
+# --- What memory costs: shown where any agent reports what it used.
+
+
+def efforts(found: Sequence[Column]) -> dict[str, tuple[str, ...]]:
+    """Return what each column took for a message, as it is shown, by what it is called; nothing where nobody tells."""
+    shown = {
+        "tokens read a reply": [_about(one, one.tokens_a_reply, "{:,.0f}") for one in found],
+        "amplification": [_about(one, one.amplification, "{:,.1f}x") for one in found],
+        "calls a message": [_about(one, one.calls_a_message, "{:.2f}") for one in found],
+        "calls to store": [_about(one, one.calls_to_store, "{:.2f}") for one in found],
+    }
+    if any(one.input_tokens is not None for one in found):
+        shown["reply in s, median/p95"] = [time_text(one.pace.asking) for one in found]
+    if any(one.told for one in found):
+        shown["storing in s, median/p95"] = [time_text(one.pace.storing) for one in found]
+    return {label: tuple(texts) for label, texts in shown.items() if set(texts) != {NOTHING}}
+
+
+def _about(column: Column, value: float | None, form: str) -> str:
+    return NOTHING if value is None else "~" * column.estimated + form.format(value)
+
+
+def time_text(taken: Seconds | None) -> str:
+    """Return the median and the 95th percentile of seconds: `0.93/2.1`."""
+    if taken is None or taken.median is None or taken.p95 is None:
+        return NOTHING
+    return f"{_brief(taken.median)}/{_brief(taken.p95)}"
+
+
+def _brief(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= _LONG else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
+
+
+_LONG = 10
+"""Seconds from which on no fraction is shown."""
 
 
 # --- How far each agent remembers: the effective memory span, and what is left of the isolated score at each span.

@@ -13,6 +13,7 @@ from pytest_ltm.reporting import moved
 from pytest_ltm.reporting.columns import (
     GUESSED,
     columns,
+    efforts,
     leading_sentences,
     measured,
     precheck_sentences,
@@ -121,11 +122,13 @@ def _totals(found: Sequence[Column], suite: str) -> str:
         if head == "USD" or any(getattr(column, name) is not None for column in found)
     }
     rows = [_total_row(column, costs.values(), trials=trials, floors=bool(floors)) for column in found]
+    taken = efforts(found)
+    rows = [[*row, *(texts[number] for texts in taken.values())] for number, row in enumerate(rows)]
     would = any(column.hypothetical for column in found)
     note = "\n\nUSD in parentheses: an estimate; nothing was spent." * would
-    if any("~" in column.usd(name) for column in found for name in costs.values()):
+    if any("~" in text for row in rows for text in row[1:]):
         note += "\n\n~: not all of it was reported; that part is estimated from what was sent and said."
-    return _table([*heads, *costs], rows) + note
+    return _table([*heads, *costs, *taken], rows) + note
 
 
 _COSTS = {

@@ -8,7 +8,15 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, read_results, unmeasured
+from pytest_ltm._engine.result import (
+    ConversationResult,
+    Pace,
+    Precheck,
+    RunResult,
+    Seconds,
+    read_results,
+    unmeasured,
+)
 from pytest_ltm._gate.baseline import check_name, dump, load
 from pytest_ltm._gate.changes import Side, one_agent
 from pytest_ltm._gate.plan_facts import facts_of
@@ -94,6 +102,7 @@ def read_run(path: Path) -> Run:
         folder=str(path),
         notices=tuple(notices + [text for text in _texts(summary.get("notices")) if text not in notices]),
         suite=suite_of(summary.get("plan")),
+        paces=_paces(summary.get("results")),
         prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
     amended = _amendments.apply(result, _amendments.read(path))
@@ -147,6 +156,21 @@ def _object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _paces(columns: object) -> tuple[Pace, ...]:
+    """Return how long agents took, as the results of a summary say."""
+    rows = [row for row in columns if isinstance(row, dict)] if isinstance(columns, list) else []
+    return tuple(
+        Pace(
+            agent=row["agent"],
+            span_label=row["span_label"],
+            asking=Seconds(total=row["agent_seconds"], **row.get("reply_seconds", {})),
+            storing=None if "storing_seconds" not in row else Seconds(total=0.0, **row["storing_seconds"]),
+        )
+        for row in rows
+        if row.get("agent_seconds") is not None
+    )
 
 
 def _texts(value: object) -> Iterable[str]:

@@ -52,14 +52,13 @@ def summary_json(
     seed: int,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
-    agent_seconds: Mapping[tuple[str, str], float] | None = None,
     gate: Mapping[str, Any] | None = None,
     comparison: Mapping[str, Any] | None = None,
     rescored: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
-    `agent_seconds`: by agent and span label, what the replies took. `plan`: what else the run was made from (suite,
+    `plan`: what else the run was made from (suite,
     filler, tokenizer, scoring ...), JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
     """
     return {
@@ -70,9 +69,7 @@ def summary_json(
         "plan": dict(plan),
         "wall_seconds": wall_seconds,
         "results": [
-            _column(column)
-            | {"metrics": metrics_json(run, column.agent, column.span_label)}
-            | _speed(column, (agent_seconds or {}).get((column.agent, column.span_label)))
+            _column(column) | {"metrics": metrics_json(run, column.agent, column.span_label)} | _speed(column)
             for column in columns(run)
         ],
         "effective_spans": spans_json(run),
@@ -91,17 +88,12 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
     What the results do not say (versions, seed, plan, wall times) is kept.
     """
-    seconds = {
-        (each["agent"], each["span_label"]): each["agent_seconds"]
-        for each in summary.get("results", ())
-        if each.get("agent_seconds")
-    }
     kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
         for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds", "gate", "comparison", "rescored")
         if name in summary
     }
-    return summary_json(run, agent_seconds=seconds, **kept)
+    return summary_json(run, **kept)
 
 
 VERDICTS = (
@@ -197,7 +189,9 @@ def _column(column: Column) -> dict[str, Any]:
 def _usage(held: Column | ConversationResult) -> dict[str, Any] | None:
     if held.input_tokens is None:
         return None
-    return {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_flag(held.estimated)}
+    efforts = ("tokens_a_reply", "amplification", "calls_a_message", "calls_to_store")
+    known = {name: value for name in efforts if (value := getattr(held, name, None)) is not None}
+    return {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **known, **_flag(held.estimated)}
 
 
 def _lost(held: Column | ConversationResult) -> dict[str, Any]:
@@ -208,9 +202,12 @@ def _flag(estimated: object) -> dict[str, Any]:
     return {"estimated": True} if estimated else {}
 
 
-def _speed(column: Column, seconds: float | None) -> dict[str, Any]:
+def _speed(column: Column) -> dict[str, Any]:
+    seconds = column.pace.asking and column.pace.asking.total
+    taken = {"reply_seconds": column.pace.asking, "storing_seconds": column.pace.storing}
     return {
         "agent_seconds": seconds,
+        **{name: fields_of(of, "median", "p95") for name, of in taken.items() if of and of.median is not None},
         "tokens_a_second": column.reply_tokens / seconds if seconds else None,
         "tests_an_hour": column.examples * 3600 / seconds if seconds else None,
     }

@@ -13,6 +13,7 @@ from pytest_ltm.reporting.columns import (
     GUESSED,
     UNSCORED,
     columns,
+    efforts,
     known_sum,
     leading_sentences,
     measured,
@@ -271,6 +272,7 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
     ]
     if any(column.amended for column in found):
         rows.append(row("amended by hand", lambda column: f"{column.amended:,}"))
+    rows += [Row(label=label, cells=tuple((text, "") for text in texts)) for label, texts in efforts(found).items()]
     if any(column.cost_usd is not None for column in found):
         rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
         rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")

@@ -156,6 +156,8 @@ _NOISE = (
     (r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "RUN"),
     (r"(?m)^=+ (.*) in \d+\.\d+s =+$", r"== \1"),
     (r'"(wall_seconds|agent_seconds|tokens_a_second|tests_an_hour)": [^,\n}]+', r'"\1": "#"'),
+    (r'"(reply_seconds|storing_seconds)": \{[^}]*\}', r'"\1": "#"'),
+    (r"(?m)^((?:reply|storing) in s, median/p95) .*", r"\1 #"),
     (r'"(pytest|pytest-ltm|pytest_ltm_version)": "[^"]*"', r'"\1": "#"'),
 )
 """What differs between two equal runs, between versions, or between machines."""

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 pytest.importorskip("xdist")
 
-WALL = {"run_id", "wall_seconds", "agent_seconds", "tokens_a_second", "tests_an_hour"}
+WALL = {
+    "run_id", "wall_seconds", "agent_seconds", "reply_seconds", "storing_seconds", "tokens_a_second", "tests_an_hour",
+}  # fmt: skip
 """What two equal runs do not have in common."""
 
 

@@ -15,7 +15,7 @@ import sample_runs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._engine.result import Metric, Precheck
+from pytest_ltm._engine.result import Metric, Pace, Precheck, Seconds
 from pytest_ltm._record.amendments import Amendment, apply
 from pytest_ltm.reporting.columns import precheck_sentences
 from pytest_ltm.reporting.html.material import origin
@@ -88,7 +88,9 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
     voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1) for row in held.scenarios))
-    text = json.dumps({**summary(sample_runs.run(voiced)), "metrics": {}}) + json.dumps(
+    taken = Seconds(total=2.0, median=0.5, p95=1.0)
+    pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
+    text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(
         user_properties(row("a", 1.0, gap=1))
     )
 
@@ -208,9 +210,8 @@ def test_no_cell_of_the_csv_is_a_formula() -> None:
 
 
 def test_speed_is_told_where_timings_are_known() -> None:
-    timed = summary_json(
-        sample_runs.one(), pytest_ltm_version="0.1.0", seed=7, plan={}, agent_seconds={("full", "2k"): 2.0}
-    )
-    (result,) = timed["results"]
+    pace = Pace(agent="full", span_label="2k", asking=Seconds(total=2.0, median=0.5, p95=1.0))
+    (result,) = summary(replace(sample_runs.one(), paces=(pace,)))["results"]
     assert result["tests_an_hour"] == result["examples"] * 1800
+    assert result["reply_seconds"] == {"median": 0.5, "p95": 1.0}
     assert summary(sample_runs.one())["results"][0]["tests_an_hour"] is None

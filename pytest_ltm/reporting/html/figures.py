@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._statistics import mean
+from pytest_ltm.reporting.columns import time_text
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
 from pytest_ltm.reporting.html.headline import forgotten
 from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span_of_time
@@ -12,6 +13,7 @@ from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_ltm._engine.result import Seconds
     from pytest_ltm.reporting.html.material import Entry, Material, Series
 
 
@@ -92,6 +94,14 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         about, amount = "~" * text.startswith("~"), text.lstrip("~")
         return Figure(NOTHING if cost is None else f"{'would be ' if would else ''}{about}${amount}", cost)
 
+    def each(name: str, form: str) -> Figure:
+        value = getattr(column, name)
+        return Figure(NOTHING if value is None else "~" * column.estimated + form.format(value), value)
+
+    def taken(seconds: Seconds | None) -> Figure:
+        known = seconds if column.input_tokens is not None else None
+        return Figure(time_text(known), None if known is None else known.median)
+
     total = f"{column.points} of {column.full}" if column.out_of else NOTHING
     filler = NOTHING if column.filler_share is None else f"{100 * column.filler_share:.0f}%"
     return {
@@ -106,6 +116,12 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         ("reply tokens", "reply_tokens"): tokens(column.reply_tokens),
         ("agent's share", "agent_share"): Figure(percent(column.agent_share), column.agent_share),
         ("time", "simulated_seconds"): Figure(span_of_time(column.simulated_seconds), column.simulated_seconds),
+        ("tokens read a reply", "usage"): each("tokens_a_reply", "{:,.0f}"),
+        ("amplification", "usage"): each("amplification", "{:,.1f}x"),
+        ("calls a message", "usage"): each("calls_a_message", "{:.2f}"),
+        ("calls to store", "usage"): each("calls_to_store", "{:.2f}"),
+        ("reply in s, median/p95", "reply_seconds"): taken(column.pace.asking),
+        ("storing in s, median/p95", "storing_seconds"): taken(column.pace.storing if column.told else None),
         ("cost", "cost_usd"): usd("cost_usd"),
         ("for filler", "cost"): usd("filler_cost_usd"),
         ("for harness", "cost"): usd("harness_cost_usd"),

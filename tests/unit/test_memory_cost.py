@@ -1,0 +1,111 @@
+"""What an agent's memory costs: tokens, calls and seconds for a message, in every report, and hidden where unknown."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import sample_runs
+
+from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.cost import Bill, Tariff
+from pytest_ltm._engine.result import Pace, Seconds
+from pytest_ltm._record import events
+from pytest_ltm._record.timings import ReplyTime, TellTime, Timing
+from pytest_ltm._statistics import paces
+from pytest_ltm.reporting.columns import columns, efforts
+from pytest_ltm.reporting.html.figures import figure_table
+from pytest_ltm.reporting.html.material import material
+from pytest_ltm.reporting.markdown import run_markdown
+from pytest_ltm.reporting.runs import Run
+from pytest_ltm.reporting.summary import summary_json
+from pytest_ltm.reporting.terminal import summary_lines
+
+USED: dict[str, Any] = {
+    "tokens": 1_000, "input_tokens": 9_000, "output_tokens": 1_000, "cached_tokens": 0, "metered": 10, "calls": 15,
+    "told": 4, "told_calls": 2, "told_input_tokens": 1_000,
+}  # fmt: skip
+PACE = Pace(
+    agent="bot",
+    span_label="2k",
+    asking=Seconds(total=5, median=0.5, p95=2.25),
+    storing=Seconds(total=0, median=0.01, p95=12),
+)
+ROWS = {
+    "tokens read a reply": "800",
+    "amplification": "10.0x",
+    "calls a message": "1.50",
+    "calls to store": "0.50",
+    "reply in s, median/p95": "0.50/2.2",
+    "storing in s, median/p95": "0.01/12",
+}
+
+
+def run(**changes: Any) -> Any:
+    held = sample_runs.conversation("bot", "2k", {"colours": (1.0,)}, **{**USED, **changes})
+    return sample_runs.run(held, paces=(PACE,))
+
+
+def test_a_column_says_what_each_message_took() -> None:
+    assert {label: text for label, (text,) in efforts(columns(run())).items()} == ROWS
+
+
+def test_the_rows_stand_in_terminal_markdown_and_html() -> None:
+    terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
+    heads = [head for head, _ in figure_table(material([Run.of(run())])).heads]
+    for label, text in ROWS.items():
+        assert f"{label}  " in terminal
+        assert text in terminal
+        assert f"{label} |" in run_markdown(run())
+        assert label in heads
+
+
+def test_what_is_estimated_is_marked() -> None:
+    shown = efforts(columns(run(estimated=True)))
+    assert (shown["tokens read a reply"], shown["amplification"]) == (("~800",), ("~10.0x",))
+
+
+def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
+    silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
+    assert efforts(columns(silent)) == {}
+    assert not ROWS.keys() & {head for head, _ in figure_table(material([Run.of(silent)])).heads}
+
+
+def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> None:
+    both = (
+        sample_runs.conversation("bot", "2k", {"colours": (1.0,)}, **USED),
+        sample_runs.conversation("mute", "2k", {"colours": (1.0,)}),
+    )
+    assert efforts(columns(sample_runs.run(*both)))["calls a message"] == ("1.50", "-")
+
+
+def test_tokens_without_calls_leave_the_calls_out() -> None:
+    assert "calls a message" not in efforts(columns(run(calls=0, told_calls=0)))
+
+
+def test_the_summary_has_them_as_numbers() -> None:
+    (found,) = summary_json(run(), pytest_ltm_version="1", seed=0, plan={})["results"]
+    names = ("tokens_a_reply", "amplification", "calls_a_message", "calls_to_store")
+    assert [found["usage"][name] for name in names] == [800, 10, 1.5, 0.5]
+    assert found["storing_seconds"] == {"median": 0.01, "p95": 12}
+
+
+def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_percentile() -> None:
+    timed: list[Timing] = [ReplyTime(exchange=n, seconds=n / 100) for n in range(101)]
+    (pace,) = paces({("bot", "2k"): [*timed, TellTime(exchange=1, seconds=3.0)]})
+    assert pace.asking is not None
+    assert (pace.asking.median, pace.asking.p95) == (0.5, 0.95)
+    assert pace.storing == Seconds(total=3.0, median=3.0, p95=3.0)
+
+
+def test_a_bill_tells_replies_from_what_was_stored() -> None:
+    bill, now = Bill(Tariff()), datetime(2024, 3, 4, tzinfo=timezone.utc)
+    used = Usage(input_tokens=100, output_tokens=10, calls=2)
+    told: dict[str, Any] = {"message": "a", "message_tokens": 1, "reply": "b", "reply_tokens": 1, "now": now}
+    bill.hear(events.Reply(exchange=0, text="a", tokens=1, usage=used))
+    bill.hear(events.Reply(exchange=1, text="a", tokens=1))
+    bill.hear(events.Filler(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
+    bill.hear(events.Filler(exchange=3, **told))
+    assert (bill.metered, bill.calls, bill.told) == (1, 2, 2)
+    assert bill.told_use == Usage(input_tokens=30, calls=1)
+    assert bill.input_tokens == 130
