@@ -12,6 +12,8 @@ from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_ltm._providers.model import Model
 
 
@@ -30,16 +32,30 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model calls; nothing is known of whether there is one of this name."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: JSON, if all is well; without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the model said."""
 
     text: str
     """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
     used: Used
+    calls: tuple[ToolCall, ...] = ()
 
 
-def answer_of(response: Any, model: Model) -> Answer:
-    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted."""
+def answer_of(response: Any, model: Model, *, tools: bool = False) -> Answer:
+    """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted.
+
+    `tools`: the model was offered some, so that it may call them instead of saying something, or do neither.
+    """
     choices = getattr(response, "choices", None)
     if choices == [] and not getattr(response, "error", None):
         raise AgentFault(f"model {model.name!r} answered with no choice at all: the provider kept its answer back")
@@ -48,6 +64,9 @@ def answer_of(response: Any, model: Model) -> Answer:
     if message is None:
         raise _no_answer(response, model)
     text = _text(getattr(message, "content", None))
+    calls = tuple(_calls(message)) if tools else ()
+    if calls:
+        return Answer(redacted(text) if isinstance(text, str) else "", used_in(response), calls)
     if text is None:
         text = getattr(message, "refusal", None)
     reason = getattr(choice, "finish_reason", None)
@@ -63,6 +82,17 @@ _SILENT = {
     "content_filter": "the provider's content filter kept back the answer of model {model!r}",
     "tool_calls": "model {model!r} called a tool instead of answering, and was offered none",
 }
+
+
+def _calls(message: Any) -> Iterator[ToolCall]:
+    calls = getattr(message, "tool_calls", None)
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        function = getattr(call, "function", None)
+        name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)
+        if isinstance(name, str):
+            given = getattr(call, "id", None)
+            held = redacted(arguments) if isinstance(arguments, str) else ""
+            yield ToolCall(given if isinstance(given, str) and given else f"call_{number}", redacted(name), held)
 
 
 def _text(content: Any) -> Any:
@@ -85,6 +115,16 @@ def _no_answer(response: Any, model: Model) -> AgentFault:
         f"{model.base_url} answered {what}, not with choices as a chat completion has them. "
         f"Is it the address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1?"
     )
+
+
+def vectors_of(response: Any, model: Model, count: int) -> list[list[float]]:
+    """Return the vectors of a response in the order of their texts; AgentFault where there is not one for each."""
+    data = getattr(response, "data", None)
+    found = sorted(data, key=lambda one: getattr(one, "index", 0) or 0) if isinstance(data, list) else []
+    vectors = [getattr(one, "embedding", None) for one in found]
+    if len(vectors) != count or not all(isinstance(one, list) and one for one in vectors):
+        raise AgentFault(f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some that are none")
+    return vectors  # type: ignore[return-value]  # they were just looked at
 
 
 def used_in(response: Any) -> Used:

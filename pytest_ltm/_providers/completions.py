@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_ltm._providers import limiter as _limiter
-from pytest_ltm._providers.answers import Answer, Used, about_key, answer_of, names, not_taken, too_long, used_in
+from pytest_ltm._providers.answers import (
+    Answer,
+    Used,
+    about_key,
+    answer_of,
+    names,
+    not_taken,
+    too_long,
+    used_in,
+    vectors_of,
+)
 from pytest_ltm._providers.limiter import Limiter, Turn
 from pytest_ltm._providers.model import ENDPOINTS
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import openai
 
@@ -27,8 +38,8 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
 
-Message = dict[str, str]
-"""`role` and `content`."""
+Message = dict[str, Any]
+"""`role` and `content`, and what goes with calls of tools."""
 
 _BUSY = frozenset({429, 503, 529})
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
@@ -99,26 +110,40 @@ class Completions:
         """
         self.lost = None
         with self.turn() as turn:
-            response = self._request(messages, more, turn)
+            create: Any = self._client.chat.completions.create
+            response = self._request(lambda: create(**self._body(messages, more)), turn)
             took = used_in(response)
             self.lost = None if took == Used() and getattr(response, "error", None) else took
-            answer = answer_of(response, self.model)
+            answer = answer_of(response, self.model, tools="tools" in more)
             self.lost = None
             turn.succeeded()
             return answer
+
+    def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
+        """Return a vector for each text, and what that took; raises what `complete` does."""
+        self.lost = None
+        with self.turn() as turn:
+            ask = partial(
+                self._client.embeddings.create, model=self.model.name, input=list(texts), encoding_format="float",
+                extra_body=dict(self.model.extra),
+            )  # fmt: skip
+            response = self._request(ask, turn)
+            self.lost = None
+            vectors = vectors_of(response, self.model, len(texts))
+            turn.succeeded()
+            return vectors, used_in(response)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _request(self, messages: Sequence[Message], more: dict[str, Any], turn: Turn) -> object:
+    def _request(self, ask: Callable[[], object], turn: Turn) -> object:
         from openai import APIConnectionError, APIStatusError
 
-        create: Any = self._client.chat.completions.create
         while True:
             try:
                 self.lost = Used()
-                return create(**self._body(messages, more))
+                return ask()
             except APIStatusError as error:
                 self.lost = None
                 _raise_if_too_long(error, self.model)

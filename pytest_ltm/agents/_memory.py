@@ -12,6 +12,7 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client, longest_message
+from pytest_ltm.memory.paging import Paging
 from pytest_ltm.memory.parameters import NAMES, asked, settings
 from pytest_ltm.memory.pipeline import Pipeline
 from pytest_ltm.memory.thinking import make_thinker
@@ -40,8 +41,9 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
         check_client(chosen)
     how = settings(fields)
     embeds = _embeds(how.index)
-    made = source(lambda: Pipeline(how, thinker(), embeds), spec=f"memory:{argument}")
-    made.given = Promised(CAPABILITIES, longest_message(how.window))
+    kind = Pipeline if how.pressure is None else Paging
+    made = source(lambda: kind(how, thinker(), embeds), spec=f"memory:{argument}")
+    made.given = Promised(CAPABILITIES, longest_message(how.window if how.pressure is None else how.pressure.window))
     return made
 
 

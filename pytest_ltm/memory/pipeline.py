@@ -107,7 +107,7 @@ class Thinks(TakesTurns):
 
     def _head(self) -> dict[str, Any]:
         return {
-            "version": VERSION, "settings": self._settings.record(), "now": _moment(self._now),
+            "version": VERSION, "settings": self._settings.record(), "now": moment(self._now),
             "used": [getattr(self._used, name) for name in Usage.__struct_fields__],
             "calls": self._calls, "misread": self._misread,
         }  # fmt: skip
@@ -115,16 +115,18 @@ class Thinks(TakesTurns):
     def _restore_head(self, head: Mapping[str, Any]) -> None:
         if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
-        self._now = _read_moment(head["now"])
+        self._now = read_moment(head["now"])
         self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True)))
         self._calls, self._misread = Counter(head["calls"]), Counter(head["misread"])
 
 
-def _moment(at: datetime | None) -> str | None:
+def moment(at: datetime | None) -> str | None:
+    """Return a moment as it is saved."""
     return None if at is None else at.isoformat()
 
 
-def _read_moment(text: str | None) -> datetime | None:
+def read_moment(text: str | None) -> datetime | None:
+    """Return the moment that `moment` returned as a text."""
     return None if text is None else datetime.fromisoformat(text)
 
 
@@ -354,7 +356,7 @@ class Pipeline(Thinks):
 
     def _keep(self, message: str, reply: str) -> None:
         number = self._memories.say(message, reply, self._now)
-        self._lines.append(json.dumps([message, reply, _moment(self._now), self._session]))
+        self._lines.append(json.dumps([message, reply, moment(self._now), self._session]))
         for item in self._of_exchange(number):
             self._store(item)
         said = len(self._memories.log.said)
@@ -429,7 +431,7 @@ class Pipeline(Thinks):
         head = {
             **self._head(), "user": self._user, "pad": self._pad, "portrait": self._portrait,
             "strength": {str(number): held for number, held in self._strength.items()}, "checked": self._checked,
-            "session": [self._session, self._session_from, self._day_from], "spoke": _moment(self._spoke),
+            "session": [self._session, self._session_from, self._day_from], "spoke": moment(self._spoke),
             "found": self._found,
             "forgotten": [] if self._settings.forgetting == "off" else self._memories.forgotten(),
         }  # fmt: skip
@@ -448,7 +450,7 @@ class Pipeline(Thinks):
         self._strength = {int(number): (held[0], held[1]) for number, held in head["strength"].items()}
         self._checked, self._found = head["checked"], head["found"]
         self._session, self._session_from, self._day_from = head["session"]
-        self._spoke = _read_moment(head["spoke"])
+        self._spoke = read_moment(head["spoke"])
         for number in head["forgotten"]:
             self._memories.forget(number)
 
@@ -457,7 +459,7 @@ class Pipeline(Thinks):
             self._memories.add(_item(line))
             return
         message, reply, at, self._session = line
-        number = self._memories.say(message, reply, _read_moment(at))
+        number = self._memories.say(message, reply, read_moment(at))
         if self._derived():
             for item in self._of_exchange(number):
                 self._memories.add(item)
@@ -471,7 +473,7 @@ def _record(item: Item) -> dict[str, Any]:
     span = item.span
     return {
         "span": [span.first, span.start, span.last, span.end], "session": item.session, "text": item.text,
-        "cites": item.cites, "keys": item.keys, "times": [[_moment(one.start), _moment(one.end)] for one in item.times],
+        "cites": item.cites, "keys": item.keys, "times": [[moment(one.start), moment(one.end)] for one in item.times],
     }  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def sentences(text: str) -> list[str]:
     return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
 
 
-def _own(text: str) -> Iterator[str]:
+def own_statements(text: str) -> Iterator[str]:
     """Yield the statements of a brief text in which somebody speaks of themselves."""
     for one in sentences(text) if len(text) <= BRIEF else ():
         if _OWN.search(one) and not one.endswith("?"):
@@ -143,7 +143,7 @@ class Describe:
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last."""
         user = dict(self.user)
-        for one in _own(self.message):
+        for one in own_statements(self.message):
             for thing in _IS.findall(one):
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
@@ -187,7 +187,7 @@ class Jot:
     def by_rules(self) -> str:
         """Return the pad with what the message says."""
         old = self.pad.split("\n") if self.pad else []
-        return _newest(list(dict.fromkeys([*old, *_own(self.message)])), self.size)
+        return _newest(list(dict.fromkeys([*old, *own_statements(self.message)])), self.size)
 
 
 def _newest(lines: Sequence[str], size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pytest_ltm._engine.agent import Usage, usage_of
 from pytest_ltm._providers import PARAMETERS, Completions, model
@@ -53,6 +53,16 @@ class Task(Protocol[R_co]):
 
 
 _READING = Reading()
+
+
+@runtime_checkable
+class OffersTools(Protocol):
+    """A task for which a model may call tools."""
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """As an endpoint is told of them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +216,7 @@ class Chats:
         messages = task.prompt()
         asks = self._asks()
         try:
-            answer = asks.complete(messages)
+            answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
         except AgentFault as fault:
             if asks.lost is not None:
                 fault.usage = usage_of(asks.lost, prompt=size(messages), reply=0)
@@ -243,7 +253,11 @@ FRAME = 4
 
 def size(messages: Sequence[Message]) -> int:
     """Return the tokens of a prompt, what stands around each message included."""
-    return sum(count(message["content"]) + FRAME for message in messages)
+    return sum(count(message["content"]) + FRAME + _size_of_calls(message) for message in messages)
+
+
+def _size_of_calls(message: Message) -> int:
+    return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
 
 
 def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], Model | None]:

@@ -1,0 +1,35 @@
+"""A thinker that plays a script: for each role what comes next, an exception to raise, or else what rules say."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm.memory.paging import Call, Thought
+from pytest_ltm.memory.thinking import Rules
+from pytest_ltm.memory.thinking import Thought as Came
+
+if TYPE_CHECKING:
+    from pytest_ltm.memory.thinking import Task
+
+
+class Script(Rules):
+    """`Script(reply=["Hello."], step=[calls("send_message", message="Hi.")])`."""
+
+    def __init__(self, **lines: Any) -> None:
+        self.lines = {role: deque(given) for role, given in lines.items()}
+        self.asked: list[Any] = []
+
+    def think(self, task: Task[Any]) -> Came[Any]:
+        self.asked.append(task)
+        thought = super().think(task)
+        if not self.lines.get(task.role):
+            return thought
+        line = self.lines[task.role].popleft()
+        if isinstance(line, Exception):
+            raise line
+        return Came(line, thought.usage)
+
+
+def calls(tool: str, **arguments: Any) -> Thought:
+    return Thought((Call(tool, arguments),))
