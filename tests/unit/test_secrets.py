@@ -302,3 +302,12 @@ def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
         "-----BEGIN PRIVATE KEY-----\\n\\n\\n E E E ",
     ):
         assert len(redacted(part * (100_000 // len(part)))) > 10
+
+
+@pytest.mark.parametrize("closed", ["", '"', "'", '\\"', "&quot;", "&#34;"])
+@pytest.mark.parametrize("sign", [":", "=", " => ", "\t==\t"])
+def test_the_quick_look_for_named_values_passes_over_none(closed: str, sign: str) -> None:
+    names = "Password passwords passwd PASSPHRASE secret secret_access_key private-key apiKey auth_token Token"
+    for name in names.split():
+        text = f"x {name}{closed}{sign}'hunter22' y"
+        assert "hunter22" not in redacted(text), text
