@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, ContextOverflow, Model, model
-from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._timed import Timing, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -317,12 +317,7 @@ class TimedOpenAiChat(OpenAiChat):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
-        message = _sendable(message)
-        if self._now is None:
-            return message
-        if self._before is None:
-            return f"[{self._now.isoformat(' ', 'seconds')}] {message}"
-        return f"[{describe(self._now - self._before)} later] {message}"
+        return stamped(_sendable(message), self._now, self._before)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
@@ -340,7 +335,7 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# --- What `openai:` and `ts:openai:` specs and their parameters mean; everything wrong is told before a run begins.
+# --- What `openai:` and `ts:` specs and their parameters mean; everything wrong is told before a run begins.
 
 _OWN = ("system", "context", "tokenizer")
 
@@ -350,12 +345,16 @@ def make_openai(argument: str, parameters: Field) -> AgentSource:
     return _source(OpenAiChat, "openai:", argument, parameters)
 
 
-def make_timed(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `ts:openai:...`; AgentError with a cure."""
+def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
+    """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
     kind, _, inner = argument.partition(":")
-    if kind != "openai":
-        raise AgentError(f"agent 'ts:{argument}': 'ts' stands before a chat model only: ts:openai:MODEL")
-    return _source(TimedOpenAiChat, "ts:openai:", inner, parameters)
+    if kind == "openai":
+        return _source(TimedOpenAiChat, "ts:openai:", inner, parameters)
+    if not argument:
+        raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
+    if parameters.mapping():
+        raise parameters.fault(f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml")
+    return source(Timing(find(argument)), spec=f"ts:{argument}")
 
 
 def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field) -> AgentSource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import typing
@@ -23,6 +24,7 @@ from pytest_ltm.agents._openai import History, Offer, longest_message
 from pytest_ltm.agents._rag import Rag
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._specs import EMBEDDED
+from pytest_ltm.agents._timed import Timing
 from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.reader.memory import count, make_memory
 from pytest_ltm.reader.reader import make_reader
@@ -177,6 +179,13 @@ class Profile:
 
 def profile_of(source: AgentSource) -> Profile:
     """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
+    if not isinstance(source.given, Timing):
+        return _untimed(source)
+    found = _untimed(source.given.model)
+    return dataclasses.replace(found, capabilities=found.capabilities | {"TimeAware", "Configured"})
+
+
+def _untimed(source: AgentSource) -> Profile:
     spec = spec_within(source)
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):

@@ -176,7 +176,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "cmd": make_command,
     "human": make_human,
     "openai": make_openai,
-    "ts": make_timed,
+    "ts": lambda argument, parameters: make_timed(argument, parameters, find),
     "memory": make_memory,
     "rag": lambda argument, parameters: make_rag(argument, parameters, find),
 }

@@ -84,7 +84,7 @@ def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest
         ("openai:m@http://h/v1?seed=1&seed=2", "said twice"),
         ("openai:m@http://h/v1?tokenizer=cl200k", "unknown tokenizer 'cl200k'"),
         ("openai:m@http://h/v1?extra=1", "needs a YAML file"),
-        ("ts:full", "ts:openai:MODEL"),
+        ("ts:", "names no agent"),
     ],
 )
 def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
