@@ -19,11 +19,12 @@ WIDE = 100
 
 
 def first_command() -> Output:
-    """Run the part of the README's first command that is pytest's, in the project's folder."""
+    """Run the part of the README's first command that is pytest's, in the project's folder, with all failures shown."""
     setup = next(block.text for block in blocks(README) if block.language == "sh")
     [arguments] = re.findall(r"pytest (--ltm.+)", setup)
     with tempfile.TemporaryDirectory() as folder:
-        return run(f"pytest {arguments} --ltm-dir='{folder}/ltm' -p no:cacheprovider", ROOT, columns=WIDE)
+        words = f"{arguments} --tb=short --ltm-dir='{folder}/ltm' -p no:cacheprovider"
+        return run(f"pytest {words}", ROOT, columns=WIDE)
 
 
 def printed_parts(output: Output) -> list[str]:
