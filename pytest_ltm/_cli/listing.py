@@ -10,6 +10,7 @@ from pytest_ltm._engine import suite as _suite
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents._specs import describe_adapters, describe_embedded
 from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.memory.parameters import PRESETS, expanded
 from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ def run(given: Namespace) -> int:
     if given.what not in LISTS:
         hint = did_you_mean(given.what, LISTS)
         raise ConfigurationError(f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}.")
+    if given.expand is not None:
+        if given.what != "agents":
+            raise ConfigurationError(f"--expand prints a preset of agents: list agents --expand {given.expand}")
+        print(expanded(given.expand), end="")
+        return 0
     print("\n".join(LISTS[given.what]()))
     return 0
 
@@ -57,6 +63,9 @@ def agents() -> Iterator[str]:
     found = [*describe_embedded(), *describe_adapters()]
     width = max(len(spec) for spec, _ in found)
     yield from (f"{spec:{width}}  {sentence}" for spec, sentence in found)
+    yield (
+        f"Presets of memory systems: {', '.join(PRESETS)}."
+    )
     yield (
         "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
     )

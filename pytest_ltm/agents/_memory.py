@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from pytest_ltm._engine.agent import Promised
 from pytest_ltm._providers import PARAMETERS
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pytest_ltm._providers import Model
+    from pytest_ltm.memory.parameters import Settings
     from pytest_ltm.memory.searching import Embeds
     from pytest_ltm.memory.thinking import Thinker
 
@@ -29,6 +29,18 @@ CAPABILITIES = frozenset({
     "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "LimitsMessages",
     "Configured",
 })  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """What is known of a memory system that has not been made."""
+
+    most: int
+    """Tokens of the largest prompt of a reply."""
+    longest: int
+    """Tokens of the largest message that it takes."""
+    free: bool
+    """Rules think."""
 
 
 def make_memory(argument: str, parameters: Field) -> AgentSource:
@@ -43,8 +55,16 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     embeds = _embeds(how.index)
     kind = Pipeline if how.pressure is None else Paging
     made = source(lambda: kind(how, thinker(), embeds), spec=f"memory:{argument}")
-    made.given = Promised(CAPABILITIES, longest_message(how.window if how.pressure is None else how.pressure.window))
+    window = how.window if how.pressure is None else how.pressure.window
+    made.given = Remembering(_most(how), longest_message(window), free=chosen is None)
     return made
+
+
+def _most(how: Settings) -> int:
+    if how.pressure is not None:
+        return how.pressure.at or how.pressure.window
+    recent = how.window // 2 if isinstance(how.recent, int) and how.recent else round(how.window * how.recent)
+    return min(how.window, how.reading.budget + recent)
 
 
 def model_within(argument: str) -> Model | None:

@@ -20,8 +20,9 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities, members
 from pytest_ltm.agents._cheats import OWN, Padding, unpadded
 from pytest_ltm.agents._controls import Bias, Shown
+from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
+from pytest_ltm.agents._memory import Remembering, model_within
 from pytest_ltm.agents._openai import History, Offer, longest_message
-from pytest_ltm.agents._rag import Rag
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._specs import EMBEDDED
 from pytest_ltm.agents._timed import Timing
@@ -70,6 +71,18 @@ class Whole(Reads):
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
         self._size += count(message) + count(reply)
+
+
+class Filled(Whole):
+    """As much of the conversation as a prompt of a fixed size takes, chosen for each message anew."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def ask(self, message: str, reply: str) -> tuple[int, int]:
+        """Return the size of the prompt, of which nothing comes from a cache."""
+        return min(self._most, super().ask(message, reply)[0]), 0
 
 
 class Seen(Reads):
@@ -138,13 +151,15 @@ def spec_within(source: AgentSource) -> str:
 
 
 def model_of(spec: str) -> Model | None:
-    """Return the chat model of an `openai:` or `ts:openai:` spec, of an agent or a judge; None for any other."""
+    """Return the chat model of an `openai:`, `ts:openai:` or `memory:` spec; None for any other."""
     kind, _, argument = spec.removeprefix("ts:").partition(":")
-    if kind != "openai":
+    if kind not in {"openai", "memory"}:
         return None
     from pytest_ltm._providers import model
 
     try:
+        if kind == "memory":
+            return model_within(argument)
         return model(argument, Field({}, spec), also=SHOWN)[0]
     except LtmError:  # it is told where the agent is looked up
         return None
@@ -158,7 +173,7 @@ def is_free(spec: str) -> bool:
         return model is None or is_free(model)
     if kind == "padded":
         return is_free(unpadded(spec))
-    return kind in EMBEDDED or kind == "human"
+    return kind in EMBEDDED or kind == "human" or (kind == "memory" and model_of(spec) is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +207,7 @@ def _untimed(source: AgentSource) -> Profile:
         return _chat(source.given)
     if isinstance(source.given, Promised):
         return _made(source.given.capabilities, source.given.max_message_tokens)
-    if kind in EMBEDDED or kind == "rag":
+    if kind in EMBEDDED or isinstance(source.given, Remembering):
         return _embedded(kind, argument, source)
     given = source.given
     while isinstance(given, functools.partial):
@@ -238,6 +253,18 @@ def _chat(offer: Offer) -> Profile:
     )
 
 
+def _remembering(given: Remembering, make: Callable[[], Any]) -> Profile:
+    """Return what is known of a memory system; one that thinks by rules answers for itself."""
+    return Profile(
+        capabilities=REMEMBERS,
+        max_message_tokens=given.longest,
+        reads=lambda: Filled(given.most),
+        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out",
+        answers=make if given.free else FORGETS_NOTHING,
+        brief=given.free,
+    )
+
+
 def _padded(padding: Padding) -> Profile:
     """Return what is known of a padded agent that may cost something, so that it must not be made."""
     model = profile_of(padding.model)
@@ -248,8 +275,10 @@ def _padded(padding: Padding) -> Profile:
 
 
 def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:
-    if kind == "rag" or (kind == "length-bias" and Bias.of(argument).model is not None):
-        return Profile(capabilities=capabilities_of_class(Rag if kind == "rag" else Shown))
+    if isinstance(source.given, Remembering):
+        return _remembering(source.given, source.make)
+    if kind == "length-bias" and Bias.of(argument).model is not None:
+        return Profile(capabilities=capabilities_of_class(Shown))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
         return _padded(source.given)
     having = capabilities(source.make())

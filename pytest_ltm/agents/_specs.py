@@ -25,7 +25,6 @@ from pytest_ltm.agents._http import make_http
 from pytest_ltm.agents._human import make_human
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai import make_openai, make_timed
-from pytest_ltm.agents._rag import make_rag
 from pytest_ltm.agents._replay import replay_source
 from pytest_ltm.reader.reader import make_reader
 
@@ -178,7 +177,6 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "openai": make_openai,
     "ts": lambda argument, parameters: make_timed(argument, parameters, find),
     "memory": make_memory,
-    "rag": lambda argument, parameters: make_rag(argument, parameters, find),
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
 

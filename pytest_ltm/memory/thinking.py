@@ -188,7 +188,7 @@ class Rules:
         """Return what follows by rules."""
         result = task.by_rules()
         said = count(result) if isinstance(result, str) else 0
-        return Thought(result, Usage(input_tokens=size(task.prompt()), output_tokens=said, estimated=True))
+        return Thought(result, Usage(input_tokens=size(task.prompt()), output_tokens=said))
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""

@@ -63,6 +63,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({}, "7 answers"),
         ({}, "single-session-preference           -       0         1"),
     ],
+    "memory_systems": [({"passed": 2}, "platform                      1.00        1.00")],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
     "http_agent": [],

@@ -166,5 +166,5 @@ def test_every_cheat_is_a_control() -> None:
 
 
 def test_the_agent_behind_a_padded_one_is_known() -> None:
-    specs = ("padded:window:4k", "padded:20:echo", "padded:filler:2k:rag:5:window:4k", "window:4k", "padded")
-    assert [unpadded(spec) for spec in specs] == ["window:4k", "echo", "rag:5:window:4k", "", ""]
+    specs = ("padded:window:4k", "padded:20:echo", "padded:filler:2k:memory:rules", "window:4k", "padded")
+    assert [unpadded(spec) for spec in specs] == ["window:4k", "echo", "memory:rules", "", ""]

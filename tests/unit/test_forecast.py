@@ -88,13 +88,14 @@ def test_a_chat_model_needs_neither_key_nor_client_for_a_profile(monkeypatch: py
     [("full", True), ("window:8k", True), ("cost:3/15", True), ("human", True), ("length-bias:8k", True),
      ("length-bias:shortest:0.5k", True), ("length-bias:8k:full", True), ("length-bias:8k:bots.Bot", False),
      ("length-bias:8k:openai:gpt-4o", False), ("padded:500:echo", True), ("padded:bots:Bot", False),
+     ("memory:rules?preset=ltm-2", True), ("memory:openai:gpt-4o", False),
      ("openai:gpt-4o", False), ("bots:Bot", False), ("cmd:run", False)],
 )  # fmt: skip
 def test_ours_are_free(spec: str, free: bool) -> None:
     assert is_free(spec) is free
 
 
-@pytest.mark.parametrize("spec", ["rag:5:openai:gpt-4o", "length-bias:8k:openai:gpt-4o", "length-bias:8k"])
+@pytest.mark.parametrize("spec", ["memory:openai:gpt-4o", "length-bias:8k:openai:gpt-4o", "length-bias:8k"])
 def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with keyless():
@@ -112,6 +113,7 @@ def test_a_padded_agent_that_may_cost_something_is_not_made(monkeypatch: pytest.
 
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
     assert model_of("ts:openai:gpt-4o@https://api.openai.com/v1?context=5") == Model(name="gpt-4o")
+    assert model_of("memory:openai:gpt-4o@https://api.openai.com/v1?preset=ltm-1") == Model(name="gpt-4o")
     assert model_of("bots:Bot") is None
     assert model_of("openai:") is None
 

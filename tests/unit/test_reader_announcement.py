@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._rag import make_rag
-from pytest_ltm.agents._specs import find
 from pytest_ltm.datasets.locomo.delivery import opening
 from pytest_ltm.datasets.locomo.options import TELLINGS
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
@@ -53,18 +49,3 @@ def test_no_question_is_answered_with_the_opening_message(first: str) -> None:
 @pytest.mark.parametrize("first", ["We are going to Turku later.", "My aunt keeps quails.", "Where is my umbrella?"])
 def test_a_first_message_that_tells_something_is_kept(first: str) -> None:
     assert any(text.startswith(first) for text in retrieved(f"{first} I remember a long conversation."))
-
-
-@pytest.mark.parametrize("first", OPENINGS)
-def test_rag_does_not_keep_the_opening_message_either(first: str) -> None:
-    async def talk() -> None:
-        agent: Any = make_rag("3:echo", Field({}, "agent"), find).make()
-        await agent.reply(first)
-        await agent.reply("I remember a conversation about quails.")
-        await agent.reply("What do you remember of a long conversation?")
-        assert agent.retrieved() == ["I remember a conversation about quails."]
-        await agent.reply(first)
-        await agent.reply("What do you remember of a long conversation?")
-        assert first in agent.retrieved()
-
-    asyncio.run(talk())
