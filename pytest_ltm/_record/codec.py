@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, Union
 
 import msgspec
 
+from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import escaped, shown
 from pytest_ltm._storage.secrets import may_have_secrets, written
@@ -97,7 +98,7 @@ class Lines(Generic[L]):
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file by their numbers; a torn last one is dropped. LtmError if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for number, line in enumerate(file, start=1):
                 if line.endswith(b"\n"):
                     yield number, line

@@ -7,10 +7,11 @@ may lose what is younger than LASTING_SECONDS: asking the disk (fsync) for every
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import stat
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault
@@ -27,6 +28,8 @@ _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """Bytes as they are, and no symbolic link in the place of the file: who knows where it leads."""
 
 
+_UNWAITING = getattr(os, "O_NONBLOCK", 0)
+"""Nobody may ever open the other end of a FIFO."""
 _PRIVATE = 0o700
 
 
@@ -37,8 +40,7 @@ class Appender:
         self._path, self._synced, self._process = path, -math.inf, os.getpid()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
         try:
-            # Without waiting: nobody may ever read the other end of a FIFO.
-            self._file: int | None = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+            self._file: int | None = os.open(path, flags | _UNWAITING, 0o666)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 os.close(self._file)
                 raise refused(path, "it is not a regular file")
@@ -76,6 +78,15 @@ class Appender:
         finally:
             file, self._file = self._file, None
             os.close(file)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; OSError, too, for a FIFO or device, at which a reader might wait without end."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | _UNWAITING))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def make_private(folder: Path, *, exist_ok: bool = False) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._engine.port import Checkpoints
+from pytest_ltm._record import timings
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm._storage.locks import FolderLock, InUse
@@ -147,3 +148,10 @@ def test_a_fifo_in_the_place_of_a_journal_is_refused_without_waiting(tmp_path: P
 def test_a_device_in_the_place_of_a_journal_is_refused() -> None:
     with pytest.raises(DiskFault, match="not a regular file"):
         Appender(Path("/dev/null"), new=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
+def test_a_fifo_in_the_place_of_the_timings_is_told_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "timings.jsonl"
+    os.mkfifo(path)
+    assert timings.load(path) == ([], f"{path}: cannot be read: it is not a regular file")
