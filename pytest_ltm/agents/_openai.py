@@ -12,6 +12,7 @@ from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, ContextOverflow, Model, model
 from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.schema import escaped
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._timed import Timing, stamped
 
@@ -189,7 +190,7 @@ class OpenAiChat(TakesTurns):
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
-        return json.dumps(self._state(), ensure_ascii=False).encode()
+        return escaped(json.dumps(self._state(), ensure_ascii=False)).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version saved it."""

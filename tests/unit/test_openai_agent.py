@@ -424,6 +424,14 @@ def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) ->
     assert capabilities(chat(kind="ts")) == having | {"TimeAware"}
 
 
+def test_control_characters_are_saved_as_escapes(chat: Callable[..., Any]) -> None:
+    one, other = chat(), chat()
+    one.accept("\x9b31m\u202eHello", "Grüße")
+    assert b"\\u009b31m\\u202eHello" in one.save()
+    other.load(one.save())
+    assert other.save() == one.save()
+
+
 @pytest.mark.parametrize("kind", ["openai", "ts"])
 def test_what_was_saved_goes_on_in_another_process_as_if_nothing_had_happened(
     chat_server: ChatServer, chat: Any, kind: str
