@@ -26,7 +26,7 @@ ENDS_PROCESS = frozenset(
     }
 )  # fmt: skip
 """Agents in our own process that may end it, or leave nothing of it that works: it is resumed with the agent tamed."""
-NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm", "limits_recursion"})
+NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm"})
 """What nobody can help in our own process; see docs/promises.md."""
 
 

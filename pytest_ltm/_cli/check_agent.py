@@ -132,7 +132,7 @@ class _Visit:
         found = self._found
         found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
         if not self._source.embedded:
-            found.finds += near_misses(first.agent, CAPABILITIES)
+            found.finds += near_misses(first.agent, CAPABILITIES).values()
             found.finds += [
                 f"it has {name}(), which nothing calls: {meant}() of {power} is meant?"
                 for name, meant, power in _slips(first.agent)

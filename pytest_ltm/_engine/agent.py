@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
@@ -276,6 +277,9 @@ class TakesTurns(ABC):
 
 class Apart(ABC):
     """A stand-in for an agent in a process of its own."""
+
+    near_misses: Mapping[str, str] = MappingProxyType({})
+    """A sentence for each capability that the agent seems to mean to have and has not."""
 
     @abstractmethod
     def note_time(self, now: datetime) -> None:

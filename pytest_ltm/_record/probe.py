@@ -29,6 +29,8 @@ class Asked(Line, frozen=True, kw_only=True):
     usage: Usage | None = None
     cost_usd: float | None = None
     """As the agent's provider reports it."""
+    estimated: bool = False
+    """Some of its tokens or dollars were not reported."""
 
 
 class Decided(Line, frozen=True, kw_only=True):
@@ -95,5 +97,5 @@ def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, flo
     own = [row for row in rows if isinstance(row, Asked) and row.agent == agent]
     each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
     costs = [usd for usd, _ in each if usd is not None]
-    guessed = any(map(tariff.estimates, own))
+    guessed = any(row.estimated or tariff.estimates(row) for row in own)
     return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None, guessed

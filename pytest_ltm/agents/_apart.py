@@ -121,6 +121,7 @@ class AgentApart(Apart):
         made = self._begun()
         having = self._capabilities = frozenset(made["made"])
         self._configured: Mapping[str, Any] = made["configuration"]
+        self.near_misses = made["near_misses"]
         grant(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
         if "Stateless" in having:
             self.stateless = True

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Stateless
+from pytest_ltm._engine.agent import CAPABILITIES, Apart, Prompted, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ def capabilities(agent: object) -> frozenset[str]:
         raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
 
 
-def near_misses(agent: object, wanted: Iterable[str]) -> list[str]:
+def near_misses(agent: object, wanted: Iterable[str]) -> dict[str, str]:
     """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
     lacking = sorted(set(wanted) - capabilities(agent))
+    if isinstance(agent, Apart):
+        return {name: agent.near_misses[name] for name in lacking if name in agent.near_misses}
     found = {name: _reasons(agent, CAPABILITIES[name]) for name in lacking}
-    return [f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in found.items() if reasons]
+    return {name: f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in found.items() if reasons}
 
 
 def _reasons(agent: object, capability: type) -> list[str]:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import asdict
 
-from pytest_ltm._engine.agent import Reply, Usage
+from pytest_ltm._engine.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
-from pytest_ltm.agents._capabilities import takes
+from pytest_ltm.agents._capabilities import near_misses, takes
 from pytest_ltm.agents._retry import broken_off, trouble
 from pytest_ltm.agents._speaker import (
     COPY,
@@ -99,6 +99,7 @@ class _Child:
             "made": sorted(having),
             "max_message_tokens": getattr(agent, "max_message_tokens", None),
             "configuration": found.configuration(agent),
+            "near_misses": near_misses(agent, CAPABILITIES),
         }
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:

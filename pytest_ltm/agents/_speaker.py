@@ -10,6 +10,7 @@ import mmap
 import os
 import reprlib
 import signal
+import sys
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -252,6 +253,25 @@ _ALARMS: list[_Alarm] = []
 """Those that run, the innermost last."""
 
 
+# --- What foreign code may leave behind in the process.
+
+_OURS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+
+
+def undisturbed(call: Callable[..., T], *arguments: object) -> T:
+    """Return `call(*arguments)`; the recursion limit is as high afterwards, and signals end us as before."""
+    limit, handlers = sys.getrecursionlimit(), [_signal.getsignal(number) for number in _OURS]
+    try:
+        return call(*arguments)
+    finally:
+        if sys.getrecursionlimit() < limit:
+            sys.setrecursionlimit(limit)
+        for number, handler in zip(_OURS, handlers, strict=True):
+            # None: not Python's to set. Elsewhere than in the main thread nobody could have changed it.
+            if handler is not None and _signal.getsignal(number) is not handler and can_interrupt():
+                _signal.signal(number, handler)
+
+
 # --- Copies: an agent that forks must not come back twice, each with the rest of the run before it.
 
 _COPIED = mmap.mmap(-1, 1)
@@ -326,7 +346,7 @@ class OwnLoop:
         main = loop.create_task(_limited(awaitable, timeout))
         try:
             late = None if timeout is None else timeout + 2 * GRACE
-            value, error = call_within(late, lambda: loop.run_until_complete(main))
+            value, error = call_within(late, lambda: undisturbed(loop.run_until_complete, main))
         except BaseException:
             main.cancel()
             raise
@@ -336,7 +356,7 @@ class OwnLoop:
 
     def call(self, timeout: float | None, function: Callable[..., Any], *arguments: object) -> Any:
         """Return what a function returns, or what an awaitable that it returns comes to; OutOfTime as in `run`."""
-        value = call_within(timeout, lambda: function(*arguments))
+        value = call_within(timeout, lambda: undisturbed(function, *arguments))
         awaited = not isinstance(value, str) and inspect.isawaitable(value)
         return self.run(value, timeout=timeout) if awaited else value
 

@@ -52,7 +52,7 @@ from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import OutOfTime, Speaker, call_within
+from pytest_ltm.agents._speaker import OutOfTime, Speaker, call_within, undisturbed
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
 
@@ -240,7 +240,7 @@ class Supply:
         """Return what is made; the limit for a reply is that for making an agent, too."""
         limit = None if self._source.unlimited else self._settings.reply_timeout
         try:
-            return call_within(limit, make)
+            return call_within(limit, lambda: undisturbed(make))
         except OutOfTime:
             raise AgentError(
                 f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
@@ -386,7 +386,9 @@ class WithAgent(Mode):
     def notices(self, talk: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
         wanted = {capability for example in talk.plan.examples for capability in example.requires}
-        return [] if talk.gone or wanted <= talk.channel.capabilities else near_misses(self._live.agent, wanted)
+        if talk.gone or wanted <= talk.channel.capabilities:
+            return []
+        return [*near_misses(self._live.agent, wanted).values()]
 
     def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""

@@ -194,6 +194,7 @@ class _Talk:
         row = Asked(
             agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
+            estimated=self._tariff.estimates(reply),
         )  # fmt: skip
         _probe.write(self._run.folder.path / FILE, row)
         return reply.text

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 WHO = "the model of the simulated user"
 """What errors call it."""
+OPENAI = "openai:"
+KINDS = (f"{OPENAI}MODEL",)
 Recalled: TypeAlias = "Callable[[str, UserQuestion], events.User | None]"
 """Returns what another record holds of an example's very question."""
 
@@ -49,6 +51,11 @@ class Script:
 def name_of(model: object) -> str:
     """Return what records and prices call a user's model; ScenarioError for what cannot be one."""
     if isinstance(model, str) and model:
+        if not (model.startswith(OPENAI) or is_dotted(model)):
+            raise ScenarioError(
+                f"ltm.user(model={redacted(model)!r}): there is no such model.{did_you_mean(model, KINDS)} There are "
+                f"{KINDS[0]}, and dotted paths such as mypkg:function"
+            )
         return redacted(model)
     if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
         return SCRIPTED
@@ -68,16 +75,11 @@ def find(model: Any, *, base: Path | None = None) -> Any:
     """
     if not isinstance(model, str):
         return Script(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
-    kind, colon, argument = model.partition(":")
-    if kind == "openai" and colon:
-        return chat(argument, "user")
-    hint = did_you_mean(model, ["openai:MODEL"])
-    if not is_dotted(model):
-        raise ConfigurationError(
-            f"unknown user model {model!r}.{hint} There are openai:MODEL, and dotted paths such as mypkg:function"
-        )
-    found = DottedPath(model, what="user", error=ConfigurationError, hint=hint).resolve(base)
-    return adapted(found, f"user {model!r}")
+    name = name_of(model)
+    if model.startswith(OPENAI):
+        return chat(model.removeprefix(OPENAI), "user")
+    path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, KINDS))
+    return adapted(path.resolve(base), f"user {name!r}")
 
 
 class UserConnection:

@@ -429,13 +429,13 @@ class Nearly(Parrot):
     ],
 )
 def test_a_capability_that_is_nearly_kept_is_told_with_what_it_lacks(capability: str, says: str) -> None:
-    [sentence] = near_misses(Nearly(), [capability])
+    [sentence] = near_misses(Nearly(), [capability]).values()
     assert says in sentence
 
 
 def test_a_capability_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> None:
-    assert near_misses(Nearly(), ["Resettable", "LimitsMessages", "TimeAware"]) == []
-    assert near_misses(Tidy(), ["Resettable"]) == []
+    assert near_misses(Nearly(), ["Resettable", "LimitsMessages", "TimeAware"]) == {}
+    assert near_misses(Tidy(), ["Resettable"]) == {}
 
 
 # --- agents that keep what they store apart by conversation

@@ -17,6 +17,7 @@ from pytest_ltm._engine.agent import CAPABILITIES
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._apart import Processes
+from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.agents._speaker import Speaker
@@ -104,6 +105,10 @@ class Fails:
         self.deeper(n - 1)
     def close(self): raise OSError("will not close")
 
+class Nearly:
+    def reply(self, message): return message
+    def save(self, path): ...
+
 class Clock:
     def reply(self, message): return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H")
 '''
@@ -154,6 +159,13 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         assert speaker.retrieved() == ("a", "b")
         assert agent.count_tokens("four") == 4
         assert agent.reply_with_images("see", [b"\xff"]).text == "see [b'\\xff']"
+
+
+def test_what_it_nearly_can_do_there_is_told_here() -> None:
+    with talking("Nearly") as speaker:
+        said = near_misses(speaker.agent, ["Resettable", "Checkpointable"])
+    assert list(said) == ["Checkpointable"]
+    assert "its save() cannot be called with no arguments, it has no load()" in said["Checkpointable"]
 
 
 def test_it_has_our_path_folder_and_environment_and_is_another_process() -> None:

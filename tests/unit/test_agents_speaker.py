@@ -223,3 +223,33 @@ def test_after_a_timeout_no_alarm_is_left() -> None:
 def test_a_limit_that_is_none_is_refused(timeout: float | None) -> None:
     with pytest.raises(AgentError, match="positive number of seconds"):
         speaker(Stuck, timeout)
+
+
+# --- what is left behind
+
+
+def test_an_agent_that_lowers_the_recursion_limit_lowers_it_for_nobody_else() -> None:
+    before = sys.getrecursionlimit()
+
+    def shallow(_: str) -> str:
+        sys.setrecursionlimit(before - 100)
+        return "done"
+
+    async def shallow_too(message: str) -> str:
+        return shallow(message)
+
+    for reply in (shallow, shallow_too):
+        assert ask(reply).text == "done"
+        assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_agent_that_takes_our_signals_gives_them_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+
+    def deaf(_: str) -> str:
+        signal.signal(number, signal.SIG_IGN)
+        raise ValueError("and it fails")
+
+    fault(deaf)
+    assert signal.getsignal(number) is before

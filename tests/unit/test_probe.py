@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._engine.agent import Usage
@@ -115,6 +116,16 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
     messages, tokens, usd, _guessed = probe.used(rows, "bot", Tariff(price=Price(1, 1)))
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
     assert probe.used(rows, "bot", Tariff()) == (2, 500_005, None, False)
+
+
+def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path) -> None:
+    asked = Asked(agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3)
+    for row in (asked, replace(asked, agent="priced", estimated=True)):
+        probe.write(tmp_path / FILE, row)
+
+    assert [(one.of, one.verdict, one.estimated) for one in probe.prechecks(tmp_path)] == [
+        ("bot", "unfinished", False), ("priced", "unfinished", True),
+    ]  # fmt: skip
 
 
 def test_a_run_that_probed_nobody_has_no_record(tmp_path: Path) -> None:
