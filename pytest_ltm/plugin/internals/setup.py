@@ -220,14 +220,14 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
     return kept
 
 
-def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
-    """Run one phase of an item with all hooks, and return its report without logging it."""
-    return call_and_report(item, when, log=False, **arguments)
 def _is_ours(frame: types.FrameType) -> bool:
     made = str(frame.f_globals.get("__name__", "")).startswith(f"{Path(PACKAGE).name}.")  # as of a dataclass
     return frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)
 
 
+def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
+    """Run one phase of an item with all hooks, and return its report without logging it."""
+    return call_and_report(item, when, log=False, **arguments)
 
 
 def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pytest.TestReport:
