@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pytest_ltm._providers import PARAMETERS
-from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client, longest_message
+from pytest_ltm.memory.embeddings import make_embeds
 from pytest_ltm.memory.paging import Paging
 from pytest_ltm.memory.parameters import NAMES, asked, settings
 from pytest_ltm.memory.pipeline import Pipeline
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._providers import Model
     from pytest_ltm.memory.parameters import Settings
-    from pytest_ltm.memory.searching import Embeds
     from pytest_ltm.memory.thinking import Thinker
 
 
@@ -52,11 +51,14 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     if chosen is not None and not is_keyless():
         check_client(chosen)
     how = settings(fields)
-    embeds = _embeds(how.index)
+    embeds, embedding = make_embeds(how.index)
+    if embedding is not None and not is_keyless():
+        check_client(embedding)
+    also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
-    made = source(lambda: kind(how, thinker(), embeds), spec=f"memory:{argument}")
+    made = source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
     window = how.window if how.pressure is None else how.pressure.window
-    made.given = Remembering(_most(how), longest_message(window), free=chosen is None)
+    made.given = Remembering(_most(how), longest_message(window), free=chosen is embedding is None)
     return made
 
 
@@ -87,12 +89,3 @@ def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], Mode
     except AgentError as error:
         raise AgentError(f"agent 'memory:{head.partition('@http')[0]}': {error}") from error
     return thinker, chosen, {name: one for name, one in fields.items() if name not in PARAMETERS}
-
-
-def _embeds(index: str) -> Embeds | None:
-    if index == "bm25":
-        return None
-    found = DottedPath(index, what="index", error=AgentError).resolve()
-    if not callable(found):
-        raise AgentError(f"index: {index!r} is not a function of a list of texts")
-    return cast("Embeds", found)

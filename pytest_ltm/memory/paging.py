@@ -161,8 +161,8 @@ class Paging(Thinks):
         configuration: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         assert settings.pressure is not None
-        super().__init__(replace(settings, window=settings.pressure.window), thinker, configuration or {})
-        self._embeds, self._pressure = embeds, settings.pressure
+        super().__init__(replace(settings, window=settings.pressure.window), thinker, embeds, configuration)
+        self._pressure = settings.pressure
         self._tools: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
             "send_message": self._send, "core_memory_append": self._append, "core_memory_replace": self._replace,
             "conversation_search": self._search_messages, "conversation_search_date": self._search_dates,
@@ -188,7 +188,7 @@ class Paging(Thinks):
 
     def reply(self, message: str) -> Reply:
         """Return all that is said with `send_message`, "" if nothing is."""
-        before = self._used
+        before = self.usage()
         start = self._begin(message)
         for number in range(STEPS):
             step = self._step(message, start, first=not number)
@@ -207,7 +207,7 @@ class Paging(Thinks):
         """Take an exchange that is told into the queue and the record; nothing is decided on it."""
         if self._settings.filler == "skipped":
             return None
-        before = self._used
+        before = self.usage()
         start = self._begin(message)
         self._queue.append({"role": "assistant", "content": reply or _SILENCE})
         self._keep(message, reply)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ltm._engine.agent import Reply, TakesTurns, Usage
+from pytest_ltm._engine.agent import Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.memory import tasks
 from pytest_ltm.memory.memories import Item, Memories
@@ -49,8 +49,12 @@ _LONGEST = 4096
 class Thinks(TakesTurns):
     """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
 
-    def __init__(self, settings: Settings, thinker: Thinker, configuration: Mapping[str, Any]) -> None:
-        self._settings, self._thinker, self._configured = settings, thinker, configuration
+    def __init__(
+        self, settings: Settings, thinker: Thinker, embeds: Embeds | None, configuration: Mapping[str, Any] | None
+    ) -> None:
+        self._settings, self._thinker = settings, thinker
+        self._embeds: Any = embeds  # a function, which may have more: usage(), close()
+        self._configured = configuration or {}
         self._used = Usage()
         self._now: datetime | None = None
         self._calls = Counter[str]()
@@ -61,8 +65,8 @@ class Thinks(TakesTurns):
         self._now = now
 
     def usage(self) -> Usage:
-        """Return what its thinking has used since it was made; of rules, what a model would have used."""
-        return self._used
+        """Return what thinking and embeddings have used since it was made; of rules, what a model would have used."""
+        return self._used + (self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else None)
 
     def calls(self) -> Mapping[str, int]:
         """Return how often it thought since it was made, by role."""
@@ -83,6 +87,9 @@ class Thinks(TakesTurns):
     def close(self) -> None:
         """Close what is open."""
         self._thinker.close()
+        close = getattr(self._embeds, "close", None)  # an endpoint's, not a function's
+        if close is not None:
+            close()
 
     @property
     def max_message_tokens(self) -> int:
@@ -103,12 +110,13 @@ class Thinks(TakesTurns):
 
     def _since(self, before: Usage, text: str = "") -> Reply:
         """Return a text with what was used since then."""
-        return Reply(text, self._used - before, hypothetical=self._thinker.free)
+        free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
+        return Reply(text, self.usage() - before, hypothetical=free)
 
     def _head(self) -> dict[str, Any]:
         return {
             "version": VERSION, "settings": self._settings.record(), "now": moment(self._now),
-            "used": [getattr(self._used, name) for name in Usage.__struct_fields__],
+            "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
             "calls": self._calls, "misread": self._misread,
         }  # fmt: skip
 
@@ -140,8 +148,7 @@ class Pipeline(Thinks):
         self, settings: Settings, thinker: Thinker, embeds: Embeds | None = None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(settings, thinker, configuration or {})
-        self._embeds = embeds
+        super().__init__(settings, thinker, embeds, configuration)
         self.reset()
 
     def reset(self) -> None:
@@ -163,7 +170,7 @@ class Pipeline(Thinks):
 
     def reply(self, message: str) -> Reply:
         """Return the reply, read from what was found."""
-        before = self._used
+        before = self.usage()
         self._arrive()
         text = self._think(self._shown(message))
         self._keep(message, text)
@@ -173,7 +180,7 @@ class Pipeline(Thinks):
         """Keep an exchange that is told, on the way of any other."""
         if self._settings.filler == "skipped":
             return None
-        before = self._used
+        before = self.usage()
         self._arrive()
         queries = self._note_down(message)[1]
         if self._settings.forgetting != "off":

@@ -82,18 +82,20 @@ class Vectors:
     def __init__(self, embeds: Embeds) -> None:
         self._embeds = embeds
         self._size = 0
+        self._fresh: list[str] = []
         self._rows: NDArray[Any] | None = None
         """With room for more than there are, so that adding one takes the same time however many there are."""
 
     def add(self, keys: Sequence[str]) -> None:
-        """Take in keys."""
-        if keys:
-            self.put(self.vectors(list(keys)))
+        """Take in keys; they are embedded together, when they are first searched."""
+        self._fresh += keys
 
-    def put(self, vectors: Any) -> None:
-        """Take in keys whose vectors are known."""
+    def _embed(self) -> None:
+        if not self._fresh:
+            return
         import numpy as np
 
+        vectors = self.vectors(self._fresh)
         needed = self._size + len(vectors)
         if self._rows is None or needed > len(self._rows):
             grown = np.zeros((max(64, 2 * needed), vectors.shape[1]), dtype=np.float32)
@@ -101,12 +103,13 @@ class Vectors:
                 grown[: self._size] = self._rows[: self._size]
             self._rows = grown
         self._rows[self._size : needed] = vectors
-        self._size = needed
+        self._size, self._fresh = needed, []
 
     def best(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best."""
         import numpy as np
 
+        self._embed()
         if self._rows is None:
             return []
         likeness = self._rows[: self._size] @ self.vectors([query])[0]
