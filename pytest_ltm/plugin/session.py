@@ -292,7 +292,7 @@ class LtmRun:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Have other plugins wrap each item by itself."""
-        with _internals.one_by_one(session.config) if self.plays or self.rehearses else nullcontext():
+        with _internals.one_by_one(session) if self.plays or self.rehearses else nullcontext():
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextvars
 import copy
+import itertools
 import os
 import sys
 import traceback
@@ -297,8 +298,8 @@ def last_teardown(item: pytest.Item) -> pytest.TestReport:
 # --- What other plugins wrap around the protocol of an item.
 
 PROTOCOL = "pytest_runtest_protocol"
-OTHERS: pytest.StashKey[Any] = pytest.StashKey()
-"""The hook with their wrappers alone; absent where there are none."""
+OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.StashKey()
+"""The hook with their wrappers alone, and the item that follows each; absent where there are none."""
 
 
 class Unwrapped:
@@ -317,11 +318,12 @@ class Unwrapped:
 
 
 @contextmanager
-def one_by_one(config: pytest.Config) -> Iterator[None]:
+def one_by_one(session: pytest.Session) -> Iterator[None]:
     """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
 
     What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the process.
     """
+    config = session.config
     manager = config.pluginmanager
     hook: Any = getattr(manager.hook, PROTOCOL)
     found = hook.get_hookimpls()
@@ -329,7 +331,8 @@ def one_by_one(config: pytest.Config) -> Iterator[None]:
     if not others:
         yield
         return
-    config.stash[OTHERS] = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in found} - others)
+    wrappers = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in found} - others)
+    config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
     setattr(config.hook, PROTOCOL, Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)))
     try:
         yield
@@ -355,12 +358,11 @@ class Around:
 
     def enter(self) -> None:
         """Run the wrappers up to their yield."""
-        hook = self._item.config.stash.get(OTHERS, None)
+        hook, following = self._item.config.stash.get(OTHERS, (None, {}))
         if hook is None or self._green is not None:
             return
-        items = self._item.session.items
-        following = items.index(self._item) + 1  # which one really is next nobody knows yet
-        arguments = {"item": self._item, "nextitem": items[following] if following < len(items) else None}
+        # Which item really is next nobody knows yet.
+        arguments = {"item": self._item, "nextitem": following.get(self._item)}
         green = self._green = greenlet(lambda: hook.call_extra([_stand_still], arguments))
         before = contextvars.copy_context()
         green.gr_context = before.copy()
