@@ -95,6 +95,8 @@ class NeedleRef:
     """Of the gap, the tokens that were told: all but what the agent itself generated."""
     seconds_passed: float
     """Of the conversation's time, from the needle to the question."""
+    rank: int | None = field(default=None, metadata={SPARSE: True})
+    """Its place, from 1, among what the agent retrieved for the question; 0: not there; None: that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

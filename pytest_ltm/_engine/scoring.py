@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._engine.retrieval import metrics, ranks
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
@@ -62,7 +63,7 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(Metric(name, value) for name, value in lane.body.sheet.metrics.items()),
+        metrics=tuple(Metric(*one) for one in {**metrics(questions), **lane.body.sheet.metrics}.items()),
         **place,
     )
 
@@ -122,6 +123,8 @@ def describe(error: BaseException | None) -> str:
 def _question(question: Question, transcript: Transcript) -> QuestionResult:
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
+    before = (one for one in transcript if one.number < asked.number)
+    places = ranks(asked.retrieved, [needle.message for needle in needles], before)
     refs = tuple(
         NeedleRef(
             number=needle.number,
@@ -129,8 +132,9 @@ def _question(question: Question, transcript: Transcript) -> QuestionResult:
             gap=gap(needle, asked),
             told_gap=transcript.told_gap(needle, asked),
             seconds_passed=(asked.now - needle.now).total_seconds(),
+            rank=rank,
         )
-        for needle in needles
+        for needle, rank in zip(needles, places, strict=True)
     )
     return QuestionResult(
         number=asked.number,

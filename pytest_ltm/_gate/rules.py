@@ -5,6 +5,7 @@ A rule is about a metric: a number with its words, its good direction, its unit,
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import KW_ONLY, dataclass
@@ -12,6 +13,7 @@ from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pytest_ltm._engine.retrieval import recall
 from pytest_ltm._statistics import accuracy, grouped, mean, pass_at_k, pass_hat_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
@@ -122,12 +124,16 @@ METRICS = (
     ),
 )  # fmt: skip
 _TRIES = re.compile(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
+_RECALL = re.compile(r"recall@([1-9][0-9]{0,3})")
 PATTERNS = ("pass^K", "pass@K")
 """Names of metrics with a number of their own."""
 
 
 def metric(name: str) -> Metric | None:
     """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
+    if found := _RECALL.fullmatch(name):
+        words = f"the share of needles among the first {int(found[1])} retrieved texts"
+        return Metric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=int(found[1])))
     found = _TRIES.fullmatch(name)
     if found is None:
         return next((one for one in METRICS if one.name == name), None)
@@ -136,9 +142,15 @@ def metric(name: str) -> Metric | None:
     return Metric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
 
 
+def _recall(rows: Rows, k: int) -> float | None:
+    """Return the mean over the examples of which it is known; None if it is known of none."""
+    return mean([found for row in rows if (found := recall(row.questions, k)) is not None])
+
+
 def names(*, against: bool) -> tuple[str, ...]:
     """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
-    return (*(one.name for one in METRICS if (one.against if against else one.under)), *PATTERNS)
+    recalls = () if against else ("recall@K",)
+    return (*(one.name for one in METRICS if (one.against if against else one.under)), *PATTERNS, *recalls)
 
 
 def pass_k(rows: Rows, tries: int, *, every: bool) -> float | None:

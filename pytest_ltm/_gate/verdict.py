@@ -176,6 +176,11 @@ def _as_nothing(found: Iterable[ScenarioResult], rows: Iterable[ScenarioResult])
 
 
 def _unknown(rule: Rule, no_cost: str, where: str = "") -> Found:
+    if rule.metric.name.startswith("recall@"):
+        return (
+            "unmeasurable",
+            f"{rule.subject} is unknown: no question has needles, or the agent shows no retrieved texts",
+        )
     why = f"no example has {f'{rule.metric.tries} trials with ' if rule.metric.tries else ''}a score{where}"
     return "unmeasurable", f"{rule.subject} is unknown: {no_cost if rule.metric.unit == 'usd' else why}"
 

@@ -26,6 +26,7 @@ from pytest_ltm.agents._human import make_human
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai import make_openai, make_timed
 from pytest_ltm.agents._replay import replay_source
+from pytest_ltm.agents._store import make_store
 from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "cmd": make_command,
     "human": make_human,
     "openai": make_openai,
+    "store": make_store,
     "ts": lambda argument, parameters: make_timed(argument, parameters, find),
     "memory": make_memory,
 }

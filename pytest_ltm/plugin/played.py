@@ -11,6 +11,7 @@ from pytest_ltm._engine.cost import Bill, lost_with_judge
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.plan import body_rng
 from pytest_ltm._engine.result import ConversationResult, ScenarioResult
+from pytest_ltm._engine.retrieval import covers_all
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.tokens import counter
@@ -240,6 +241,11 @@ class PlayedConversation:
             notices.append(
                 f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "
                 "towards spans: the more it says, the less it is told between needle and question. See --ltm-count"
+            )
+        if covers_all([one for one in talk.channel.transcript if one.kind == "ask"]):
+            notices.append(
+                "each question got at least as many memories as there were exchanges before it, so nothing was left "
+                "out and retrieval is not measured: choose a smaller k or a longer span"
             )
         ended: Ended = "interrupted" if stopped else "complete"
         if talk.gone:

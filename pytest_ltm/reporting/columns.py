@@ -379,7 +379,6 @@ def efforts(found: Sequence[Column]) -> dict[str, tuple[str, ...]]:
     }
     if any(one.input_tokens is not None for one in found):
         shown["reply in s, median/p95"] = [time_text(one.pace.asking) for one in found]
-    if any(one.told for one in found):
         shown["storing in s, median/p95"] = [time_text(one.pace.storing) for one in found]
     return {label: tuple(texts) for label, texts in shown.items() if set(texts) != {NOTHING}}
 

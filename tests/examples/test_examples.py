@@ -67,6 +67,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
     "http_agent": [],
+    "ten_line_store": [
+        ({"passed": 1}, "train                                          1.00"),
+        ({"passed": 1}, "gate: passed (1 rule, each for one agent at one memory span)"),
+    ],
     "memory_store": [({"passed": 1}, "train                1.00")],
     "langchain_agent": [({"passed": 1}, "train                1.00")],
     "langgraph_agent": [({"passed": 1}, "train                1.00")],

@@ -18,6 +18,7 @@ from pytest_ltm._storage.errors import ConfigurationError
         ("pass_rate:90%", "the pass rate is at least 0.90"),
         ("pass^3:0.5", "the chance that all of 3 trials pass is at least 0.50"),
         ("pass@3:0.5", "the chance that one of 3 trials passes is at least 0.50"),
+        ("recall@10:0.8", "the share of needles among the first 10 retrieved texts is at least 0.80"),
         ("cost:2.5", "the cost is at most 2.50 USD"),
         ("tokens:200k", "the number of tokens is at most 200,000"),
         ("span:32k", "the memory span that was kept, in tokens, is at least 32,000"),

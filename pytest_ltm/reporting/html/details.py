@@ -74,7 +74,8 @@ def _question(question: QuestionResult) -> dict[str, Any]:
                 "n": needle.number,
                 "text": needle.text,
                 "gap": f"{distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-                + (f"; {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""),
+                + (f"; {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else "")
+                + _rank(needle.rank),
             }
             for needle in question.needles
         ],
@@ -100,6 +101,10 @@ def _talk(result: ScenarioResult, record: Record) -> list[dict[str, Any]]:
         }
         for before, exchange in zip([None, *ordered], ordered, strict=False)
     ]
+
+
+def _rank(rank: int | None) -> str:
+    return "" if rank is None else f"; retrieved at rank {rank}" if rank else "; not retrieved"
 
 
 def retrieval(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:

@@ -121,7 +121,7 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         ("calls a message", "usage"): each("calls_a_message", "{:.2f}"),
         ("calls to store", "usage"): each("calls_to_store", "{:.2f}"),
         ("reply in s, median/p95", "reply_seconds"): taken(column.pace.asking),
-        ("storing in s, median/p95", "storing_seconds"): taken(column.pace.storing if column.told else None),
+        ("storing in s, median/p95", "storing_seconds"): taken(column.pace.storing),
         ("cost", "cost_usd"): usd("cost_usd"),
         ("for filler", "cost"): usd("filler_cost_usd"),
         ("for harness", "cost"): usd("harness_cost_usd"),

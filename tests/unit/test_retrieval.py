@@ -1,0 +1,70 @@
+"""What of a question's needles was retrieved: told by text, and not told where nobody can know."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from pytest_ltm._engine.result import NeedleRef, QuestionResult
+from pytest_ltm._engine.retrieval import covers_all, metrics, ranks, recall
+from pytest_ltm._engine.transcript import Exchange
+
+NEEDLE = "My train leaves from platform 14."
+
+
+def said(message: str, reply: str = "Noted.", number: int = 0, retrieved: tuple[str, ...] | None = None) -> Exchange:
+    return Exchange(
+        number=number, by="", kind="ask", message=message, reply=reply, start=0, message_tokens=1, reply_tokens=1,
+        now=datetime(2024, 3, 4, tzinfo=timezone.utc), retrieved=retrieved,
+    )  # fmt: skip
+
+
+BEFORE = [said(NEEDLE), said("I like tea.", "Tea is nice.")]
+
+
+def question(*places: int | None) -> QuestionResult:
+    refs = [
+        NeedleRef(number=n, text=NEEDLE, gap=1, told_gap=1, seconds_passed=0, rank=rank)
+        for n, rank in enumerate(places)
+    ]
+    return QuestionResult(number=9, text="?", answer="", needles=tuple(refs))
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "rank"),
+    [
+        (("I like tea.", NEEDLE), 2),
+        (("[3:00:00 ago] user: my train  leaves\nfrom platform 14. assistant: Noted.",), 1),
+        (("I like tea.",), 0),
+        (("Tea is nice.",), 0),
+        (("What they like: I like tea. And so on.",), 0),
+        ((), 0),
+        (("My train leaves", "from platform 14."), None),
+        (("D1:4", "D2:1"), None),
+        (("The user takes a train at platform fourteen.",), None),
+        (None, None),
+    ],
+)
+def test_a_needle_is_found_where_a_text_holds_its_whole_message(
+    retrieved: tuple[str, ...] | None, rank: int | None
+) -> None:
+    assert ranks(retrieved, [NEEDLE], BEFORE) == (rank,)
+
+
+def test_recall_is_the_share_of_the_needles_among_the_first_k() -> None:
+    asked = [question(1, 7), question(0)]
+    assert recall(asked, 5) == 0.25
+    assert metrics(asked) == {"recall@5": 0.25, "recall@10": 0.5, "needle_rank": 4}
+
+
+def test_what_is_not_known_is_in_no_mean() -> None:
+    assert recall([question(None), question(), question(3)], 5) == 1
+    assert metrics([question(None)]) == metrics([question()]) == {}
+
+
+def test_a_k_that_covers_the_whole_history_is_noticed() -> None:
+    assert covers_all([said("?", number=2, retrieved=("a", "b")), said("?", number=3, retrieved=("a", "b", "c"))])
+    assert not covers_all([said("?", number=2, retrieved=("a", "b")), said("?", number=3, retrieved=("a", "b"))])
+    assert not covers_all([said("?", number=2)])
+    assert not covers_all([])
