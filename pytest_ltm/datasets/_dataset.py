@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 
@@ -23,14 +22,12 @@ SPAN_TOKENS = 10**12
 """That span in tokens: longer than any history."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetOption:
+class DatasetOption(NamedTuple):
     """One option of a data set: `next_turns` of locomo is `--ltm-locomo-next-turns`, or `ltm_locomo_next_turns`."""
 
     name: str
     metavar: str
     help: str
-    _: KW_ONLY
     default: str = ""
     parse: Callable[[str], Any] = str
     """Returns the value of a text, also of the default; ConfigurationError, without the option's name."""
@@ -38,8 +35,7 @@ class DatasetOption:
     """It names a file or folder: looked for where the command line is, or the ini file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(NamedTuple):
     """A data set that runs can play; making one reads nothing, and imports nothing heavy."""
 
     name: str
@@ -49,7 +45,7 @@ class Dataset:
     fewer: str
     """The name of the option that chooses fewer questions."""
     options: tuple[DatasetOption, ...]
-    opener: Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite] = field(repr=False)
+    opener: Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]
     """Opens a path with the values of all options, a seed, and a folder to remember things in between runs."""
 
     def open(
@@ -77,8 +73,7 @@ class Dataset:
         return f"--ltm-{self.name}-{option}".replace("_", "-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldConversation:
+class ToldConversation(NamedTuple):
     """What is told in one conversation of a data set."""
 
     history: Sequence[PastExchange]

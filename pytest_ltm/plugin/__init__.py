@@ -1,26 +1,48 @@
 """The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
 
-An installed plugin costs next to nothing until it is used: what is imported here imports only pytest and light modules.
+An installed plugin costs next to nothing until it is used: what is imported here imports only pytest and light modules,
+which make no dataclass, since that takes as long as importing another module.
 """
+
+# ruff: noqa: E402 - what is imported below is found by _Ordinary
 
 from __future__ import annotations
 
 import functools
+import sys
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from importlib.machinery import ModuleSpec
+    from pathlib import Path
+
+    from pytest_ltm.datasets import Dataset
+
+
+class _Ordinary:
+    """Loads this package's modules from Python's own bytecode.
+
+    pytest rewrites the assertions of a plugin's whole distribution, with bytecode of its own. Where none may be written
+    each run would compile all our modules, none of which needs that: scenarios score, and do not assert.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, *_: object) -> ModuleSpec | None:
+        """Return where a module of ours is; None for all others."""
+        return PathFinder.find_spec(name, path) if name.startswith("pytest_ltm.") else None
+
+
+sys.meta_path.insert(0, _Ordinary)
 
 from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
 from pytest_ltm.plugin import hookspec, options
 from pytest_ltm.plugin.fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
 from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, refusal
 from pytest_ltm.plugin.state import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from pathlib import Path
-
-    from pytest_ltm.datasets import Dataset
 
 __all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
 

@@ -7,8 +7,7 @@ import os
 import re
 import unittest
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -27,8 +26,7 @@ PLACE = "_ltm_place"
 """The fixture that carries the parameters of an item: its Place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an item is played: its conversation, and which example it is there."""
 
     agent: str
@@ -52,8 +50,7 @@ class Place:
         return f"{self.conversation}-{self.example}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class Marks(NamedTuple):
     """What the `ltm` markers of an item say; the nearest one wins for each keyword."""
 
     generate: Callable[..., Definition] | None = None
@@ -86,7 +83,7 @@ class Marks:
         return tuple(part.strip() for part in parts if part.strip())
 
 
-KEYWORDS = tuple(field.name for field in fields(Marks))
+KEYWORDS = Marks._fields
 KINDS: dict[str, tuple[type, ...]] = {
     "examples": (int,), "span": (int, str), "skills": (str, list, tuple), "threshold": (int, float),
     "floor": (int, float),
@@ -156,8 +153,7 @@ def _wrong(node: pytest.Item | pytest.Collector, keyword: str | None, text: str)
     return pytest.Collector.CollectError(f"{where}: {text}")
 
 
-@dataclass(slots=True, kw_only=True)
-class LtmItem:
+class LtmItem(NamedTuple):
     """One LTM item of an LTM run."""
 
     item: pytest.Item
@@ -170,6 +166,8 @@ class LtmItem:
     def conversation(self) -> ConversationName:
         """The conversation that it is played in; isolated variants of one scenario have one each."""
         variant = self.scenario if self.place.thread and "." in self.scenario else ""
+        from dataclasses import replace
+
         return replace(self.place.conversation, variant=variant)
 
     @property

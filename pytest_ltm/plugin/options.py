@@ -7,8 +7,7 @@ xdist workers.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
 
@@ -30,11 +29,11 @@ CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
 """From 9.2 on it may be declared text or a number, whichever native TOML gives."""
 
 
-@dataclass(frozen=True, slots=True)
 class Whole:
     """The parser of a whole number, which is at least `least`."""
 
-    least: int | None = None
+    def __init__(self, least: int | None = None) -> None:
+        self.least = least
 
     def __call__(self, text: str) -> int:
         """Return the number; ConfigurationError for any other text."""
@@ -47,11 +46,11 @@ class Whole:
         return number
 
 
-@dataclass(frozen=True, slots=True)
 class Seconds:
     """The parser of a finite number of seconds, 0 or more."""
 
-    hint: str = ""
+    def __init__(self, hint: str = "") -> None:
+        self.hint = hint
 
     def __call__(self, text: str) -> float:
         """Return the number; ConfigurationError for any other text."""
@@ -82,8 +81,7 @@ def later(place: str) -> Callable[[str], Any]:
     return parse
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A row of the table: one `--ltm-*` option with a value, and its `ltm_*` ini twin."""
 
     flag: str
@@ -156,15 +154,15 @@ OPTIONS = (
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
 
 
-@dataclass(eq=False)
 class Table:
     """The rows of a pytest session, those of data sets among them; registered as a plugin of this name."""
 
-    parser: pytest.Parser
-    rows: dict[str, Option] = field(default_factory=lambda: {option.dest: option for option in OPTIONS})
-    """By dest."""
-    datasets: dict[str, Dataset] = field(default_factory=dict)
-    """By name."""
+    def __init__(self, parser: pytest.Parser) -> None:
+        self.parser = parser
+        self.rows = {option.dest: option for option in OPTIONS}
+        """By dest."""
+        self.datasets: dict[str, Dataset] = {}
+        """By name."""
 
     def take(self, dataset: Dataset) -> None:
         """Take a data set with its options; ConfigurationError for a name that is taken."""

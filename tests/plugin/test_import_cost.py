@@ -40,7 +40,10 @@ def hear(event, arguments):
 sys.addaudithook(hear)
 
 def pytest_unconfigure():
-    print("@" + json.dumps({"modules": sorted(sys.modules), "done": done, "threads": threading.active_count()}))
+    loaders = {name: str(getattr(module, "__loader__", "")) for name, module in sys.modules.items()}
+    rewritten = [name for name, loader in loaders.items() if "AssertionRewritingHook" in loader]
+    told = {"modules": sorted(sys.modules), "done": done, "threads": threading.active_count(), "rewritten": rewritten}
+    print("@" + json.dumps(told))
 """
 
 
@@ -76,6 +79,12 @@ def test_an_unrelated_run_writes_sends_and_starts_nothing(runs: Any) -> None:
     (used, _), (bare, _) = runs
     assert used["done"] == bare["done"]
     assert used["threads"] == bare["threads"] == 1
+
+
+def test_pytest_rewrites_and_compiles_no_module_of_ours_but_the_first(runs: Any) -> None:
+    (used, _), (bare, _) = runs
+    assert "test_one" in bare["rewritten"]
+    assert set(used["rewritten"]) - set(bare["rewritten"]) == {"pytest_ltm.plugin"}
 
 
 def test_an_unrelated_run_prints_nothing_of_ours(runs: Any) -> None:
