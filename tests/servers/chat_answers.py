@@ -20,6 +20,8 @@ class Says:
     cached: int | None = None
     usage: bool = True
     finish_reason: str = "stop"
+    calls: tuple[tuple[str, str], ...] = ()
+    """Tools that are called: names, and arguments as the model writes them."""
     after: float = 0.0
     """Seconds before it begins."""
     cut: bool = False
@@ -33,6 +35,10 @@ Answer: TypeAlias = "str | Says"
 
 def says(text: str, *, cached: int | None = None, usage: bool = True, finish_reason: str = "stop") -> Says:
     return Says(text, cached=cached, usage=usage, finish_reason=finish_reason)
+
+
+def calls(*called: tuple[str, str]) -> Says:
+    return Says(None, calls=called, finish_reason="tool_calls")
 
 
 def refuses(

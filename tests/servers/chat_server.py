@@ -27,6 +27,7 @@ from chat_answers import (
     DIALECTS,
     Answer,
     Says,
+    calls,
     error,
     fails,
     garbled,
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
-    "DIALECTS", "Answer", "Asked", "ChatServer", "Says", "fails", "garbled", "overflows", "refuses", "resets", "says",
-    "serving", "slow", "truncated", "wrong_schema",
+    "DIALECTS", "Answer", "Asked", "ChatServer", "Says", "calls", "fails", "garbled", "overflows", "refuses", "resets",
+    "says", "serving", "slow", "truncated", "wrong_schema",
 ]  # fmt: skip
 
 # pytester forgets what a run in this process imports, and the client keeps tables of the classes of its parts.
@@ -90,6 +91,8 @@ class ChatServer:
         """Parameters that are refused, as models that think refuse `temperature`."""
         self.count: Callable[[str], int] = lambda text: max(1, len(text) // 4)
         """Tokens of a text."""
+        self.embeds: Callable[[str], list[float]] | None = None
+        """Gives the vector of a text; None: there is no such endpoint."""
         self.most_at_once = 0
         """The largest number of requests that were under way at the same time."""
         self._under_way = 0
@@ -155,6 +158,12 @@ class ChatServer:
     def _refusal(self, asked: Asked) -> Says | None:
         if self.key is not None and asked.headers.get("authorization") != f"Bearer {self.key}":
             return Says(status=401, body=error("Incorrect API key provided.", code="invalid_api_key"))
+        if self.embeds is not None and asked.path.endswith("/embeddings"):
+            texts = asked.body["input"]
+            data = [{"object": "embedding", "index": n, "embedding": self.embeds(text)} for n, text in enumerate(texts)]
+            used = sum(map(self.count, texts))
+            usage = {"prompt_tokens": used, "total_tokens": used}
+            return Says(body={"object": "list", "model": asked.body["model"], "data": data[::-1], "usage": usage})
         if not asked.path.endswith("/chat/completions"):
             return Says(status=404, body={"detail": "Not Found"})
         for name in sorted(self.not_taken & asked.body.keys()):
@@ -165,6 +174,10 @@ class ChatServer:
         return None
 
     def completion(self, asked: Asked, answer: Says) -> Any:
+        called = [
+            {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for n, (name, arguments) in enumerate(answer.calls)
+        ]
         body: dict[str, Any] = {
             "id": f"chatcmpl-{len(self.requests)}",
             "object": "chat.completion",
@@ -173,7 +186,11 @@ class ChatServer:
             "choices": [
                 {
                     "index": 0,
-                    "message": {"role": "assistant", "content": answer.text},
+                    "message": {
+                        "role": "assistant",
+                        "content": answer.text,
+                        **({"tool_calls": called} if called else {}),
+                    },
                     "finish_reason": answer.finish_reason,
                 }
             ],

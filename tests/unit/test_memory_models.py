@@ -1,0 +1,331 @@
+"""Memory systems with a chat model: all presets through the real client, and answers that nobody can read."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
+
+from pytest_ltm import _providers
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._specs import ADAPTERS
+from pytest_ltm.memory.moments import Range
+from pytest_ltm.memory.parameters import PRESETS
+from pytest_ltm.memory.reading import Note, Said
+from pytest_ltm.memory.tasks import (
+    Describe,
+    Events,
+    Facts,
+    Jot,
+    Keyphrases,
+    Queries,
+    Reread,
+    Summary,
+    TimeRange,
+)
+from pytest_ltm.memory.thinking import PROMPTS, make_thinker
+from pytest_ltm.reader.memory import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
+SAID = (Said("user", "I keep 4 quails in Porto.", MONDAY), Said("assistant", "Lovely.", MONDAY))
+TALK = (
+    ("My name is Ines, and I keep four quails.", "Nice to meet you."),
+    ("Yesterday I bought a canoe in Porto.", "Where will you keep it?"),
+    ("In the shed of my sister Odile.", "The shed it is."),
+)
+THOUGHTS = {
+    "queries": '["quails", "canoe"]',
+    "user": '{"reasoning": "Told so.", "user": {"name": "Ines"}, "queries": ["quails"]}',
+    "scratchpad": "```\nThe user is Ines.\n```",
+    "facts": '[{"fact": "The user keeps quails.", "from": [1]}]',
+    "keyphrases": '["quails"]',
+    "summary": "Ines keeps quails.",
+    "events": '[{"event": "bought a canoe", "from": "2024-03-03", "to": "2024-03-03"}]',
+    "range": '{"from": "2024-03-03", "to": "2024-03-10"}',
+    "note": "Ines keeps quails.",
+    "reply": "You are Ines.",
+}
+SYSTEMS = {PROMPTS[role]["system"].split(".")[0].split("\n")[0]: role for role in (*THOUGHTS, "step")}
+
+
+@pytest.fixture(autouse=True)
+def _own_limits() -> None:
+    _providers.share(None)
+
+
+def role_of(asked: Asked) -> str:
+    system = asked.messages[0]["content"]
+    return next(role for begin, role in SYSTEMS.items() if system.startswith(begin))
+
+
+def thinks(asked: Asked) -> Says:
+    """Answer as a model that understands every role."""
+    role = role_of(asked)
+    if role != "step":
+        return says(THOUGHTS[role])
+    if asked.messages[-1]["role"] == "user":
+        return calls(("conversation_search", '{"query": "quails", "request_heartbeat": true}'))
+    return calls(("send_message", '{"message": "You are Ines."}'))
+
+
+@pytest.fixture
+def agent(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
+    made: list[Any] = []
+
+    def make(**parameters: Any) -> Any:
+        spec = f"openai:m@{chat_server.url}"
+        found: Any = ADAPTERS["memory"](spec, Field(parameters, "bot.yml", "parameters")).make()
+        made.append(found)
+        return found
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def talk(agent: Any) -> None:
+    for day, exchange in enumerate(TALK):
+        agent.tell_time(MONDAY + timedelta(days=day))
+        agent.accept(*exchange)
+    agent.tell_time(MONDAY + timedelta(days=4))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_talks_with_a_model_through_the_real_client(
+    name: str, chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
+    chat_server.default = thinks
+    one = agent(preset=name)
+    talk(one)
+    told = one.calls()
+    reply = one.reply("Who keeps quails?")
+
+    assert reply.text == "You are Ines."
+    assert one.misread() == dict.fromkeys(one.calls(), 0)
+    assert sum(one.calls().values()) == len(chat_server.requests)
+    assert one.retrieved() or name.startswith(("ltm-", "memorybank"))  # these still see everything
+    window = one.configuration()["window"]
+    assert all(sum(count(str(m["content"])) for m in asked.messages) <= window for asked in chat_server.requests)
+    assert one.usage().input_tokens == sum(asked.prompt_tokens for asked in chat_server.requests)
+    more = {role: times - told.get(role, 0) for role, times in one.calls().items() if times > told.get(role, 0)}
+    assert more == CALLS[name]
+
+
+CALLS: dict[str, dict[str, int]] = {
+    "ltm-1": {"user": 1, "reply": 1},
+    "ltm-2": {"reply": 1},
+    "ltm-3": {"scratchpad": 1, "reply": 1},
+    "memgpt": {"step": 2},
+    "memgpt-paper": {"step": 2},
+    "memorybank": {"summary": 4, "reply": 1},
+    "longmemeval": {"range": 1, "note": 3, "reply": 1, "facts": 1, "events": 1},
+    "longmemeval-facts": {"facts": 1, "reply": 1},
+    "longmemeval-plain": {"reply": 1},
+    "longmemeval-session": {"facts": 1, "reply": 1},
+    "locomo-dialogue": {"reply": 1},
+    "locomo-observations": {"facts": 1, "reply": 1},
+    "locomo-summaries": {"summary": 1, "reply": 1},
+    "retrieval": {"reply": 1},
+}
+"""By preset, the calls that a question takes which is asked on another day."""
+
+
+def test_a_model_that_was_killed_goes_on_where_it_was(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    chat_server.default = thinks
+    first, second = agent(preset="ltm-1"), agent(preset="ltm-1")
+    talk(first)
+    second.load(first.save())
+    for one in (first, second):
+        one.reply("Who keeps quails?")
+
+    assert chat_server.requests[-1].messages == chat_server.requests[-3].messages
+    assert first.calls() == second.calls()
+
+
+# --- What cannot be read.
+
+TASKS: list[Any] = [
+    Queries(message="Who?", last="", count=2),
+    Describe(user={}, message="My name is Ines.", last="", count=2, size=100),
+    Jot(pad="", message="My name is Ines.", last="", size=100),
+    Facts(said=SAID),
+    Keyphrases(said=SAID),
+    Summary(said=SAID),
+    Events(said=SAID, now=MONDAY),
+    TimeRange(message="What did I do yesterday?", now=MONDAY),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.role)
+@pytest.mark.parametrize("words", ["", "I cannot do that.", "[[[", '{"user": 3}', '[{"fact": 3, "from": "x"}]', "[1]"])
+def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str, chat_server: ChatServer) -> None:
+    chat_server.next(says(words))
+    make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
+    thinker = make()
+    try:
+        thought = thinker.think(task)
+    finally:
+        thinker.close()
+
+    if thought.understood:
+        assert (task.role, bool(words)) == ("summary", True)
+    else:
+        assert thought.result == task.by_rules()
+    assert thought.usage.input_tokens > 0
+
+
+def test_misread_words_are_counted_by_role(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    chat_server.default = "No."
+    one = agent(preset="ltm-1")
+    one.reply("My name is Ines.")
+
+    assert one.misread() == {"user": 1, "reply": 0}
+    assert "Ines" in str(one._user)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "result"),
+    [
+        (TASKS[0], 'Here: ["a", "b", "c"]', ("a", "b")),
+        (TASKS[2], "Sure.\n```txt\nA line.\n```", "A line."),
+        (TASKS[5], " Short. ", "Short."),
+        (TASKS[7], "{}", None),
+        (
+            TASKS[7],
+            '{"from": "2024-03-01"}',
+            Range(datetime(2024, 3, 1, tzinfo=timezone.utc), datetime(2024, 3, 2, tzinfo=timezone.utc)),
+        ),
+        (Reread(message="Who?", note=Note("1", SAID)), '"Nothing."', ""),
+    ],
+)
+def test_words_are_read_generously(task: Any, text: str, result: Any, chat_server: ChatServer) -> None:
+    chat_server.next(says(text))
+    make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
+    thinker = make()
+    try:
+        assert thinker.think(task).result == result
+    finally:
+        thinker.close()
+
+
+# --- Tools that a model calls, and answers of no shape.
+
+
+def test_a_model_that_never_calls_a_tool_gives_empty_replies(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
+    chat_server.default = "I would say hello."
+    one = agent(preset="memgpt")
+
+    assert one.reply("Hello.").text == ""
+    assert one.calls() == {"step": 1}
+    assert {tool["function"]["name"] for tool in chat_server.requests[0].body["tools"]} >= {"send_message"}
+
+
+def test_a_model_that_loops_is_ended(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    chat_server.default = calls(("conversation_search", '{"query": "x", "request_heartbeat": true}'))
+    one = agent(preset="memgpt")
+
+    assert one.reply("Hello.").text == ""
+    assert one.calls() == {"step": 10}
+
+
+@pytest.mark.parametrize("call", [("no_such_tool", "{}"), ("send_message", "{{"), ("send_message", "[]")])
+def test_a_call_that_cannot_be_carried_out_is_told_to_the_model(
+    call: tuple[str, str], chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
+    chat_server.next(calls(call), calls(("send_message", '{"message": "Hello."}')))
+
+    assert agent(preset="memgpt").reply("Hello.").text == "Hello."
+    assert chat_server.requests[1].messages[-1]["content"].startswith("Failed: ")
+
+
+@pytest.mark.parametrize("calls", [[None], [{"function": None}], "x", [{"id": 3, "function": {"name": 4}}]])
+def test_calls_of_no_shape_are_none(calls: Any, chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    message = {"role": "assistant", "content": "Hm.", "tool_calls": calls}
+    chat_server.next(wrong_schema({"choices": [{"index": 0, "message": message}]}))
+
+    assert agent(preset="memgpt").reply("Hello.").text == ""
+
+
+def test_what_a_failed_message_took_is_counted(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    chat_server.next(says(THOUGHTS["user"]), refuses(400))
+    one = agent(preset="ltm-1")
+
+    with pytest.raises(AgentFault):
+        one.reply("Hello.")
+    assert one.usage().input_tokens == chat_server.requests[0].prompt_tokens
+
+
+# --- Vectors of an endpoint.
+
+
+def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) -> None:
+    chat_server.embeds = lambda text: [float(text.count(letter)) for letter in "abc"]
+    parameters = {"index": f"openai:e@{chat_server.url}", "recent": 0, "reading": {"k": 1}}
+    one: Any = ADAPTERS["memory"]("rules", Field(parameters, "bot.yml")).make()
+    for text in ("aaaa", "bbbb", ""):
+        one.accept(text, "")
+    reply = one.reply("bb")
+    one.close()
+
+    assert one.retrieved() == ["bbbb"]
+    assert [len(asked.body["input"]) for asked in chat_server.requests] == [2, 1]
+    assert reply.usage.input_tokens > 0
+    assert not reply.hypothetical
+
+
+def test_fewer_vectors_than_texts_are_a_fault(chat_server: ChatServer) -> None:
+    parameters = {"index": f"openai:e@{chat_server.url}", "recent": 0}
+    chat_server.embeds = lambda _: []
+    one: Any = ADAPTERS["memory"]("rules", Field(parameters, "bot.yml")).make()
+    one.accept("aaaa", "")
+
+    with pytest.raises(AgentFault, match="vectors for 1 texts"):
+        one.reply("bb")
+    one.close()
+
+
+def test_a_model_without_its_key_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    for spec, parameters in (("openai:gpt-4o", {}), ("rules", {"index": "openai:text-embedding-3-small"})):
+        with pytest.raises(AgentError, match="OPENAI_API_KEY"):
+            ADAPTERS["memory"](spec, Field(parameters, "bot.yml"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("rules?preset=longmemevl", "Did you mean 'longmemeval'"),
+        ("rules?valu=turn", "Did you mean 'value'"),
+        ("rules?reading=5", "reading"),
+        ("rules?reading.kk=5", "reading.kk: unknown field"),
+        ("rules?preset=ltm-1&preset=ltm-2", "said twice"),
+        ("rules?value=chunk", "chunk:TOKENS/OVERLAP"),
+        ("rules?key=value+fact", "Did you mean 'facts'"),
+        ("rules?notebook=core:2000", "go together"),
+        ("rules?value=fact&key=facts", "only a turn, a round or a session"),
+        ("rules?window=100", "at least 256"),
+        ("rules?recent=1.5", "a share of the window"),
+        ("rules?temperature=1", "is a parameter of a model"),
+        ("rulse", "Did you mean 'rules'"),
+        ("", "'rules' or 'openai:MODEL'"),
+    ],
+)
+def test_bad_input_is_told_with_a_way_out(spec: str, said: str) -> None:
+    with pytest.raises((AgentError, Exception), match=said):
+        ADAPTERS["memory"](spec, Field({}, "agent"))
+
+
+def test_json_is_what_the_prompts_ask_for() -> None:
+    for role in ("queries", "user", "facts", "keyphrases", "events", "range"):
+        assert "JSON" in PROMPTS[role]["user"]
+        json.loads(THOUGHTS[role])
