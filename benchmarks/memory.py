@@ -60,6 +60,10 @@ class Played:
         """Take in an example."""
         self._rows[cell].append(row)
 
+    def has(self, cell: tuple[str, str]) -> bool:
+        """Return whether a cell was played."""
+        return cell in self._rows
+
     def trials(self, cell: tuple[str, str], measure: str) -> dict[str, float]:
         """Return the mean of a measure in each trial; LtmError if the cell has none."""
         kind, _, name = measure.partition(":")
@@ -97,8 +101,9 @@ def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every be
             labelled = {_label(label): label for label in labels}
             for _, row in counting(examples(run)):
                 played.add((labelled[row.agent], span), row)
-    for one in found:
-        yield from _lines(one, played)
+            for one in [one for one in found if played.has(one.left) and played.has(one.right)]:
+                found.remove(one)
+                yield from _lines(one, played)
 
 
 def _metric(row: ScenarioResult, name: str) -> float | None:
