@@ -194,6 +194,13 @@ def told(error: BaseException) -> str:
     return f"{name}: {short}{within}" if short else f"{name}{within}"
 
 
+for _public in (
+    LtmError, ConfigurationError, ScenarioError, DefinitionError, DatasetError, AgentError, AgentFault, TransientFault,
+    FillerError, JudgeError, UserError, TokenizerError, LtmInternalError,
+):  # fmt: skip
+    _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
+
+
 def _first_within(error: BaseException) -> BaseException | None:
     """Return the first exception of a group: the group's own text only counts them."""
     parts = getattr(error, "exceptions", None)

@@ -266,6 +266,10 @@ class ItemBody(GreenBody):
             report = internals.phase(self.item, "call")
         finally:
             self.item.runtest = self._runtest  # type: ignore[method-assign]
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None and self.assertion is None and ending.error is None:  # else it says where the test raised
+            crash.path, crash.lineno = str(self.item.path), (self.item.location[1] or 0) + 1
+            crash.message = crash.message.partition("\n")[0]
         report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
         if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
             vars(report)["ltm_scored"] = result.score

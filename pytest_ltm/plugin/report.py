@@ -26,7 +26,14 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in, suite_of
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-from pytest_ltm.reporting.terminal import failing_lines, rescored_details, rescored_sentence, summary_lines, user_lines
+from pytest_ltm.reporting.terminal import (
+    failing_lines,
+    first_reason,
+    rescored_details,
+    rescored_sentence,
+    summary_lines,
+    user_lines,
+)
 from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
@@ -220,6 +227,8 @@ class Report:
         ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
         why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(result)
         if why and self._gate.verdict is None:
+            reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
+            why = why if reason.endswith(why) or not reason else f"{why}. {reason}"
             for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 

@@ -91,6 +91,12 @@ def reasons_told(run: RunResult) -> frozenset[str]:
     return frozenset(reason for reason in listed if shorten(one_line(reason), _REASON) == one_line(reason))
 
 
+def first_reason(run: RunResult) -> str:
+    """Return why most of what has no score has none; "" if all have one."""
+    groups = _missing(run)
+    return _why(groups[0][0]) if groups else ""
+
+
 def _missing(run: RunResult) -> list[list[ScenarioResult]]:
     """Return the examples without a score, in groups of one reason, most frequent first."""
     groups = grouped([row for row in run.scenarios if not row.scored], _why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
@@ -343,3 +344,33 @@ def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none
         ["bot.py:9: ConnectionError", ">       ltm.say('raise')", "E *AgentFault: *", "test_it.py:7: AgentFault"]
     )
     result.stdout.no_fnmatch_line("*pytest_ltm/*:*: *")
+
+
+@pytest.mark.parametrize("options", [("-q",), pytest.param(("-q", "-n1"), marks=pytest.mark.slow)])
+def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file(
+    project: Project, options: tuple[str, ...]
+) -> None:
+    bot = "class Bot:\n    def __init__(self):\n        raise OSError('no model here')\n    def reply(self, m): ...\n"
+    project.file(bot, "b.py")
+    project.file("def test_a(ltm): ...\ndef test_b(ltm): ...\n")
+
+    shown = project.ltm(*options, agent="b:Bot", subprocess="-n1" in options).stdout.str()
+
+    assert shown.count("ERROR in the agent") == shown.count("Traceback") == 1
+    assert re.findall(r'File ".*?(\w+\.py)", line (\d+)', shown) == [("b.py", "3")]
+    assert "unmeasurable (exit status 75): agent 'b:Bot' could not be made: OSError: no model here (b.py:3)" in shown
+    assert "resume with" not in shown
+
+
+def test_under_q_a_line_says_why_an_agent_cannot_be_used(project: Project) -> None:
+    project.file("class Bot:\n    def reply(self, m): ...", "b.py")
+    project.file("def test_a(ltm):\n    ltm.say('x')\n")
+    shown = " ".join(project.ltm("-q", agent="b:Bot").stdout.str().split())
+    assert "not through memory. agent error: agent 'b_Bot' replied with None; a reply is a str" in shown
+
+
+def test_a_failure_stands_at_the_line_of_its_test(project: Project) -> None:
+    project.file("\n\ndef test_a(ltm):\n    ltm.say('x')\n    ltm.check('nothing', not ltm.ask('?'))\n")
+    project.ltm("--tb=line").stdout.re_match_lines(
+        [r".*test_it\.py:3: BelowThreshold: score 0\.00, below 1\.00: nothing$"]
+    )
