@@ -19,7 +19,7 @@ from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.pieces import Span
 from pytest_ltm.memory.pipeline import Thinks, moment, read_moment
 from pytest_ltm.memory.reading import Note, Said, shortened
-from pytest_ltm.memory.tasks import Summary, own_statements
+from pytest_ltm.memory.roles import Summary, own_statements
 from pytest_ltm.memory.thinking import PROMPTS, Replying, size
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reader.notes import BRIEF

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._engine.agent import Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm.memory import tasks
+from pytest_ltm.memory import roles
 from pytest_ltm.memory.memories import Item, Memories
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.pieces import Span
@@ -218,7 +218,7 @@ class Pipeline(Thinks):
             case "session":
                 yield self._keyed(span)
             case "summary":
-                text = self._think(tasks.Summary(said=self._memories.log.parts(span)))
+                text = self._think(roles.Summary(said=self._memories.log.parts(span)))
                 yield Item(span=span, session=self._session, text=text, keys={})
             case _:
                 yield from self._facts(span)
@@ -226,7 +226,7 @@ class Pipeline(Thinks):
     def _facts(self, span: Span) -> Iterator[Item]:
         said = self._memories.log.parts(span)
         places = [n for n in range(span.first, span.last + 1) if self._memories.log.said[n].text.strip()]
-        for fact in self._think(tasks.Facts(said=said)):
+        for fact in self._think(roles.Facts(said=said)):
             cites = tuple(places[place] for place in fact.cites if place < len(places))
             yield Item(span=span, session=self._session, text=fact.text, cites=cites, keys={})
 
@@ -236,15 +236,15 @@ class Pipeline(Thinks):
         keys = {kind: self._key(kind, said) for kind in self._settings.key if kind != "value"} if said else {}
         at = self._memories.log.said[span.first].at
         dated = self._settings.query.kind == "time-aware" and at is not None and bool(said)
-        times = self._think(tasks.Events(said=said, now=at)) if dated and at is not None else ()
+        times = self._think(roles.Events(said=said, now=at)) if dated and at is not None else ()
         return Item(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, said: tuple[Said, ...]) -> str:
         if kind == "facts":
-            return "\n".join(fact.text for fact in self._think(tasks.Facts(said=said)))
+            return "\n".join(fact.text for fact in self._think(roles.Facts(said=said)))
         if kind == "keyphrases":
-            return "\n".join(self._think(tasks.Keyphrases(said=said)))
-        return self._think(tasks.Summary(said=said))
+            return "\n".join(self._think(roles.Keyphrases(said=said)))
+        return self._think(roles.Summary(said=said))
 
     def _end_day(self) -> None:
         """Write the day up, and forget."""
@@ -252,12 +252,12 @@ class Pipeline(Thinks):
         if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
             day = tuple(one for one in said[self._day_from :] if one.text)
             limit = self._settings.notebook.size // 4
-            text = self._think(tasks.Summary(said=day, of="day", size=limit))
+            text = self._think(roles.Summary(said=day, of="day", size=limit))
             span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
             self._store(Item(span=span, session=self._session, text=text, keys={}))
-            mood = self._think(tasks.Summary(said=day, of="personality", size=limit))
+            mood = self._think(roles.Summary(said=day, of="personality", size=limit))
             for of, new in (("history", text), ("portrait", mood)):
-                task = tasks.Summary(said=(Said("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                task = roles.Summary(said=(Said("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
                 self._portrait[of] = self._think(task)
         self._day_from = len(said)
         if self._settings.forgetting != "off":
@@ -273,19 +273,19 @@ class Pipeline(Thinks):
         queries: tuple[str, ...] = ()
         old = self._known(limit)
         if notebook.kind == "json" and limit:
-            task = tasks.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
+            task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
             described = self._think(task)
             self._user, queries = described.user, described.queries
         elif query.kind == "generated":
-            queries = self._think(tasks.Queries(message=message, last=last, count=query.count))
+            queries = self._think(roles.Queries(message=message, last=last, count=query.count))
         if notebook.kind == "text" and limit:
-            self._pad = self._think(tasks.Jot(pad=self._pad, message=message, last=last, size=limit))
+            self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))
         return (old if self._settings.mode == "code" else self._known(limit)), queries
 
     def _known(self, limit: int) -> str:
         match self._settings.notebook.kind:
             case "json":
-                return tasks.shown_user(self._user)
+                return roles.shown_user(self._user)
             case "text":
                 return self._pad
             case "portrait":
@@ -336,7 +336,7 @@ class Pipeline(Thinks):
         texts = [shortened(text, limit) if limit else text for text in (message, *queries)]
         within = None
         if self._settings.query.kind == "time-aware" and self._now is not None:
-            within = self._think(tasks.TimeRange(message=message, now=self._now))
+            within = self._think(roles.TimeRange(message=message, now=self._now))
         ranked = [number for number, _ in self._memories.search(texts, before=first, within=within)]
         reading = replace(self._settings.reading, budget=budget)
         numbers: dict[str, int] = {}
@@ -354,7 +354,7 @@ class Pipeline(Thinks):
         return chosen
 
     def _reread(self, message: str, notes: Sequence[Note]) -> list[Note]:
-        read = ((note, self._think(tasks.Reread(message=message, note=note))) for note in notes)
+        read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
         return [
             note if text == note.text else replace(note, said=(Said("", text, note.at),)) for note, text in read if text
         ]

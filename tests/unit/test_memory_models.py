@@ -16,7 +16,7 @@ from pytest_ltm.agents._specs import ADAPTERS
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.parameters import PRESETS
 from pytest_ltm.memory.reading import Note, Said
-from pytest_ltm.memory.tasks import (
+from pytest_ltm.memory.roles import (
     Describe,
     Events,
     Facts,
