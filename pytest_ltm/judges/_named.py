@@ -13,12 +13,8 @@ from pytest_ltm._engine.agent import Configured
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, did_you_mean, told
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.numbers import COUNTS
-from pytest_ltm._text.words import content_of, phrases, words
 from pytest_ltm.agents._capabilities import takes
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.datasets.locomo.strict import verdict
-from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 from pytest_ltm.judges._asking import Call
 from pytest_ltm.judges._chat import chat
 from pytest_ltm.judges._inquiry import Judge
@@ -29,80 +25,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm.judges._ask import AnsweredBy
     from pytest_ltm.judges._inquiry import Inquiry
-
-
-_ENOUGH = 0.75
-"""The share of the right answer's own words that an answer must have."""
-_DECLINES = phrases(
-    "(?:dont|do not|didnt|did not|cant|cannot|couldnt|not able to|unable to) (?:\\w+ ){0,2}"
-    "(?:know|recall|remember|find|tell|say|have|see|help|answer)",
-    "(?:no|any) (?:idea|memory|record|information|mention)",
-    "not (?:sure|certain|told|mentioned)",
-    "(?:never|havent|have not) (?:told|mentioned|said|shared)",
-    "im sorry|i am sorry|sorry",
-    "didnt (?:tell|mention|say)",
-)
-_DENIES = phrases("not", "isnt", "wasnt", "never", "no longer", "instead of", "rather than", "doesnt", "didnt", "wont")
-
-
-@dataclass(frozen=True, slots=True)
-class RulesJudge:
-    """Says yes if an answer has most words of the right one, denies nothing and does not decline."""
-
-    def assess(self, inquiry: Inquiry, /) -> str:
-        """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
-        judged = {"answer": _answer, "jokes": _joke, "restaurant-drink": _drink}.get(inquiry.prompt)
-        if judged is not None:
-            return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
-        if inquiry.prompt == "statement" or inquiry.prompt.startswith(("longmemeval-", "locomo-events-")):
-            return "Words alone do not tell. GRADE: unknown"
-        if inquiry.prompt.startswith("locomo-"):
-            return _locomo(inquiry.parts)
-        return f"The rules have found nothing. GRADE: {inquiry.fail}"
-
-
-def _answer(parts: Mapping[str, str]) -> bool:
-    reference, answer = _content(parts["reference"]), _content(parts["answer"])
-    own = (reference - _content(parts["question"])) or reference
-    declines = _DECLINES.search(" ".join(words(parts["answer"]))) is not None
-    if _DECLINES.search(" ".join(words(parts["reference"]))):
-        return declines
-    denies = _count(parts["answer"]) > _count(parts["reference"])
-    numbers = {word for word in own if word.isdigit()}
-    return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
-
-
-def _locomo(parts: Mapping[str, str]) -> str:
-    ruling = verdict(
-        category=int(parts["category"]),
-        question=parts["question"],
-        answer=parts.get("reference", ""),
-        prediction=parts["answer"],
-    )
-    return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
-
-
-def _joke(parts: Mapping[str, str]) -> bool:
-    others = tuple(joke for joke in _listed(parts["jokes"]) if joke != parts["joke"])
-    return getattr(RecallsJoke(parts["joke"], others)([parts["answer"]]), "value", 0.0) == 1.0
-
-
-def _drink(parts: Mapping[str, str]) -> bool:
-    menu = Menu(_listed(parts["dishes"]), _listed(parts["drinks"]))
-    return bool(orders_drink(parts["answer"], menu).ok)
-
-
-def _listed(lines: str) -> tuple[str, ...]:
-    return tuple(line.removeprefix("- ") for line in lines.splitlines())
-
-
-def _content(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry meaning, numbers as digits."""
-    return content_of(str(COUNTS.get(word, word)) for word in words(text))
-
-
-def _count(text: str) -> int:
-    return len(_DENIES.findall(" ".join(words(text))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +43,16 @@ _RETRIES = 4
 NONE = "none"
 WHO = "the judge"
 """What errors call it."""
+
+
+def _by_rules() -> Judge:
+    from pytest_ltm.judges._rules import RulesJudge  # brings evaluators and the rulings of data sets
+
+    return RulesJudge()
+
+
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
-    "rules": RulesJudge,
+    "rules": _by_rules,
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.reader import ABILITIES, Appends, Notebook, Turn
 from pytest_ltm.reader.memory import Memory, make_memory
 
 if TYPE_CHECKING:
@@ -14,11 +13,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm.reader.memory import Retrieving
+    from pytest_ltm.reader.notes import Turn
 
 
 VERSION = 5
 """Goes up when the reader's answers change: part of its fingerprint."""
-_APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 
 
 class Reader:
@@ -35,9 +34,11 @@ class Reader:
 
     def reply(self, message: str) -> str:
         """Return the reply to one message, with whatever an earlier message asked to add to it."""
+        from pytest_ltm.reader.abilities import APPENDING
+
         turn = self._turn(message)
         parts = [self._respond(turn)]
-        parts += [text for ability in _APPENDING if (text := ability.appendix(turn, self._notes)) is not None]
+        parts += [text for ability in APPENDING if (text := ability.appendix(turn, self._notes)) is not None]
         reply = "\n".join(parts)
         self._memory.leave(reply)
         return reply
@@ -53,6 +54,8 @@ class Reader:
 
     def reset(self) -> None:
         """Forget everything, the time included."""
+        from pytest_ltm.reader.notes import Notebook
+
         self._memory = self._make()
         self._notes = Notebook(self._memory.sees, self._memory.overlook)
         self._position = -1
@@ -84,11 +87,15 @@ class Reader:
         return {"reader": VERSION, "memory": self._policy}
 
     def _turn(self, message: str, *, told: bool = False, reply: str = "") -> Turn:
+        from pytest_ltm.reader.notes import Turn
+
         self._position += 1
         self._memory.arrive(message)
         return Turn(text=message, position=self._position, now=self._now, told=told, reply=reply)
 
     def _respond(self, turn: Turn) -> str:
+        from pytest_ltm.reader.abilities import ABILITIES
+
         replies = (ability.respond(turn, self._notes) for ability in ABILITIES)
         return next((reply for reply in replies if reply is not None), "Understood.")
 

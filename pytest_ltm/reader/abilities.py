@@ -1,0 +1,42 @@
+"""All abilities of the embedded reader, in one list. It takes a while to import: readers do so when first used."""
+
+from __future__ import annotations
+
+from pytest_ltm.reader.chapter_break import ChapterBreak
+from pytest_ltm.reader.errands import Instructions, TriggerResponse
+from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
+from pytest_ltm.reader.general import Announcement, General, Trivia
+from pytest_ltm.reader.jokes import Jokes
+from pytest_ltm.reader.notes import Ability, Appends
+from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
+from pytest_ltm.reader.places import Locations
+from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
+from pytest_ltm.reader.shopping import ShoppingList
+from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
+
+ABILITIES: tuple[Ability, ...] = (
+    Announcement(),
+    Trivia(),
+    ToldHistory(),
+    ConflictingPersonalInformation(),
+    HowToThink(),
+    InstructionRecall(),
+    DelayedRecall(),
+    ChapterBreak(),
+    Instructions(),
+    Jokes(),
+    Colours(),
+    SallyAnne(),
+    Names(),
+    ShoppingList(),
+    Locations(),
+    TriggerResponse(),
+    SpyMeeting(),
+    Restaurant(),
+    KeyValuePairs(),
+    OpenQuestions(),
+    General(),
+)
+"""In the order in which they are offered a message; the first that claims it replies."""
+APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
+"""Those that may add to a reply."""
