@@ -11,9 +11,7 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client, longest_message
 from pytest_ltm.memory.embeddings import make_embeds
-from pytest_ltm.memory.paging import Paging
 from pytest_ltm.memory.parameters import NAMES, asked, settings
-from pytest_ltm.memory.pipeline import Pipeline
 from pytest_ltm.memory.thinking import make_thinker
 
 if TYPE_CHECKING:
@@ -47,6 +45,9 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
 
     Raises AgentError, or DefinitionError with the place in the file.
     """
+    from pytest_ltm.memory.paging import Paging  # both take a while to import, and agents are looked up in every run
+    from pytest_ltm.memory.pipeline import Pipeline
+
     thinker, chosen, fields = _read(argument, parameters)
     if chosen is not None and not is_keyless():
         check_client(chosen)
