@@ -18,7 +18,7 @@ from pytest_ltm.memory.memories import Item, Memories
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.pieces import Span
 from pytest_ltm.memory.pipeline import Thinks, moment, read_moment
-from pytest_ltm.memory.reading import Note, Said, shortened
+from pytest_ltm.memory.reading import Note, Reading, Said, shortened
 from pytest_ltm.memory.roles import Summary, own_statements
 from pytest_ltm.memory.thinking import PROMPTS, Replying, size
 from pytest_ltm.reader.memory import count
@@ -88,6 +88,7 @@ class Step:
     """What was found for the message so far."""
     first: bool
     """It is the first step of the message."""
+    reading: Reading
     role: str = "step"
 
     @property
@@ -115,7 +116,10 @@ class Step:
             if calls:
                 return Thought(tuple(calls))
         notes = tuple(sorted(self.found, key=lambda note: note.at or _LONG_AGO))
-        read = Replying(message=self.message, now=self.now, notes=notes, recent=self.recent, about=self.core["human"])
+        read = Replying(
+            message=self.message, now=self.now, notes=notes, recent=self.recent, about=self.core["human"],
+            reading=self.reading,
+        )  # fmt: skip
         return Thought((Call("send_message", {"message": read.by_rules()}),))
 
     def _written(self) -> Iterator[Call]:
@@ -234,7 +238,7 @@ class Paging(Thinks):
         return Step(
             core=dict(self._core), room=self._settings.notebook.size, summary=self._summary,
             messages=tuple(self._queue), counts=(len(self._messages.items), len(self._archive.items)), message=message,
-            now=self._now if self._settings.reading.age else None, recent=self._heard(start), found=tuple(self._found),
+            now=self._now, reading=self._settings.reading, recent=self._heard(start), found=tuple(self._found),
             first=first,
         )  # fmt: skip
 

@@ -108,8 +108,8 @@ class Settings:
     """Whether exchanges are kept that are told without asking for a reply."""
     mode: Literal["code", "paper"] = "paper"
     """Whose word holds where a paper and its code differ."""
-    seed: int = 0
-    """Of what is forgotten by chance."""
+    draw: int = 0
+    """The seed of what is forgotten by chance."""
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values, as the fingerprint has them."""
@@ -231,7 +231,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
     "query": _query, "notebook": _notebook, "window": _window, "recent": _recent, "pause": _pause,
     "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
-    "seed": Field.whole,
+    "draw": Field.whole,
 }  # fmt: skip
 _GROUPS = ("reading", "retrieval", "pressure")
 NAMES = ("preset", *(one.name for one in fields(Settings)))

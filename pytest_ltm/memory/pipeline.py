@@ -427,7 +427,7 @@ class Pipeline(Thinks):
                 chance = math.exp(-days / strength) if days < _GONE else 0.0
             else:
                 chance = math.exp(-(today - max(last, self._checked)) / strength)
-            if random.Random(f"{self._settings.seed} {today} {number}").random() >= chance:
+            if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
                 self._memories.forget(number)
         self._checked = today
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted_thinker import Script
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents._specs import ADAPTERS
-from pytest_ltm.memory.parameters import PRESETS, preset
+from pytest_ltm.memory.parameters import PRESETS, asked, preset
+from pytest_ltm.memory.parameters import settings as settings_of
 from pytest_ltm.memory.pipeline import Pipeline
+from pytest_ltm.memory.roles import Fact
 from pytest_ltm.memory.thinking import Replying, Rules, size
+from pytest_ltm.reader.memory import count
 
 if TYPE_CHECKING:
     from pytest_ltm.memory.thinking import Task
@@ -121,3 +126,195 @@ def test_what_is_retrieved_are_texts_as_they_were_told() -> None:
 def test_another_state_is_refused() -> None:
     with pytest.raises(AgentError, match="other settings"):
         made("preset=ltm-2").load(made("preset=ltm-3").save())
+
+
+# --- Value and key: what is kept, and what it is found by.
+
+
+def found(query: str, message: str, **parameters: Any) -> list[str]:
+    agent = told(made(query, **{"recent": 0, "reading": {"k": 1}, **parameters}))
+    agent.reply(message)
+    texts: list[str] = agent.retrieved()
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("turn", ["Yesterday I bought a canoe."]),
+        ("round", ["Yesterday I bought a canoe.\nWhere will you keep it?"]),
+        ("fact", ["Yesterday I bought a canoe."]),
+        ("chunk:8/0.5", ["Yesterday I bought a canoe."]),
+    ],
+)
+def test_each_value_is_found_as_what_it_is_from(value: str, texts: list[str]) -> None:
+    assert found(f"value={value}", "canoe") == texts
+
+
+@pytest.mark.parametrize("value", ["session", "observation", "summary"])
+def test_what_is_kept_of_a_session_is_found_when_it_is_over(value: str) -> None:
+    agent = made(f"value={value}&recent=0&reading.k=1")
+    told(agent, TALK[:2], hours=0.1)
+    told(agent, TALK[2:], hours=0.1, start=MONDAY + timedelta(days=1))
+    agent.reply("which baker")
+    assert agent.retrieved() == []  # that session still goes on, and is shown whole
+    agent.tell_time(MONDAY + timedelta(days=2))
+    agent.reply("which baker")
+
+    assert "I work as a baker in Porto." in "\n".join(agent.retrieved())
+    assert "My name is Ines" not in "\n".join(agent.retrieved())
+
+
+def test_an_observation_cites_the_turns_that_tell_it() -> None:
+    agent = told(made("preset=locomo-observations&reading.k=1"))
+    agent.tell_time(MONDAY + timedelta(days=9))
+    agent.reply("shed sister")
+
+    assert agent.retrieved() == ["In the shed of my sister Odile."]
+
+
+@pytest.mark.parametrize(("join", "both"), [("merge", True), ("replace", False), ("ranks", True)])
+def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own(join: str, both: bool) -> None:
+    script = Script(facts=[(Fact("The user sleeps badly.", (0,)),)])
+    how = settings_of(asked(f"key=value+facts&join={join}&recent=0", "agent", ()))
+    agent: Any = Pipeline(how, script)
+    agent.accept("The canoe was too loud.", "")
+
+    agent.reply("sleeps badly")
+    assert agent.retrieved() == ["The canoe was too loud."]
+    agent.reply("loud canoe")
+    assert bool(agent.retrieved()) is both
+
+
+def test_the_oldest_memories_go_where_there_are_too_many() -> None:
+    assert found("", "canoe", retrieval={"capacity": 1}) == []
+    assert found("", "shed", retrieval={"capacity": 1}) == ["In the shed of my sister Odile.\nThe shed it is."]
+
+
+def test_filler_is_not_kept_where_it_is_to_be_skipped() -> None:
+    agent = told(made("filler=skipped&recent=0"))
+    agent.reply("My canoe is red.")
+    agent.reply("canoe")
+
+    assert [text.partition("\n")[0] for text in agent.retrieved()] == ["My canoe is red."]
+
+
+# --- Query and reading.
+
+
+def test_a_question_about_a_time_is_looked_up_in_that_time() -> None:
+    exchanges = [(f"I bought a boat, number {day}.", "") for day in range(5)]
+    agent = told(made("query=time-aware&recent=0"), exchanges, hours=24)
+    agent.reply("Which boat did I buy yesterday?")
+
+    assert agent.retrieved() == ["I bought a boat, number 4."]
+
+
+def test_what_happened_yesterday_is_found_by_the_day_that_it_happened() -> None:
+    agent = told(made("query=time-aware&recent=0"), [*TALK, ("I am tired.", ""), ("So tired of boats.", "")], hours=24)
+    agent.reply("What boat or canoe did I buy on March 6?")  # it was told on the 7th, of the day before
+
+    assert "canoe" in agent.retrieved()[0]
+
+
+def test_notes_on_each_memory_are_what_is_read() -> None:
+    script = Script(note=["", "It was a canoe.", ""])
+    agent: Any = Pipeline(settings_of(asked("reading.notes=per-item&recent=0&reading.k=3", "agent", ())), script)
+    for text in ("I bought a canoe.", "A canoe is a boat.", "Canoe!"):
+        agent.accept(text, "")
+    agent.reply("canoe")
+
+    assert [note.text for note in script.asked[-1].notes] == ["It was a canoe."]
+
+
+def test_the_newest_half_of_the_window_is_shown_and_not_found_again() -> None:
+    script = Script()
+    agent: Any = Pipeline(settings_of(asked("preset=ltm-2&window=600", "agent", ())), script)
+    for number in range(12):
+        agent.tell_time(MONDAY + number * timedelta(hours=1))
+        agent.accept(f"Boat {number} is in the harbour of Porto, as ever.", "I see.")
+    agent.reply("Which boat is in Porto?")
+    task = script.asked[-1]
+    recent = [one.text for one in task.recent]
+    notes = "\n".join(note.text for note in task.notes)
+
+    assert recent[-2:] == ["Boat 11 is in the harbour of Porto, as ever.", "I see."]
+    assert 0 < len(recent) < 24
+    assert "Boat 0 " in notes
+    assert "Boat 11" not in notes
+
+
+# --- Notebooks.
+
+
+def test_the_notebook_is_shown_at_once_as_the_paper_has_it_and_one_message_later_as_the_code_has_it() -> None:
+    for mode, shown in (("paper", [True, True]), ("code", [False, True])):
+        script = Script()
+        agent: Any = Pipeline(settings_of(asked(f"preset=ltm-3&mode={mode}", "agent", ())), script)
+        agent.reply("My cat is called Odile.")
+        agent.reply("Hello.")
+        assert ["Odile" in task.about for task in script.asked if task.role == "reply"] == shown
+
+
+def test_what_changes_takes_the_place_of_what_was_so_in_the_notebook() -> None:
+    agent = told(
+        made("preset=ltm-1"), [("My favourite colour is teal.", ""), ("My favourite colour is ochre now.", "")]
+    )
+
+    assert agent._user == {"favourite colour": "My favourite colour is ochre now."}
+
+
+def test_a_notebook_keeps_to_its_size() -> None:
+    for preset_name in ("ltm-1", "ltm-3"):
+        kind = {"ltm-1": "json", "ltm-3": "text"}[preset_name]
+        agent = made(f"preset={preset_name}&notebook={kind}:40")
+        told(agent, [(f"My cat number {n} is called Odile{n}.", "") for n in range(9)])
+        assert count(agent._known(40)) <= 40
+        assert "Odile8" in agent._known(40)
+
+
+def test_with_a_notebook_of_no_size_agent_1_replies_as_agent_2_does() -> None:
+    one, two = told(made("preset=ltm-1&notebook=json:0")), told(made("preset=ltm-2"))
+
+    for message in ("What is my name?", "My name is Zora.", "What is my job?"):
+        assert one.reply(message).text == two.reply(message).text
+
+
+# --- Forgetting.
+
+
+def forgotten(query: str, *, asks: bool = False, days: int = 40) -> list[int]:
+    """Return the days on which one of a hundred memories of the first day was forgotten, one for each."""
+    agent = made(f"forgetting={query}&recent=0&reading.k=100&reading.budget=16000&key=value&window=64k")
+    agent.tell_time(MONDAY)
+    for number in range(100):
+        agent.accept(f"boat{number}", "")
+    boats = " ".join(f"boat{number}" for number in range(100))
+    counts = []
+    for day in range(1, days):
+        agent.tell_time(MONDAY + timedelta(days=day))
+        agent.reply(boats if asks else "nothing of this kind")
+        counts.append(sum(number < 100 for number in agent._memories.forgotten()))
+    return counts
+
+
+def test_as_the_paper_has_it_memories_fade_along_the_curve() -> None:
+    gone = forgotten("paper", days=4)
+
+    assert [pytest.approx(100 * (1 - math.exp(-day)), abs=12) for day in (1, 2, 3)] == gone
+
+
+def test_as_the_code_has_it_the_chances_of_all_days_multiply_and_nothing_lasts_thirty_days() -> None:
+    gone = forgotten("code", days=3)
+
+    assert [pytest.approx(100 * (1 - math.exp(-day)), abs=12) for day in (1, 3)] == gone
+    assert forgotten("code", asks=True, days=2)[0] < 100
+
+
+def test_what_is_recalled_lasts_longer() -> None:
+    assert forgotten("paper", asks=True, days=9)[-1] < forgotten("paper", days=9)[-1]
+
+
+def test_equal_conversations_forget_the_same_and_other_seeds_forget_others() -> None:
+    assert forgotten("paper", days=3) == forgotten("paper", days=3)
+    assert forgotten("paper", days=6) != forgotten("paper&draw=1", days=6)
