@@ -28,13 +28,16 @@ def ranks(retrieved: Sequence[str] | None, needles: Sequence[str], said: Iterabl
         return (None,) * len(needles)
     texts = [_plain(text) for text in retrieved]
     places = [next((at for at, text in enumerate(texts, 1) if _plain(one) in text), MISSED) for one in needles]
-    if texts and not any(places) and not _is_text(texts, said):
+    if texts and not any(places) and not _is_text(retrieved, texts, said):
         return (None,) * len(needles)
     return tuple(places)
 
 
-def _is_text(texts: Sequence[str], said: Iterable[Exchange]) -> bool:
-    heard = {_plain(part) for each in said for part in (each.message, each.reply)} - {""}
+def _is_text(retrieved: Sequence[str], texts: Sequence[str], said: Iterable[Exchange]) -> bool:
+    parts = {part for each in said for part in (each.message, each.reply)}
+    if not parts.isdisjoint(retrieved):  # the usual case, and a quick one
+        return True
+    heard = {_plain(part) for part in parts} - {""}
     return any(text in heard for text in texts) or any(one in text for text in texts for one in heard)
 
 

@@ -23,6 +23,7 @@ from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._http import make_http
 from pytest_ltm.agents._human import make_human
+from pytest_ltm.agents._mcp import make_mcp
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai import make_openai, make_timed
 from pytest_ltm.agents._replay import replay_source
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
-_WHOLE = re.compile(r"(?:cmd|https?|replay):")
+_WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
-_HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|https?|replay):)")
+_HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
 
 
 def find(
@@ -76,8 +77,8 @@ def find(
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
 
-    A value is split at its commas unless it is a `cmd:`, `http:` or `replay:` spec. Raises ConfigurationError for an
-    empty part, and for two agents with one label, given or made by `label_for`.
+    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec. Raises ConfigurationError
+    for an empty part, and for two agents with one label, given or made by `label_for`.
     """
     specs = [_part(part, value) for value in values for part in _parts(value)]
     seen: dict[str, str] = {}
@@ -175,6 +176,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "https": lambda url, parameters: make_http(f"https:{url}", parameters),
     "cmd": make_command,
     "human": make_human,
+    "mcp": make_mcp,
     "openai": make_openai,
     "store": make_store,
     "ts": lambda argument, parameters: make_timed(argument, parameters, find),

@@ -1,4 +1,4 @@
-"""`store:pkg.mod:Class` and `mcp:COMMAND`: memories that are not agents, and who reads for them."""
+"""`store:pkg.mod:Class`: memories that are not agents, and who reads for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CALLS = {"add": ("text", "role", "at", "session", "user"), "search": ("query", 
 
 
 @dataclass(frozen=True, slots=True)
-class _Reads:
+class Reads:
     """Who reads for a store, and how."""
 
     thinker: Callable[[], Thinker]
@@ -48,30 +48,30 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     """
     path, _, query = argument.partition("?")
     who = f"agent 'store:{path}'"
-    fields = _fields(query, parameters, who, ("store",))
-    reads = _reads(fields, who)
+    fields, reads = reads_of(query, parameters, who, ("store",))
     given = DottedPath(path, what="store", error=AgentError).resolve()
     if not callable(given):
         raise AgentError(f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store")
     if isinstance(given, type):
         _check(given, who)
     values = fields["store"].json() if "store" in fields else {}
-    return _source(functools.partial(given, **values), given, path, f"store:{argument}", reads)
+    found = stored(functools.partial(given, **values), path, f"store:{argument}", reads, {})
+    having = {"Resettable"} if hasattr(given, "reset") else set()
+    having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
+    found.given = Promised(ALWAYS | having)
+    return found
 
 
-def _source(make: Callable[[], Any], given: object, name: str, spec: str, reads: _Reads) -> AgentSource:
+def stored(make: Callable[[], Any], name: str, spec: str, reads: Reads, settings: Mapping[str, Any]) -> AgentSource:
+    """Return the source of conversations over stores that `make` makes, one for each."""
     heard = Heard()
 
     def made() -> Stored:
         store = make()
         _check(store, f"agent {spec!r}")
-        return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **reads.record})
+        return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **settings, **reads.record})
 
-    found = source(made, spec=spec)
-    having = {"Resettable"} if hasattr(given, "reset") else set()
-    having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
-    found.given = Promised(ALWAYS | having)
-    return found
+    return source(made, spec=spec)
 
 
 def _check(store: object, who: str) -> None:
@@ -88,6 +88,15 @@ def _check(store: object, who: str) -> None:
             raise AgentError(f"{who}: its {method}() cannot be called as {form}: {error}") from None
         except ValueError:  # built in C, without a signature: calling it will tell
             continue
+
+
+def reads_of(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> tuple[Mapping[str, Field], Reads]:
+    """Return what a spec's query and a file say, by name (`own`: what a file may say beside), and who reads.
+
+    Raises AgentError, or DefinitionError with its place.
+    """
+    fields = _fields(query, parameters, who, own)
+    return fields, _reads(fields, who)
 
 
 def _fields(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> dict[str, Field]:
@@ -109,7 +118,7 @@ def _value(text: str) -> object:
     return {"true": True, "false": False}.get(text, int(text) if text.isdecimal() else text)
 
 
-def _reads(fields: Mapping[str, Field], who: str) -> _Reads:
+def _reads(fields: Mapping[str, Field], who: str) -> Reads:
     chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
     reader = fields["reader"].text("'rules' or 'openai:MODEL'") if "reader" in fields else "rules"
     try:
@@ -119,4 +128,4 @@ def _reads(fields: Mapping[str, Field], who: str) -> _Reads:
     if chosen is not None and not is_keyless():
         check_client(chosen)
     how = reading(fields)
-    return _Reads(thinker, how, {"reading": to_record(how)})
+    return Reads(thinker, how, {"reading": to_record(how)})

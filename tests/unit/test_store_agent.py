@@ -145,8 +145,8 @@ def made(name: str) -> Any:
 
 
 def asked(agent: Any, message: str) -> Any:
-    given = agent.reply(message)
-    return asyncio.run(given) if inspect.isawaitable(given) else given
+    given: Any = agent.reply(message)
+    return asyncio.run(given) if inspect.iscoroutine(given) else given
 
 
 @pytest.mark.parametrize("name", ["Plain", "Whole", "Async"])

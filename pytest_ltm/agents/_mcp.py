@@ -1,0 +1,181 @@
+"""`mcp:COMMAND`: a memory server that speaks MCP over stdio, as a store."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tempfile
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.agent import Promised
+from pytest_ltm._storage.errors import AgentError, AgentFault, told
+from pytest_ltm.agents._adapt import AgentSource, Refused, is_keyless
+from pytest_ltm.agents._store import ALWAYS, reads_of, stored
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from pytest_ltm._storage.schema import Field
+
+
+_ADD, _SEARCH = ("text", "role", "at", "session", "user"), ("query", "k", "user")
+_TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
+"""Fields of a memory that may hold its text and its time, the likeliest first."""
+_TAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of the server: its name, and by the names of its arguments what they are given of `add` or `search`."""
+
+    name: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Empty: those of ours that it takes."""
+
+    def given(self, values: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its arguments."""
+        if self.arguments:
+            return {name: values[ours] for name, ours in self.arguments.items()}
+        return {name: value for name, value in values.items() if name in schema.get("properties", ())}
+
+
+class Server:
+    """One server process and the conversation with it; close it at the end."""
+
+    def __init__(self, command: list[str], add: Tool, search: Tool) -> None:
+        from anyio.from_thread import start_blocking_portal
+
+        self._add, self._search, self._user = add, search, ""
+        self._stack = ExitStack()
+        self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
+        try:
+            self._portal = self._stack.enter_context(start_blocking_portal())
+            session = self._portal.wrap_async_context_manager(_session(command, self._errors))
+            self._session = self._stack.enter_context(session)
+            tools = self._portal.call(self._session.list_tools).tools
+        except Exception as error:
+            said = self._tail()
+            self._stack.close()
+            raise Refused(f"MCP server {shlex.join(command)!r} did not start: {told(_first(error))}{said}") from error
+        self._schemas = {tool.name: tool.input_schema for tool in tools}
+        lacking = [tool.name for tool in (add, search) if tool.name not in self._schemas]
+        if lacking:
+            self._stack.close()
+            raise Refused(
+                f"MCP server {shlex.join(command)!r} has no tool {lacking[0]!r}. It has "
+                f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
+            )
+
+    def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
+        """Have the server keep a text."""
+        self._user = user
+        values = {"text": text, "role": role, "at": at.isoformat(), "session": session, "user": user}
+        kept = self._called(self._add, values)
+        return kept.get("id") if isinstance(kept, dict) else kept if isinstance(kept, (int, list)) else None
+
+    def search(self, query: str, *, k: int) -> list[Any]:
+        """Return what the server finds."""
+        found = self._called(self._search, {"query": query, "k": k, "user": self._user})
+        if isinstance(found, dict):
+            found = next((value for value in found.values() if isinstance(value, list)), found)
+        if not isinstance(found, list):
+            raise AgentFault(f"the MCP tool {self._search.name!r} returned no list: {str(found)[:_TAIL]!r}")
+        return [_memory(one) for one in found]
+
+    def close(self) -> None:
+        """End the server."""
+        self._stack.close()
+
+    def _called(self, tool: Tool, values: Mapping[str, Any]) -> Any:
+        arguments = tool.given(values, self._schemas[tool.name])
+        try:
+            answer = self._portal.call(self._session.call_tool, tool.name, arguments)
+        except Exception as error:
+            raise AgentFault(f"the MCP tool {tool.name!r} failed: {told(_first(error))}{self._tail()}") from error
+        texts = [part.text for part in answer.content if getattr(part, "text", None) is not None]
+        if answer.is_error:
+            raise AgentFault(f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}")
+        if answer.structured_content is not None:
+            return answer.structured_content.get("result", answer.structured_content)
+        return _read(texts[0]) if len(texts) == 1 else [_read(text) for text in texts]
+
+    def _tail(self) -> str:
+        self._errors.seek(0)
+        said = self._errors.read().strip()
+        return f". Its stderr ends: {said[-_TAIL:]}" if said else ""
+
+
+@asynccontextmanager
+async def _session(command: list[str], errors: Any) -> AsyncIterator[Any]:
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    async with stdio_client(server, errlog=errors) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        yield session
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error of a group, which hides it; any other error as it is."""
+    inner = getattr(error, "exceptions", ())
+    return _first(inner[0]) if inner else error
+
+
+def _read(text: str) -> Any:
+    """Return the JSON that a text is, or itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _memory(one: Any) -> Any:
+    """Return a memory as a store would: `(id, text, score, at)` of an object, anything else as it is."""
+    if not isinstance(one, dict):
+        return one
+    text = next((one[name] for name in _TEXTS if isinstance(one.get(name), str)), None)
+    at = next((one[name] for name in _TIMES if isinstance(one.get(name), str)), None)
+    try:
+        when = None if at is None else datetime.fromisoformat(at)
+    except ValueError:
+        when = None
+    return one.get("id"), text, one.get("score"), when if when is None or when.tzinfo else None
+
+
+def make_mcp(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `mcp:COMMAND`; in a file also which tools `add` and `search`. AgentError with a cure."""
+    who = f"agent 'mcp:{argument}'"
+    try:
+        command = shlex.split(argument)
+    except ValueError as error:
+        raise AgentError(f"{who}: {error}") from None
+    if not command:
+        raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
+    if not is_keyless() and find_spec("mcp") is None:
+        raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
+    fields, reads = reads_of("", parameters, who, ("add", "search"))
+    add, search = _tool(fields.get("add"), "add", _ADD), _tool(fields.get("search"), "search", _SEARCH)
+    name = f"mcp:{argument}"
+    tools = {one.name: dict(one.arguments) for one in (add, search)}
+    found = stored(lambda: Server(command, add, search), name, name, reads, {"tools": tools})
+    found.given = Promised(ALWAYS)
+    return found
+
+
+def _tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
+    """Return the tool that a field describes: its name, or `{tool: NAME, arguments: {theirs: ours}}`."""
+    if said is None:
+        return Tool(name)
+    if isinstance(said.value, str):
+        return Tool(said.value)
+    fields = said.mapping(known=["tool", "arguments"], required=["tool"])
+    given = fields["arguments"].mapping() if "arguments" in fields else {}
+    for theirs in given.values():
+        if theirs.value not in ours:
+            raise theirs.error(" or ".join(map(repr, ours)))
+    return Tool(fields["tool"].text("the name of a tool"), {key: str(one.value) for key, one in given.items()})

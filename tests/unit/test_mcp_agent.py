@@ -1,0 +1,75 @@
+"""`mcp:COMMAND`: a memory server on stdio is a store."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm.agents._specs import find, split_specs
+
+pytest.importorskip("mcp")
+NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+SERVER = f"mcp:{shlex.join([sys.executable, str(Path(__file__).parents[1] / 'servers' / 'memory_server.py')])}"
+TRAIN = "My train to Ghent leaves from platform 14."
+QUESTION = "From which platform does my train leave?"
+PLAIN = """
+agent: {agent}
+parameters:
+  add: {{tool: remember, arguments: {{content: text}}}}
+  search: {{tool: recall, arguments: {{about: query, limit: k}}}}
+"""
+
+
+def told(spec: str) -> Any:
+    agent: Any = find(spec).make()
+    agent.tell_time(NOON)
+    return agent
+
+
+def test_a_server_keeps_and_finds_and_what_it_refuses_is_a_fault() -> None:
+    with closing(told(SERVER)) as agent:
+        agent.accept(TRAIN, "Noted.")
+        assert "14" in agent.reply(QUESTION).text
+        assert agent.retrieved() == [TRAIN, "Noted."]
+        with pytest.raises(AgentFault, match="the MCP tool 'search' refused: Error executing tool"):
+            agent.reply("broken")
+
+
+def test_a_file_says_which_tools_add_and_search(tmp_path: Path) -> None:
+    (tmp_path / "bot.yml").write_text(PLAIN.format(agent=f"{SERVER} --plain"))
+    with closing(told(str(tmp_path / "bot.yml"))) as agent:
+        agent.accept(TRAIN, "Noted.")
+        assert "14" in agent.reply(QUESTION).text
+        assert agent.retrieved()[0] == TRAIN
+
+
+def test_tools_that_are_not_there_are_told_with_those_that_are() -> None:
+    with pytest.raises(AgentError, match=r"has no tool 'add'\. It has remember, recall; a file says"):
+        told(f"{SERVER} --plain")
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_words() -> None:
+    with pytest.raises(AgentError, match=r"(?s)did not start: .*no database"):
+        told(f"{SERVER} --dies")
+
+
+def test_a_wrong_name_of_what_we_give_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bot.yml").write_text(PLAIN.format(agent=SERVER).replace("content: text", "content: txt"))
+    with pytest.raises((AgentError, DefinitionError), match=r"bot.yml:4: .*'text' or 'role'"):
+        find(str(tmp_path / "bot.yml"))
+
+
+def test_a_command_may_hold_commas() -> None:
+    assert split_specs(["mcp:server --tags=a,b"]) == [(None, "mcp:server --tags=a,b")]
+
+
+def test_no_command_is_no_server() -> None:
+    with pytest.raises(AgentError, match="names no command"):
+        find("mcp:")
