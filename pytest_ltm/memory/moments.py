@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._text.dates import DAYS, stretches, yearless
 from pytest_ltm.reader.notes import SMALL_NUMBERS
+from pytest_ltm.reader.told_history import dated
 
 if TYPE_CHECKING:
     from pytest_ltm._text.dates import Stretch
@@ -32,19 +33,21 @@ _UNITS = {
 }  # fmt: skip
 _COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
 _LENGTH = re.compile(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
-_AGO = re.compile(
-    rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier|before)\b", re.IGNORECASE
-)
+_AGO = re.compile(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
 _LAST = re.compile(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
-_DAY = re.compile(r"\b(the day before yesterday|yesterday|today|last night|tonight)\b", re.IGNORECASE)
-_BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1, "today": 0, "tonight": 0}
+_DAY = re.compile(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
 _SLACK = 0.1
 """The share of a length by which people are off, at least."""
 
 
 def spoken_of(text: str, now: datetime) -> Range | None:
-    """Return the stretch of time that a text speaks of, by rules; None if it speaks of none."""
-    return next((found for read in (_ago, _day, _last, _named) if (found := read(text, now))), None)
+    """Return the stretch of time that a text speaks of, by rules; None if it speaks of none.
+
+    The date of a message, in brackets before it, is not among what it speaks of.
+    """
+    _, rest = dated(text)
+    return next((found for read in (_ago, _day, _last, _named) if (found := read(rest, now))), None)
 
 
 def _ago(text: str, now: datetime) -> Range | None:

@@ -202,6 +202,9 @@ class Paging(Thinks):
             if not self._carried_out(self._think(step)):
                 break
         text = "\n".join(self._said)
+        if self._settings.replied == "skipped":
+            del self._queue[start:]
+            return self._since(before, text)
         self._keep(message, text)
         if self._pressure.at and asked > self._pressure.at:
             self._evict(start)

@@ -106,6 +106,8 @@ class Settings:
     forgetting: Literal["paper", "code", "off"] = "off"
     filler: Literal["stored", "skipped"] = "stored"
     """Whether exchanges are kept that are told without asking for a reply."""
+    replied: Literal["stored", "skipped"] = "stored"
+    """Whether exchanges are kept that it replied to itself."""
     mode: Literal["code", "paper"] = "paper"
     """Whose word holds where a paper and its code differ."""
     draw: int = 0
@@ -230,7 +232,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "value": _value, "key": _key, "join": _one_of("merge", "replace", "ranks"),
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
     "query": _query, "notebook": _notebook, "window": _window, "recent": _recent, "pause": _pause,
-    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
+    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"), "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
     "draw": Field.whole,
 }  # fmt: skip
 _GROUPS = ("reading", "retrieval", "pressure")

@@ -173,7 +173,8 @@ class Pipeline(Thinks):
         before = self.usage()
         self._arrive()
         text = self._think(self._shown(message))
-        self._keep(message, text)
+        if self._settings.replied == "stored":
+            self._keep(message, text)
         return self._since(before, text)
 
     def accept(self, message: str, reply: str) -> Reply | None:
