@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_ltm._storage.errors import ScenarioError
@@ -16,6 +17,10 @@ from pytest_ltm._storage.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+_now = datetime.now
+_perf_counter = partial(time.perf_counter)
+"""Both kept so that freezegun, which replaces what modules have imported, leaves our own time alone."""
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 """Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times."""
@@ -131,12 +136,12 @@ class WallClock:
 
 def wall_time() -> datetime:
     """Return the time on the wall: for `timings.jsonl` and run ids only."""
-    return datetime.now(timezone.utc)
+    return _now(timezone.utc)
 
 
 def stopwatch() -> float:
     """Return seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
-    return time.perf_counter()
+    return _perf_counter()
 
 
 def can_interrupt() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import types
 import unittest
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -252,9 +253,34 @@ def _shadowed(item: pytest.Item) -> str | None:
     )
 
 
-def fixture_names(item: pytest.Item) -> Sequence[str]:
-    """Return the names of all fixtures that an item uses, through others, too."""
-    return getattr(item, "fixturenames", ())
+def fixture_names(item: pytest.Item) -> set[str]:
+    """Return the names of all fixtures that an item uses, through others, too.
+
+    What installed plugins bring to every test unasked, as pytest-django does, is not among them.
+    """
+    info: Any = getattr(item, "_fixtureinfo", None)
+    if info is None:
+        return set()
+    asked = {*info.argnames, *item.config.getini("usefixtures")}
+    asked.update(name for mark in item.iter_markers("usefixtures") for name in mark.args)
+    plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
+    installed = {_package(plugin.__name__) for plugin in plugins if isinstance(plugin, types.ModuleType)}
+    found: set[str] = set()
+    names = list(info.initialnames)
+    while names:
+        name = names.pop()
+        definitions = info.name2fixturedefs.get(name, ())
+        unasked = name not in asked and any(_package(one.func.__module__) in installed for one in definitions)
+        if name not in found and not unasked:
+            found.add(name)
+            needed = {more for one in definitions for more in one.argnames}
+            asked |= needed
+            names += needed
+    return found
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def definitions_of(item: pytest.Item, name: str) -> Sequence[Any]:

@@ -408,6 +408,31 @@ def test_no_plugin_reruns_a_scenario(project: Project, options: str) -> None:
     result.stdout.fnmatch_lines(["ltm: scenarios are never rerun*"])
 
 
+UNASKED = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def prepared(monkeypatch): pass
+"""
+
+
+@pytest.mark.parametrize("where", ["an installed plugin", "a conftest"])
+def test_only_what_a_project_patches_itself_keeps_scenarios_apart(project: Project, where: str) -> None:
+    if where == "a conftest":
+        project.conftest(UNASKED)
+    else:
+        project.file(UNASKED, "patching.py")
+        project.file("[pytest11]\npatching = patching\n", "patching-1.dist-info/entry_points.txt")
+        project.file("Metadata-Version: 2.1\nName: patching\nVersion: 1\n", "patching-1.dist-info/METADATA")
+    project.invite("patching")
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    project.ltm(subprocess=True).assert_outcomes(passed=2)
+
+    apart = ["A begins", "A goes on", "B begins", "B goes on"]
+    assert project.ticks == (apart if where == "a conftest" else ["A begins", "B begins", "A goes on", "B goes on"])
+
+
 def test_html_has_one_row_for_each_scenario(project: Project) -> None:
     pytest.importorskip("pytest_html")
     project.invite("html", "html_fixtures", "metadata")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 
 import pytest
 
+from pytest_ltm._storage import clock as clock_module
 from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock, describe, stopwatch, wall_time
 
 
@@ -72,3 +73,16 @@ def test_a_stopwatch_never_runs_backwards() -> None:
 )
 def test_a_duration_is_described_with_its_days(duration: timedelta, text: str) -> None:
     assert describe(duration) == text
+
+
+def test_our_own_time_goes_on_while_a_test_freezes_what_modules_have_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frozen(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Frozen:
+            return cls(2020, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(clock_module, "datetime", Frozen)
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)
+
+    assert type(wall_time()) is datetime
+    assert stopwatch() != stopwatch()
