@@ -232,8 +232,8 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "value": _value, "key": _key, "join": _one_of("merge", "replace", "ranks"),
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
     "query": _query, "notebook": _notebook, "window": _window, "recent": _recent, "pause": _pause,
-    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"), "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
-    "draw": Field.whole,
+    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"),
+    "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
 }  # fmt: skip
 _GROUPS = ("reading", "retrieval", "pressure")
 NAMES = ("preset", *(one.name for one in fields(Settings)))

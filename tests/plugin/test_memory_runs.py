@@ -1,0 +1,72 @@
+"""A memory system in a whole run that breaks off and is resumed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from run_folders import latest_run
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+VECTORS = """
+def embed(texts):
+    return [[text.count(letter) + 0.1 for letter in "abcdefgh"] for text in texts]
+"""
+AGENT = """
+agent: memory:rules
+parameters:
+  preset: ltm-1
+  window: 400
+  index: vectors:embed
+"""
+SCENARIOS = """
+import pathlib
+import pytest
+
+STOP = pathlib.Path(__file__).with_name("stop.txt")
+
+def test_cat(ltm):
+    ltm.say("My cat is called Kelvin.")
+    ltm.wait(span=0.4)
+    assert "Kelvin" in ltm.ask("What is my cat called?")
+
+def test_dog(ltm):
+    ltm.say("My dog is called Ohm.")
+    ltm.wait(span=0.9, time="1h")
+    if STOP.exists():
+        pytest.exit("stopped")
+    assert "Ohm" in ltm.ask("What is my dog called?")
+"""
+RUN = ("--ltm-agent=memory.yml", "--ltm-suite=none", "--ltm-span=900", "--ltm-seed=5")
+
+
+@pytest.fixture
+def pets(project: Project) -> Project:
+    project.file(VECTORS, "vectors.py")
+    project.file(AGENT, "memory.yml")
+    project.file(SCENARIOS)
+    return project
+
+
+def replies(project: Project) -> list[str]:
+    """Return all replies of the newest run, with what was retrieved for them."""
+    (journal,) = latest_run(project.path).glob("*/journal.jsonl")
+    events = map(json.loads, journal.read_text("utf-8").splitlines())
+    return [f"{event['text']} {event.get('retrieved')}" for event in events if "text" in event and "retrieved" in event]
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(pets: Project) -> None:
+    pets.pytest(*RUN)
+    expected = replies(pets)
+    pets.file("", "stop.txt")
+    pets.pytest(*RUN)
+    assert replies(pets) == expected[:-1]
+
+    (pets.path / "stop.txt").unlink()
+    pets.pytest("--ltm-resume=latest").assert_outcomes(passed=2)
+
+    assert replies(pets) == expected
