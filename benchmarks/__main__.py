@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import gate, killed, length, memory, overhead, workers
+from benchmarks import gate, killed, length, memory, overhead, startup, workers
 from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
@@ -68,7 +68,9 @@ BENCHMARKS = {
         memory.memory, 5, "what memory systems show by rules alone, in SIZE trials, of hypotheses written down before"
     ),
     "startup": Benchmark(
-        overhead.startup, 30, "what the unused plugin costs a pytest run with one test, from SIZE pairs of runs"
+        startup.startup,
+        20,
+        "what starting costs, in environments made for it, from SIZE rounds; and long conversations beyond the start",
     ),
 }
 

@@ -50,10 +50,15 @@ class Cost(NamedTuple):
     """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
 
 
-def pytest_run(folder: Path, words: Sequence[str]) -> Cost:
-    """Run pytest in a folder and return what it needed; LtmError with its output if it broke (status above 1)."""
+def pytest_run(folder: Path, words: Sequence[str], *, python: str | Path = sys.executable, writes: bool = True) -> Cost:
+    """Run pytest in a folder and return what it needed; LtmError with its output if it broke (status above 1).
+
+    `python`: the interpreter. `writes`: whether bytecode may be written.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in _APART}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    if not writes:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
     log = folder / "output.txt"
     with log.open("wb") as output:
         began = stopwatch()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks import startup
 from benchmarks.__main__ import BENCHMARKS, main
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -15,9 +17,8 @@ SHOWN = {
     "resume": r"asked of the disk each time: \d+ microseconds\n.*bytes of journal, [\d.]+ a token\nreported",
     "scale": r"slopes of the last tenfold \(1 is linear\): -?\d+\.\d\d, -?\d+\.\d\d",
     "steps": r"in memory: 3 scenarios x 50 steps in .* µs a step\nthrough pytest: .* µs a step",
-    "startup": r"2 pairs, \d+ ms without the plugin. With it: [+-]\d+\.\d ms .* on the wall, [+-]\d+\.\d ms",
 }
-SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3", "startup": "2"}
+SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="drills look for workers in /proc")
@@ -38,6 +39,13 @@ def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFix
     assert name in BENCHMARKS
     assert main([name, "--size", SIZES[name]]) == 0
     assert re.search(SHOWN[name], capsys.readouterr().out)
+
+
+def test_what_starting_costs_is_compared_case_by_case() -> None:
+    here = Path(sys.executable)  # environments of their own take minutes to make
+    lines = [*startup.compared(startup.Environments(here, here, here), 1)]
+    assert len(lines) == 4
+    assert all(re.search(r": \d\.\d{3} s, \d\.\d{3} s; \d+\.\d\d times \(median of 1\)$", line) for line in lines)
 
 
 def test_an_unknown_benchmark_is_one_sentence_with_the_cure() -> None:
