@@ -90,7 +90,10 @@ def _function(spec: str) -> Callable[[str], str]:
 
 def _completed(completions: Any, asked: AskedModel, prompt: str) -> str:
     """Ask once, and some more times where the fault may pass."""
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt
+    try:
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+    except ImportError:
+        raise DatasetError("a model that writes data needs more: pip install 'pytest-ltm[openai]'") from None
 
     rng = Random()  # tenacity's own waits draw from the module-level generator
     retrying = Retrying(

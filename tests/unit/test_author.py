@@ -1,0 +1,18 @@
+"""A model that writes data for a data set: what it needs beside the client."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets._author import AskedModel, _completed
+
+
+def test_a_model_that_writes_without_what_the_extra_brings_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    client: Any = None
+    with pytest.raises(DatasetError, match=r"pip install 'pytest-ltm\[openai\]'"):
+        _completed(client, AskedModel("openai:m", str), "Write.")
