@@ -136,7 +136,7 @@ class Memories:
                 at = self.log.said[item.span.first].at
                 yield number, Note(str(number), (Said("", item.text, at),), str(item.session))
                 continue
-            span = self._widened(item.span, before) if item.span.start or how.expand else item.span
+            span = self._widened(item.span, before)
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
             for saying, start, end in self._stretches(span):

@@ -296,7 +296,8 @@ class Pipeline(Thinks):
     def _shown(self, message: str) -> Replying:
         about, queries = self._note_down(message)
         reading, window = self._settings.reading, self._settings.window
-        bare = Replying(message=message, now=self._now, about=about, reading=reading)
+        dated = self._settings.mode == "paper"
+        bare = Replying(message=message, now=self._now, about=about, reading=reading, dated=dated)
         used = size(bare.prompt()) + _HEADING
         recent, first = self._recent(used)
         used += sum(self._cost(one) for one in recent)

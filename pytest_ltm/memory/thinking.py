@@ -78,6 +78,8 @@ class Replying:
     about: str = ""
     """What is known beside: of the user, in a notebook; "" if nothing."""
     reading: Reading = _READING
+    dated: bool = True
+    """Whether the message is shown with its date."""
     role: str = "reply"
 
     def prompt(self) -> list[Message]:
@@ -89,7 +91,8 @@ class Replying:
         if self.notes:
             parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
         recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
-        asked = {"role": "user", "content": self._aged(Said("user", self.message, self.now))}
+        message = Said("user", self.message, self.now if self.dated else None)
+        asked = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
 
     def _aged(self, one: Said) -> str:

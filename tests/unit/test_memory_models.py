@@ -149,6 +149,19 @@ def test_a_model_that_was_killed_goes_on_where_it_was(chat_server: ChatServer, a
     assert first.calls() == second.calls()
 
 
+@pytest.mark.parametrize(("mode", "begins"), [("paper", "[2024-03-08 09:00+00:00] Who"), ("code", "Who")])
+def test_the_date_is_that_of_the_conversation_or_none(
+    mode: str, begins: str, chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
+    one = agent(preset="ltm-2", mode=mode)
+    talk(one)
+    one.reply("Who keeps quails?")
+
+    *recent, message = chat_server.requests[-1].messages
+    assert message["content"].startswith(begins)
+    assert recent[1]["content"].startswith("[4 days, 0:00:00 ago] My name")
+
+
 # --- What cannot be read.
 
 TASKS: list[Any] = [
