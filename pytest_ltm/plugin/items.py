@@ -261,7 +261,7 @@ def fixture_names(item: pytest.Item) -> set[str]:
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None:
         return set()
-    asked = {*info.argnames, *item.config.getini("usefixtures")}
+    asked = set(info.argnames)
     asked.update(name for mark in item.iter_markers("usefixtures") for name in mark.args)
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
     installed = {_package(plugin.__name__) for plugin in plugins if isinstance(plugin, types.ModuleType)}
