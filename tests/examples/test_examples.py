@@ -71,6 +71,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 1}, "train                                          1.00"),
         ({"passed": 1}, "gate: passed (1 rule, each for one agent at one memory span)"),
     ],
+    "library_stores": [],
     "memory_store": [({"passed": 1}, "train                1.00")],
     "langchain_agent": [({"passed": 1}, "train                1.00")],
     "langgraph_agent": [({"passed": 1}, "train                1.00")],
