@@ -6,6 +6,7 @@ An embedded name, an adapter's name, a YAML file that names either with paramete
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import os
 import re
@@ -19,15 +20,9 @@ from pytest_ltm._storage.schema import Field, load, packaged
 from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
 from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
 from pytest_ltm.agents._cheats import CHEATS, make_padded
-from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
-from pytest_ltm.agents._http import make_http
-from pytest_ltm.agents._human import make_human
-from pytest_ltm.agents._mcp import make_mcp
 from pytest_ltm.agents._memory import make_memory
 from pytest_ltm.agents._openai import make_openai, make_timed
-from pytest_ltm.agents._replay import replay_source
-from pytest_ltm.agents._store import make_store
 from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
@@ -155,10 +150,22 @@ def _reader(policy: str) -> Callable[[str], AgentSource]:
     return make
 
 
+def _later(module: str, name: str) -> Callable[..., AgentSource]:
+    """Return what makes agents, imported when it makes some: every run looks agents up, and needs few of these."""
+
+    def make(*given: Any) -> AgentSource:
+        found: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
+        return found
+
+    return make
+
+
+_http = _later("_http", "make_http")
+
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},
     "oracle": make_oracle,
-    "replay": replay_source,
+    "replay": _later("_replay", "replay_source"),
     "length-bias": lambda argument: make_length_bias(argument, find),
     "cost": make_cost,
     "echo": _simple(Echo),
@@ -172,13 +179,13 @@ ConfigurationError or AgentError for what it cannot use.
 """
 
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
-    "http": lambda url, parameters: make_http(f"http:{url}" if url.startswith("//") else url, parameters),
-    "https": lambda url, parameters: make_http(f"https:{url}", parameters),
-    "cmd": make_command,
-    "human": make_human,
-    "mcp": make_mcp,
+    "http": lambda url, parameters: _http(f"http:{url}" if url.startswith("//") else url, parameters),
+    "https": lambda url, parameters: _http(f"https:{url}", parameters),
+    "cmd": _later("_command", "make_command"),
+    "human": _later("_human", "make_human"),
+    "mcp": _later("_mcp", "make_mcp"),
     "openai": make_openai,
-    "store": make_store,
+    "store": _later("_store", "make_store"),
     "ts": lambda argument, parameters: make_timed(argument, parameters, find),
     "memory": make_memory,
 }

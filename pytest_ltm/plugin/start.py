@@ -40,8 +40,6 @@ from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import Settings
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN
-from pytest_ltm.plugin.xdist.controller import Controller
-from pytest_ltm.plugin.xdist.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +92,9 @@ def _register(config: pytest.Config) -> None:
     if getattr(config.option, "htmlpath", None):
         _register_html(report, manager)
     if manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin"):  # as `-p xdist.plugin` calls it
+        from pytest_ltm.plugin.xdist.controller import Controller
+        from pytest_ltm.plugin.xdist.worker import Worker
+
         manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
 
 
