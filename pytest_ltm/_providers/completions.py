@@ -49,6 +49,11 @@ _LENGTHS = ("max_tokens", "max_completion_tokens")
 _WITHOUT = {"temperature": "Write temperature=default"}
 
 
+def sendable(text: str) -> str:
+    """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class ContextOverflow(AgentFault):
     """The prompt is too long for the model. `limit` and `asked` in its own tokens, None where it does not report it."""
 

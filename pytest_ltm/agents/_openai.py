@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Completions, ContextOverflow, Model, model
+from pytest_ltm._providers import Completions, ContextOverflow, Model, model, sendable
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
@@ -181,7 +181,7 @@ class OpenAiChat(TakesTurns):
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), _sendable(reply))
+        self._history.add(message, self._history.size_of(message), sendable(reply))
         self._fit(0)
 
     def reset(self) -> None:
@@ -223,7 +223,7 @@ class OpenAiChat(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return _sendable(message)
+        return sendable(message)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -318,7 +318,7 @@ class TimedOpenAiChat(OpenAiChat):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
-        return stamped(_sendable(message), self._now, self._before)
+        return stamped(sendable(message), self._now, self._before)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
@@ -329,11 +329,6 @@ class TimedOpenAiChat(OpenAiChat):
 
         before = kept["before"]
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
-
-
-def _sendable(text: str) -> str:
-    """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 # --- What `openai:` and `ts:` specs and their parameters mean; everything wrong is told before a run begins.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._engine.agent import Usage, usage_of
-from pytest_ltm._providers import Completions, model
+from pytest_ltm._providers import Completions, model, sendable
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field
@@ -101,7 +101,9 @@ class Endpoint:
             self._completions = Completions(self._model)
         vectors: list[list[float]] = []
         for at in range(0, len(texts), _A_REQUEST):
-            part = [text if text.strip() else "." for text in texts[at : at + _A_REQUEST]]  # empty ones are refused
+            part = [
+                sendable(text) if text.strip() else "." for text in texts[at : at + _A_REQUEST]
+            ]  # empty ones are refused
             found, used = self._completions.embed(part)
             self._used += usage_of(used, prompt=sum(map(count, part)), reply=0)
             vectors += found

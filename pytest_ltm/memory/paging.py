@@ -247,7 +247,7 @@ class Paging(Thinks):
 
     def _heard(self, start: int) -> tuple[Said, ...]:
         """Return what was said in the queue before a place, each message with the reply to it."""
-        sides = sum(one["role"] == "user" and not one.get("name") for one in self._queue[:start])
+        sides = sum(one["role"] == "user" for one in self._queue[:start])
         said = self._messages.log.said
         return tuple(said[len(said) - 2 * sides :]) if sides else ()
 
@@ -364,7 +364,7 @@ class Paging(Thinks):
             return gone
         if used > self._pressure.warn * window and not self._warned:
             self._warned = True
-            self._queue.append({"role": "user", "name": "memory", "content": PROMPTS["step"]["warning"]})
+            self._queue.append({"role": "system", "content": PROMPTS["step"]["warning"]})
         return 0
 
     def _evict(self, start: int) -> int:
@@ -381,7 +381,7 @@ class Paging(Thinks):
         said = tuple(
             Said("user" if one["role"] == "user" else "assistant", one["content"])
             for one in self._queue[:gone]
-            if one["content"] and one["role"] != "tool" and not one.get("name")
+            if one["content"] and one["role"] in {"user", "assistant"}
         )
         most = self._settings.window // 16
         self._summary = self._think(Summary(said=said, of="queue", earlier=self._summary, size=most))

@@ -183,8 +183,9 @@ class Pipeline(Thinks):
             return None
         before = self.usage()
         self._arrive()
-        queries = self._note_down(message)[1]
-        if self._settings.forgetting != "off":
+        recalls = self._settings.forgetting != "off"
+        _, queries = self._note_down(message, looks=recalls)
+        if recalls:
             self._recall(message, queries, len(self._memories.log.said), self._settings.reading.budget)
         self._keep(message, reply)
         return self._since(before)
@@ -266,8 +267,8 @@ class Pipeline(Thinks):
 
     # --- The message: what is written down, looked for, and shown.
 
-    def _note_down(self, message: str) -> tuple[str, tuple[str, ...]]:
-        """Bring the notebook up to date; return what is shown of it, and further queries."""
+    def _note_down(self, message: str, *, looks: bool = True) -> tuple[str, tuple[str, ...]]:
+        """Bring the notebook up to date; return what is shown of it, and further queries if anything `looks`."""
         notebook, query = self._settings.notebook, self._settings.query
         limit = min(notebook.size, self._settings.window // 4)
         last = next((one.text for one in reversed(self._memories.log.said) if one.role == "assistant"), "")
@@ -277,7 +278,7 @@ class Pipeline(Thinks):
             task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
             described = self._think(task)
             self._user, queries = described.user, described.queries
-        elif query.kind == "generated":
+        elif query.kind == "generated" and looks:
             queries = self._think(roles.Queries(message=message, last=last, count=query.count))
         if notebook.kind == "text" and limit:
             self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))

@@ -134,7 +134,7 @@ class Describe:
     def result(self, answer: Answer) -> Described:
         """Return the object, cut to its size, and the queries."""
         found = _json(answer.text, dict)
-        user, queries = found.get("user", self.user), found.get("queries", [])
+        user, queries = found.get("user"), found.get("queries", [])
         if not isinstance(user, dict) or not isinstance(queries, list):
             raise NoJSON("user is not an object, or queries is not a list")
         texts = [one.strip() for one in queries if isinstance(one, str) and one.strip()]
@@ -231,7 +231,8 @@ class Facts:
             if not isinstance(text, str):
                 raise NoJSON("a fact is not a text")
             named = one.get("from", []) if isinstance(one, dict) else []
-            cites = [n - 1 for n in named if isinstance(n, int) and 0 < n <= len(self.said)] if named else []
+            numbers = named if isinstance(named, list) else []
+            cites = [n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)]
             if text.strip():
                 found.append(Fact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
         return tuple(found)

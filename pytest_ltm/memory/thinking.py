@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pytest_ltm._engine.agent import Usage, usage_of
-from pytest_ltm._providers import PARAMETERS, Completions, model
+from pytest_ltm._providers import PARAMETERS, Completions, model, sendable
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.memory.reading import Reading, Said, age
@@ -216,7 +216,7 @@ class Chats:
 
     def think(self, task: Task[R]) -> Thought[R]:
         """Return what the model says; a fault of the model's carries what it took."""
-        messages = task.prompt()
+        messages = [{**one, "content": sendable(one["content"])} for one in task.prompt()]
         asks = self._asks()
         try:
             answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
@@ -227,7 +227,7 @@ class Chats:
         used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
         try:
             return Thought(task.result(answer), used)
-        except ValueError:
+        except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
             return Thought(task.by_rules(), used, understood=False)
 
     def turn(self) -> AbstractContextManager[object]:

@@ -149,6 +149,14 @@ def test_a_model_that_was_killed_goes_on_where_it_was(chat_server: ChatServer, a
     assert first.calls() == second.calls()
 
 
+def test_half_of_a_surrogate_pair_is_sent_as_its_escape(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+    one = agent(preset="retrieval")
+    one.accept("canoe \ud83d", "")
+    one.reply("canoe?")
+
+    assert "canoe \\ud83d" in chat_server.requests[-1].messages[0]["content"]
+
+
 @pytest.mark.parametrize(("mode", "begins"), [("paper", "[2024-03-08 09:00+00:00] Who"), ("code", "Who")])
 def test_the_date_is_that_of_the_conversation_or_none(
     mode: str, begins: str, chat_server: ChatServer, agent: Callable[..., Any]
@@ -176,8 +184,13 @@ TASKS: list[Any] = [
 ]
 
 
+FAR = '{"from": "9999-12-31", "to": "9999-12-31"} [{"from": "9999-12-31", "to": "9999-12-31"}]'
+
+
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.role)
-@pytest.mark.parametrize("words", ["", "I cannot do that.", "[[[", '{"user": 3}', '[{"fact": 3, "from": "x"}]', "[1]"])
+@pytest.mark.parametrize(
+    "words", ["", "I cannot do that.", "[[[", '{"user": 3}', '[{"fact": "A.", "from": 3}]', "[1]", FAR]
+)
 def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str, chat_server: ChatServer) -> None:
     chat_server.next(says(words))
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
@@ -188,7 +201,7 @@ def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str
         thinker.close()
 
     if thought.understood:
-        assert (task.role, bool(words)) == ("summary", True)
+        assert (task.role, bool(words)) in {("summary", True), ("facts", True)}
     else:
         assert thought.result == task.by_rules()
     assert thought.usage.input_tokens > 0

@@ -117,7 +117,7 @@ def test_the_agent_is_warned_once_and_then_the_oldest_messages_give_way_to_a_sum
     warnings = []
     for number in range(14):
         agent.accept(f"Fact {number}: " + "words " * 60, "I see.")
-        warnings.append(sum(one.get("name") == "memory" for one in agent._queue))
+        warnings.append(sum(one["role"] == "system" for one in agent._queue))
 
     assert max(warnings) == 1
     assert agent.calls()["summary"] >= 1
