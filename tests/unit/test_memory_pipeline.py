@@ -15,8 +15,8 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._memory import CAPABILITIES
-from pytest_ltm.agents._specs import ADAPTERS
-from pytest_ltm.memory.parameters import PRESETS, asked, preset
+from pytest_ltm.agents._specs import ADAPTERS, find
+from pytest_ltm.memory.parameters import PRESETS, asked, expanded, preset
 from pytest_ltm.memory.parameters import settings as settings_of
 from pytest_ltm.memory.pipeline import Pipeline
 from pytest_ltm.memory.roles import Fact
@@ -24,6 +24,8 @@ from pytest_ltm.memory.thinking import Replying, Rules, size
 from pytest_ltm.reader.memory import count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ltm.memory.thinking import Task
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
@@ -326,3 +328,16 @@ def test_what_is_recalled_lasts_longer() -> None:
 def test_equal_conversations_forget_the_same_and_other_seeds_forget_others() -> None:
     assert forgotten("paper", days=3) == forgotten("paper", days=3)
     assert forgotten("paper", days=6) != forgotten("paper&draw=1", days=6)
+
+
+# --- Presets as files.
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_copy_of_a_preset_is_the_preset(name: str, tmp_path: Path) -> None:
+    text = expanded(name)
+    assert "\nagent: memory:openai:gpt-4o-mini  # or memory:rules\n" in text
+    (tmp_path / "copy.yml").write_text(text.replace("memory:openai:gpt-4o-mini ", "memory:rules "), encoding="utf-8")
+    copy: Any = find("copy.yml", base=tmp_path).make()
+
+    assert copy.configuration() == made(f"preset={name}").configuration()

