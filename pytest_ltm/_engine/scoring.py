@@ -63,7 +63,7 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(Metric(*one) for one in {**metrics(questions), **lane.body.sheet.metrics}.items()),
+        metrics=tuple(Metric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
         **place,
     )
 
