@@ -66,7 +66,10 @@ class Thinks(TakesTurns):
 
     def usage(self) -> Usage:
         """Return what thinking and embeddings have used since it was made; of rules, what a model would have used."""
-        return self._used + (self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else None)
+        return self._used + self._embedded()
+
+    def _embedded(self) -> Usage:
+        return self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else Usage()
 
     def calls(self) -> Mapping[str, int]:
         """Return how often it thought since it was made, by role."""
@@ -124,7 +127,7 @@ class Thinks(TakesTurns):
         if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
         self._now = read_moment(head["now"])
-        self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True)))
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
         self._calls, self._misread = Counter(head["calls"]), Counter(head["misread"])
 
 

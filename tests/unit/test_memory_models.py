@@ -300,6 +300,9 @@ def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) 
     for text in ("aaaa", "bbbb", ""):
         one.accept(text, "")
     reply = one.reply("bb")
+    before = one.usage()
+    one.load(one.save())
+    assert one.usage() == before
     one.close()
 
     assert one.retrieved() == ["bbbb"]
