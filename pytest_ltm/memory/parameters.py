@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _FOLDER = Path(__file__).with_name("presets")
+_PROMPTS = "prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,12 @@ def preset(name: str, place: Field | None = None) -> Settings:
 
 
 def expanded(name: str) -> str:
-    """Return the file of a preset, which can be copied and changed; AgentError if there is none of this name."""
+    """Return the file of a preset, which can be copied and changed, or of the `prompts` that models are sent.
+
+    AgentError if there is no preset of this name.
+    """
+    if name == _PROMPTS:
+        return _FOLDER.with_name(f"{_PROMPTS}.yml").read_text(encoding="utf-8")
     preset(name)
     return (_FOLDER / f"{name}.yml").read_text(encoding="utf-8")
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
+from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
@@ -330,7 +331,16 @@ def test_equal_conversations_forget_the_same_and_other_seeds_forget_others() -> 
     assert forgotten("paper", days=6) != forgotten("paper&draw=1", days=6)
 
 
-# --- Presets as files.
+# --- Presets as files, and the prompts.
+
+
+def test_the_program_prints_presets_and_prompts(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, begins in (("ltm-2", "# GoodAI's LTM agent 2"), ("prompts", "# What models are told")):
+        assert main(["list", "agents", "--expand", name]) == 0
+        assert capsys.readouterr().out.startswith(begins)
+    assert main(["list", "agents", "--expand", "ltm2"]) == 2
+    assert "Did you mean 'ltm-2'" in capsys.readouterr().err
+    assert main(["list", "suites", "--expand", "ltm-2"]) == 2
 
 
 @pytest.mark.parametrize("name", PRESETS)
