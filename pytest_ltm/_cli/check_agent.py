@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.agent import CAPABILITIES
 from pytest_ltm._engine.probe import Secret
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import START, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import members, near_misses
@@ -153,6 +153,7 @@ class _Visit:
                 found.notes.append("knows nothing of it in another conversation")
 
     def _say(self, speaker: Speaker, message: str) -> str:
+        speaker.tell_time(START)
         began = stopwatch()
         reply = speaker.ask(message)
         found = self._found

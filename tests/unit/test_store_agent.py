@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import capabilities
 from pytest_ltm.agents._profile import profile_of
@@ -286,3 +287,8 @@ def test_a_good_store_ends_without_a_word() -> None:
     speaker.ask(TRAIN)
     speaker.ask("When?")
     assert speaker.close() is None
+
+
+def test_check_agent_tries_a_store_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-agent", "store:some_stores:Whole"]) == 0
+    assert "knows nothing of it in another conversation" in capsys.readouterr().out
