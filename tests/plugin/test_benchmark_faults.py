@@ -147,7 +147,7 @@ PACKED = base64.b64encode(zlib.compress(f'{{"a": "{SECRET}", "b": "{"a long text
         base64.b64encode(b"key: " + SECRET.encode() + b"."),
         b"<p>" + SECRET.replace("&", "&amp;").encode(),
         b"?key=9f%2BQuince%2FMarmalade%3D47%26Teapot",
-        gzip.compress(SECRET.encode()),
+        gzip.compress(SECRET.encode(), mtime=0),
         b'<script>const data = "' + PACKED + b'"</script>',
     ],
 )
