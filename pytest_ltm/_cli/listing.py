@@ -63,9 +63,7 @@ def agents() -> Iterator[str]:
     found = [*describe_embedded(), *describe_adapters()]
     width = max(len(spec) for spec, _ in found)
     yield from (f"{spec:{width}}  {sentence}" for spec, sentence in found)
-    yield (
-        f"Presets of memory systems: {', '.join(PRESETS)}."
-    )
+    yield (f"Presets of memory systems: {', '.join(PRESETS)}.")
     yield (
         "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
     )
