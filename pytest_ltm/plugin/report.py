@@ -228,7 +228,7 @@ class Report:
         why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(result)
         if why and self._gate.verdict is None:
             reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
-            why = why if reason.endswith(why) or not reason else f"{why}. {reason}"
+            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
             for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 

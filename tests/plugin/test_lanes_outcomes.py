@@ -366,7 +366,7 @@ def test_under_q_a_line_says_why_an_agent_cannot_be_used(project: Project) -> No
     project.file("class Bot:\n    def reply(self, m): ...", "b.py")
     project.file("def test_a(ltm):\n    ltm.say('x')\n")
     shown = " ".join(project.ltm("-q", agent="b:Bot").stdout.str().split())
-    assert "not through memory. agent error: agent 'b_Bot' replied with None; a reply is a str" in shown
+    assert "not through memory; the first: agent error: agent 'b_Bot' replied with None; a reply is a str" in shown
 
 
 def test_a_failure_stands_at_the_line_of_its_test(project: Project) -> None:

@@ -115,7 +115,8 @@ def test_usage_is_recorded_with_each_reply(project: Any, chat_server: ChatServer
     project.ltm(agent=f"chat=openai:m@{chat_server.url}").assert_outcomes(passed=2)
     used = [event["usage"] for event in journal(project, "chat") if event["event"] == "reply"]
     assert len(used) == len(chat_server.requests)
-    assert used[0] == {"input_tokens": chat_server.requests[0].prompt_tokens, "output_tokens": 5, "cached_tokens": 3}
+    tokens = chat_server.requests[0].prompt_tokens
+    assert used[0] == {"input_tokens": tokens, "output_tokens": 5, "cached_tokens": 3, "calls": 1}
 
 
 def test_a_model_with_settings_stands_in_a_file(project: Any, chat_server: ChatServer) -> None:
