@@ -83,7 +83,8 @@ def _answerable(asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]) -> I
     about = next(name for name in people if name in asked["question"])
     subject = _content(asked["question"]) - {about.lower()}
     for turn in turns.values():
-        if turn["speaker"] == about and turn["speaker"] != cited[0]["speaker"] and subject <= _content(turn["text"]):
+        said = " ".join(one for one in _sentences(turn["text"]) if not one.endswith("?"))
+        if turn["speaker"] == about and turn["speaker"] != cited[0]["speaker"] and subject <= _content(said):
             yield f"{about} speaks of it: {turn['text']!r}"
 
 
