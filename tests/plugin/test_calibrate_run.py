@@ -95,7 +95,7 @@ MOST_APART = 0.64
 def test_retrieval_earns_as_much_as_published_texts_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "published", "first")
     agents = [f"--agent={','.join(APART)}"]
-    main(["calibrate", str(folder), "--span=32k", "--seeds=3", *agents, "--json"])
+    main(["calibrate", str(folder), "--span=32k", "--seeds=2", *agents, "--json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert set(found["left_out"]) <= {"chapter_break"}
     assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
