@@ -139,7 +139,7 @@ HOSTILE = {
     "ignores_signals": Hostile("[signal.signal(n, signal.SIG_IGN) for n in (15, 1, 2, 13, 14)] and None"),
     "traces": Hostile("sys.settrace(lambda *_: None)"),
     # --- not alone
-    "forks_and_both_reply": Hostile("os.fork(); return 'Yes.'", "it has forked"),
+    "forks_and_both_reply": Hostile("copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'", "it has forked"),
     "forks_and_the_copy_stays": Hostile("os.fork() or time.sleep(600)"),
     "leaves_a_grandchild": Hostile(
         "subprocess.Popen(['sh', '-c', 'trap \"\" TERM HUP; sleep 600'], start_new_session=True, stdin=0)\n"
@@ -405,7 +405,11 @@ def test_a_dry_run_knows_its_capabilities_and_makes_none(project: Project) -> No
 
 
 def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) -> None:
-    project.file("import os\ndef bot(message):\n    os.fork()\n    return message\nbot.stateless = True\n", "bots.py")
+    project.file(
+        "import os\ndef bot(message):\n    copy = os.fork()\n    if copy:\n        os.waitpid(copy, 0)\n"
+        "    return message\nbot.stateless = True\n",
+        "bots.py",
+    )
     project.file(LONG)
 
     for words in ([], ["--ltm-agent-process"]):
@@ -414,7 +418,5 @@ def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) ->
         events = [json.loads(line) for line in path.read_text().splitlines()]
         sent = [event["exchange"] for event in events if event["event"] == "message"]
         assert len(sent) == len(set(sent))
-        # Which of the two comes back first is for the system to say: seen at the first reply or before the second.
-        answered = [event["exchange"] for event in events if event["event"] == "reply"]
-        assert 1 <= len(answered) == len(set(answered)) <= 2
+        assert sum(event["event"] == "reply" for event in events) == 1
         assert "it has forked" in path.read_text()

@@ -336,7 +336,7 @@ def _conversation(rows: Sequence[ScenarioResult], last: Scene, spec: str, why: s
     )
 
 
-START_TRIES = 3
+START_TRIES = 5
 """How often a worker that dies before its first message is started again."""
 GRACE = 3.0
 """Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting."""
