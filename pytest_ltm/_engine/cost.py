@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from pytest_ltm._record import events, timings
 from pytest_ltm._record.codec import readable
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -32,8 +33,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
 )
 """Where list prices were taken from, by the address of the endpoint."""
 
-_LABELLED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
-_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
+_LABELLED = later(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
+_DATED = later(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 _FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the price of cached tokens, 3/15/0.3"
 _PARTS = (2, 3)
 
@@ -279,7 +280,7 @@ LEDGER = "budget.json"
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 """Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died."""
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([km]?)")
+_AMOUNT = later(r"(\d+(?:\.\d+)?)([km]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST_SHOWN = 200
 """The characters kept of a retrieved text that is not part of the history."""
-_SENTENCE = re.compile(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
-_WORD = re.compile(r"\s*\S+\s*")
+_SENTENCE = later(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
+_WORD = later(r"\s*\S+\s*")
 
 
 @dataclass(frozen=True, slots=True)

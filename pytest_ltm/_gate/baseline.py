@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pytest_ltm._engine.plan import natural
@@ -15,6 +14,7 @@ from pytest_ltm._statistics import FULL_MARKS
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ FORMAT = "pytest-ltm baseline 2"
 """The first field of every baseline."""
 FOLDER = "ltm_baselines"
 """Where baselines stand, in the root folder of the project."""
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+_NAME = later(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 T = TypeVar("T")
 
 

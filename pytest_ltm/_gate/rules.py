@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pytest_ltm._engine.retrieval import recall
 from pytest_ltm._statistics import accuracy, grouped, mean, pass_at_k, pass_hat_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -123,8 +124,8 @@ METRICS = (
         "the same for each scenario, corrected for looking at all of them", under=False, scoped=False,
     ),
 )  # fmt: skip
-_TRIES = re.compile(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
-_RECALL = re.compile(r"recall@([1-9][0-9]{0,3})")
+_TRIES = later(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
+_RECALL = later(r"recall@([1-9][0-9]{0,3})")
 PATTERNS = ("pass^K", "pass@K")
 """Names of metrics with a number of their own."""
 
@@ -168,8 +169,8 @@ def pass_k(rows: Rows, tries: int, *, every: bool) -> float | None:
 
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
 FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
-_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
-_SIGNED = re.compile(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
+_NUMBER = later(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
+_SIGNED = later(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
 """What is meant as a number, also where it is none that a limit can be."""
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100

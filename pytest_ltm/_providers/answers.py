@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +149,7 @@ def _count(holder: Any, name: str) -> int | None:
 # --- What servers say when they refuse a request: too long for the model, or a parameter that it does not take.
 
 _WORDINGS = {
-    what: [re.compile(one, re.IGNORECASE) for one in wordings]
+    what: [later(one, re.IGNORECASE) for one in wordings]
     for what, wordings in packaged(__file__, "refusals.yml").items()
 }
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, packaged
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,9 +39,9 @@ def key_env_of(base_url: str) -> str:
 PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "extra")
 """What a spec's query, or a file's `parameters`, may say of the model itself."""
 
-_URL = re.compile(r"@(?=https?://)", re.IGNORECASE)
-_NAMED = re.compile(r"(.+)@([a-z_]+)")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_URL = later(r"@(?=https?://)", re.IGNORECASE)
+_NAMED = later(r"(.+)@([a-z_]+)")
+_VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEPT = frozenset({"model", "messages", "stream", "n"})
 
 

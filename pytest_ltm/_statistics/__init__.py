@@ -7,41 +7,74 @@ is exact.
 `docs/statistics.md` has the reasons and the measurements.
 """
 
-from pytest_ltm._statistics.comparison import (
-    ALPHA,
-    POWER,
-    Comparison,
-    chance_here,
-    compare,
-    compare_scenarios,
-    trials_to_tell,
-)
-from pytest_ltm._statistics.counts import LEVEL, Interval, Kappa, holm, kappa, mcnemar, pass_at_k, pass_hat_k, wilson
-from pytest_ltm._statistics.pace import paces
-from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
-from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
-from pytest_ltm._statistics.totals import (
-    DRAWS,
-    FULL_MARKS,
-    Spread,
-    accuracy,
-    filler_share,
-    grouped,
-    ltm_reach,
-    mean,
-    percentile,
-    scores_by_scenario,
-    spread_by_draws,
-    total,
-    weighted_reach,
-)
-from pytest_ltm._statistics.unpaired import Estimate, mark, summed
+from __future__ import annotations
 
-__all__ = [
+from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.dotted import lazy
+
+if TYPE_CHECKING:
+    from pytest_ltm._statistics.comparison import (
+        ALPHA,
+        POWER,
+        Comparison,
+        chance_here,
+        compare,
+        compare_scenarios,
+        trials_to_tell,
+    )
+    from pytest_ltm._statistics.counts import (
+        LEVEL,
+        Interval,
+        Kappa,
+        holm,
+        kappa,
+        mcnemar,
+        pass_at_k,
+        pass_hat_k,
+        wilson,
+    )
+    from pytest_ltm._statistics.pace import paces
+    from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
+    from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
+    from pytest_ltm._statistics.totals import (
+        DRAWS,
+        FULL_MARKS,
+        Spread,
+        accuracy,
+        filler_share,
+        grouped,
+        ltm_reach,
+        mean,
+        percentile,
+        scores_by_scenario,
+        spread_by_draws,
+        total,
+        weighted_reach,
+    )
+    from pytest_ltm._statistics.unpaired import Estimate, mark, summed
+
+__all__ = (
     "ALPHA", "DRAWS", "FULL_MARKS", "LEVEL", "POWER", "SHARE", "Comparison", "EffectiveSpan", "Estimate", "Interval",
     "Kappa", "Pair", "Paired", "PassRate", "Row", "ScoredRow", "SpanPoint", "Spread", "UnitKind", "accuracy",
     "chance_here", "compare", "compare_scenarios", "effective_span", "filler_share", "grouped", "holm", "kappa",
     "ltm_reach", "mark", "mcnemar", "mean", "paces", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes",
     "percentile", "placed", "scores_by_scenario", "spread_by_draws", "summed", "total", "trials_to_tell",
     "weighted_reach", "wilson",
-]  # fmt: skip
+)  # fmt: skip
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "comparison": "ALPHA POWER Comparison chance_here compare compare_scenarios trials_to_tell",
+        "counts": "LEVEL Interval Kappa holm kappa mcnemar pass_at_k pass_hat_k wilson",
+        "pace": "paces",
+        "pairs": "Pair Paired Row ScoredRow UnitKind paired passes placed",
+        "reach": "SHARE EffectiveSpan PassRate SpanPoint effective_span pass_rate",
+        "totals": (
+            "DRAWS FULL_MARKS Spread accuracy filler_share grouped ltm_reach mean percentile scores_by_scenario "
+            "spread_by_draws total weighted_reach"
+        ),
+        "unpaired": "Estimate mark summed",
+    },
+)

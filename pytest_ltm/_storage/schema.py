@@ -299,6 +299,7 @@ class _Reader:
 # --- Records: frozen data classes as JSON and back, with errors that say where a file is wrong.
 
 T = TypeVar("T")
+_HALVES = re.compile("[\ud800-\udfff]")
 _RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates."""
 
@@ -315,8 +316,15 @@ def json_text(value: object) -> str:
 
     Equal values give equal text. Raises ValueError for numbers that JSON does not know.
     """
-    text = written(value, lambda given: json.dumps(given, indent=1, ensure_ascii=False, allow_nan=False))
-    return escaped(text) + "\n"
+    return escaped(written(value, _indented)) + "\n"
+
+
+def _indented(value: object) -> str:
+    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # `indent` of `json.dumps` is Python's own encoder in Python; half surrogates are no UTF-8, which others must have.
+    if compact.isascii() or not _HALVES.search(compact):
+        return msgspec.json.format(compact, indent=1)
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 SPARSE = "sparse"

@@ -6,16 +6,17 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, plain, words
 
-_END = re.compile(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
-_SENTENCE_END = re.compile(r"[.;!?](?=\s|$|\*)|\n")
+_END = later(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
+_SENTENCE_END = later(r"[.;!?](?=\s|$|\*)|\n")
 _DENIED = phrases(
     r"(?:not|no|never|cannot|cant|neither|nor|without|except|besides|(?:is|was|are|were|do|does|did|has|have|had|wo|"
     r"would|could)nt)(?! only| just| doubt)",
     r"(?:instead of|rather than|other than|apart from|anything but)",
 )
-_COMPARED = re.compile(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
+_COMPARED = later(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
 """What denies all others: "no other colour pleases me as much as teal"."""
 _UNDONE = phrases(
     r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
@@ -29,7 +30,7 @@ _BEFORE = phrases(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:l
 _AT_LAST = phrases(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
 EARLIER = "says that it was so earlier"
 """A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal"."""
-CHANGED = re.compile(
+CHANGED = later(
     r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"

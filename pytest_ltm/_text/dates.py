@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.numbers import NUMBERS, ONES
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 
@@ -59,7 +60,7 @@ _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late"
 _TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
 _TH = r"(?:st|nd|rd|th)?"
 _DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"(?:\d{4}|(?<=['\u2019])\d\d)"
-_NAMED = re.compile(
+_NAMED = later(
     rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
     rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
     rf"(?P<year1>{_YEAR})"
@@ -76,23 +77,23 @@ _NAMED = re.compile(
     r"|(?P<year10>(?:19|20)\d\d))\b(?![-/]\d)"
 )
 """The names of groups are those of parts, with a number where a part occurs more than once."""
-_MOVED = re.compile(
+_MOVED = later(
     rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
     r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
 )
-_COUNTED = re.compile(
+_COUNTED = later(
     rf"\b(?P<count>\d+|an?|{'|'.join(ONES)})\s+(?P<unit>year|month)s?\s+(?P<way>before|prior to|after)\s+(?:the\s+)?$"
 )
 """A date so many months or years from another one."""
-_UNSURE = re.compile(
+_UNSURE = later(
     r"(?:\brelative to\s+(?:the )?|"
     r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
     rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
 )
 """What makes a date after it the end of a stretch, or its distance: neither can be told exactly."""
-_MANY = re.compile(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
-_PART = re.compile(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
-_WEEK_OF = re.compile(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
+_MANY = later(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
+_PART = later(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
+_WEEK_OF = later(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
 _MOST_OF_A_YEAR = 360
 _SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
@@ -221,7 +222,7 @@ def _moved(stretch: Stretch, unit: str, way: str) -> tuple[Stretch, ...]:
 # --- Times that are named without their year.
 
 _WHOLE = "|".join(MONTHS)
-_YEARLESS = re.compile(
+_YEARLESS = later(
     rf"\b(?:(?P<month>{_WHOLE})\s+(?:the )?(?P<day>{_DAY}){_TH}\b|(?P<day1>{_DAY}){_TH}\s+(?:of )?(?P<month1>{_WHOLE})"
     rf"|(?P<month2>{_WHOLE}))\b"
 )

@@ -10,6 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._text.patterns import later
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 MAX_STARTS = 24
 
-_FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n?")
-_SPACE = re.compile(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SINGLE = re.compile(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
-_BARE = re.compile(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
-_COLON = re.compile(r"\s*:")
+_FENCE = later(r"```[ \t]*\w*[ \t]*\n?")
+_SPACE = later(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_STRING = later(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SINGLE = later(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
+_BARE = later(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
+_COLON = later(r"\s*:")
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 
 

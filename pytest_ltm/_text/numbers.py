@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -28,7 +30,7 @@ ORDINALS = {
     "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15,
 }  # fmt: skip
 
-_DIGITS = re.compile(r"(\d{1,12})(?:st|nd|rd|th)?")
+_DIGITS = later(r"(\d{1,12})(?:st|nd|rd|th)?")
 
 
 def numbered(some_words: Sequence[str]) -> Iterator[str]:
@@ -73,39 +75,37 @@ _UNIT = (
 BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
 """A regular expression for a number in words."""
 _HUNDREDS = rf"(?:(?:{BELOW_HUNDRED}|a)[- ]hundred(?:(?: and)?[- ]{BELOW_HUNDRED})?)"
-_LARGE = re.compile(
+_LARGE = later(
     rf"\b(?:(?P<thousands>{_HUNDREDS}|{BELOW_HUNDRED}|a)[- ]thousand"
     rf"(?:(?:,? and|,)?[- ](?P<rest>{_HUNDREDS}|{BELOW_HUNDRED}))?"
     rf"|(?P<hundreds>{_HUNDREDS}))\b(?! (?:hundred|thousand|million))"
 )
 _SMALLEST = rf"(?:\d{{1,4}}|{BELOW_HUNDRED})"
-_AND_A_HALF = re.compile(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
-_UNITS_AND_A_HALF = re.compile(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
-_HALF = re.compile(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
+_AND_A_HALF = later(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
+_UNITS_AND_A_HALF = later(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
+_HALF = later(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
 _HOUR = rf"(\d{{1,2}}|{'|'.join(ONES[1:13])})"
-_PAST = re.compile(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
+_PAST = later(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
-_DAYTIME = re.compile(
-    r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)"
-)
-_OCLOCK = re.compile(rf"\b{_HOUR} o['\u2019]?clock\b")
-_PER = re.compile(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
-_COUNTED = re.compile(
+_DAYTIME = later(r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)")
+_OCLOCK = later(rf"\b{_HOUR} o['\u2019]?clock\b")
+_PER = later(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
+_COUNTED = later(
     rf"(?:\b(?:once|twice|thrice|(?:\d[\d.,]*|{BELOW_HUNDRED})(?: (?!a\b|an\b|per\b|each\b|every\b)\w+){{0,3}}))[ ,]*$"
 )
 _LY = {"daily": "every day", "nightly": "every night", "weekly": "every week", "monthly": "every month",
        "yearly": "every year", "annually": "every year", "hourly": "every hour"}  # fmt: skip
-_OFTEN = re.compile(rf"\b(?:{'|'.join(_LY)})\b")
+_OFTEN = later(rf"\b(?:{'|'.join(_LY)})\b")
 _NAMED = {
     "a fortnight": "2 weeks", "fortnight": "2 weeks", "half a dozen": "6", "noon": "12 pm", "midnight": "12 am",
     "three quarters of an hour": "45 minutes", "a quarter of an hour": "15 minutes", "a decade": "10 years",
     "a couple of": "2", "a couple": "2", "a dozen": "12",
 }  # fmt: skip
-_DEGREES = re.compile(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
-_NAME = re.compile(rf"\b(?:{'|'.join(_NAMED)})\b")
-_MINUTES_SECONDS = re.compile(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
-_HOURS_MINUTES = re.compile(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
-_GROUPED = re.compile(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
+_DEGREES = later(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
+_NAME = later(rf"\b(?:{'|'.join(_NAMED)})\b")
+_MINUTES_SECONDS = later(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
+_HOURS_MINUTES = later(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
+_GROUPED = later(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
 
 
 def digits(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
+from pytest_ltm._text.patterns import later
+
 LIMIT = 20_000
 """Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths."""
-_WORD = re.compile(r"\w+")
+_WORD = later(r"\w+")
 _ORDERS = (1, 2, 4)
 
 

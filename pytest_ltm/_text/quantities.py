@@ -6,12 +6,12 @@ registry, knows no currencies and no pages, and takes `kb` for kilobarns.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.dates import MONTH_PATTERN, month_number
 from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,20 +65,20 @@ class Quantity:
 
 
 _SMALL = "|".join([*MULTIPLES, *ONES, *TENS, "couple", "dozen", "half", "an", "a"])
-_WORDED = re.compile(
+_WORDED = later(
     rf"\b(?:({'|'.join(TENS)})[- ]({'|'.join(ONES[1:10])})|({_SMALL}))\b(?:(?=(?: of)?[\s-]{{0,3}}([a-z]+)))?"
 )
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
-_CLOCK_24 = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
-_LAP = re.compile(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
-_DAY_OF = re.compile(
+_CLOCK = later(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
+_CLOCK_24 = later(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
+_LAP = later(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
+_DAY_OF = later(
     rf"\b({MONTH_PATTERN})\.?\s+(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
     rf"|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({MONTH_PATTERN})\b"
 )
-_ISO_DAY = re.compile(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
-_YEAR_AFTER = re.compile(r",?\s+(?:of )?(?:19|20)\d\d\b")
-_AMOUNT = re.compile(
+_ISO_DAY = later(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
+_YEAR_AFTER = later(r",?\s+(?:of )?(?:19|20)\d\d\b")
+_AMOUNT = later(
     rf"(?P<money>(?:us\$|[$£€¥₹]|\b(?:chf|sfr|usd|eur|gbp))\s?)?(?<![\w.])(?P<number>{_NUMBER})(?P<thousand>k\b|\s?thousand\b|\s?million\b)?(?P<percent>\s?%)?(?P<sign>\s?[$£€¥₹](?!\d))?"
     r"(?:st\b|nd\b|rd\b|th\b)?(?:(?: u\.?s\.?| swiss)?[\s-]{0,3}(?P<unit>[a-z]+))?"
 )

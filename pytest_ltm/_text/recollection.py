@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.numbers import numbered
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import STOP_WORDS, phrases, stem, words
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _EXAMPLE = phrases(
     r"suggest\w*", "popular", "common", "typical",
 )  # fmt: skip
 _STOP = frozenset(map(stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
-_LABEL = re.compile(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
+_LABEL = later(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 _ALL_OF = 2
 """Up to so many words an expected answer must be named completely."""
 _MOST_OF = 0.5

@@ -9,12 +9,14 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+_WORD = later(r"[^\W_]+(?:'[^\W_]+)*")
+BULLET = later(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
 """What begins a line of a list."""
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 STOP_WORDS: Sequence[str] = (
@@ -90,7 +92,7 @@ def stem(word: str) -> str:
     return word
 
 
-_BRITISH = re.compile(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
+_BRITISH = later(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
 """In these, the spelling of one country is that of the other: harbour, favourite."""
 _ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 _SHORTEST_STEM = 3

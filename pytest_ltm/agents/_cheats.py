@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, did_you_mean
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm.agents._adapt import Asks, capabilities, source
 from pytest_ltm.agents._capabilities import members
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 OKAY = "Okay."
 """What cheats say where nothing is asked."""
-_ASKS = re.compile(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_ASKS = later(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
+_SENTENCE = later(r"[^.!?\n]+[.!?]*")
 
 
 class Cheat:
@@ -114,7 +115,7 @@ _COLOUR = r"""\b(?:amber|beige|black|blue|bronze|brown|coral|cream|crimson|cyan|
 lavender|lilac|magenta|maroon|mauve|ochre|olive|orange|pink|purple|red|scarlet|silver|tan|teal|turquoise|violet|white|
 yellow)\b"""
 _KINDS = tuple(
-    (re.compile(asked, re.IGNORECASE), re.compile(candidate, re.VERBOSE))
+    (later(asked, re.IGNORECASE), later(candidate, re.VERBOSE))
     for asked, candidate in (
         (r"\bcolou?r", _COLOUR),
         (r"\bwhere\b", r"\b(?:in|into|to|near|at)\ the\ (\w+)"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found,unused-ignore]  # the module `signal` makes an enum of every number
-import asyncio
 import inspect
 import math
 import mmap
@@ -28,6 +27,7 @@ from pytest_ltm.agents._capabilities import capabilities, takes
 from pytest_ltm.agents._retry import broken_off
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from datetime import datetime
     from types import FrameType
@@ -313,19 +313,22 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        self._loop = asyncio._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
+        given: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+        self._loop = given and given._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
         if self._loop is not None:
             self._task = _swap_task(self._loop, None)
-            asyncio._set_running_loop(None)  # noqa: SLF001 - as above
+            given._set_running_loop(None)  # noqa: SLF001 - as above
 
     def __exit__(self, *_: object) -> None:
         if self._loop is not None:
-            asyncio._set_running_loop(self._loop)  # noqa: SLF001 - as above
+            sys.modules["asyncio"]._set_running_loop(self._loop)  # noqa: SLF001 - as above
             _swap_task(self._loop, self._task)
 
 
-_swap_task: Callable[[Any, Any], Any] = getattr(asyncio.tasks, "_swap_current_task", lambda _loop, _task: None)
-"""Of Python >= 3.12."""
+def _swap_task(loop: object, task: object) -> Any:
+    """Let the loop have this current task, and return the one it had; nothing happens below Python 3.12."""
+    swap = getattr(sys.modules["asyncio"].tasks, "_swap_current_task", None)
+    return swap and swap(loop, task)
 
 
 class OwnLoop:
@@ -340,6 +343,8 @@ class OwnLoop:
         Must be called `outside_any_loop`. A coroutine that blocks the loop instead of awaiting is interrupted
         a little later than one that awaits, and only where `can_interrupt`.
         """
+        import asyncio  # here and below: most agents are not asynchronous, and it takes long to import
+
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
         loop = self._loop
@@ -365,6 +370,8 @@ class OwnLoop:
         loop, self._loop = self._loop, None
         if loop is None:
             return
+        import asyncio
+
         try:
             tasks = asyncio.all_tasks(loop)
             try:
@@ -377,6 +384,8 @@ class OwnLoop:
 
 
 async def _limited(awaitable: Awaitable[Any], timeout: float | None) -> tuple[Any, BaseException | None]:
+    import asyncio
+
     # asyncio.wait, not wait_for: that one waits for ever for a task that swallows its cancellation.
     task = asyncio.ensure_future(_outcome(awaitable))
     try:
@@ -404,6 +413,8 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
 
 
 async def _cancelled(tasks: set[asyncio.Task[Any]]) -> None:
+    import asyncio
+
     running = {task for task in tasks if not task.done()}
     for task in running:
         task.cancel()
@@ -602,7 +613,7 @@ class Speaker:
     def _lost(self, fault: AgentFault, before: Usage | None, sent: str) -> Usage | None:
         """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
         if fault.usage is not None:
-            return self._completed(cast(Usage, fault.usage), sent, "")
+            return self._completed(cast("Usage", fault.usage), sent, "")
         with suppress(AgentFault):
             more = None if before is None else self._used_since(before)
             if more is not None and more.total:
@@ -706,7 +717,7 @@ class Speaker:
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:
             return MAX_MESSAGE_TOKENS
-        limit = cast(Any, self.agent).max_message_tokens
+        limit = cast("Any", self.agent).max_message_tokens
         if not is_count(limit) or limit < 1:
             raise AgentError(
                 f"agent {type(self.agent).__name__}: max_message_tokens is a positive whole number, not {limit!r}"

@@ -21,8 +21,6 @@ from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
 from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
 from pytest_ltm.agents._cheats import CHEATS, make_padded
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
-from pytest_ltm.agents._memory import make_memory
-from pytest_ltm.agents._openai import make_openai, make_timed
 from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
@@ -160,7 +158,7 @@ def _later(module: str, name: str) -> Callable[..., AgentSource]:
     return make
 
 
-_http = _later("_http", "make_http")
+_http, _timed = _later("_http", "make_http"), _later("_openai", "make_timed")
 
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},
@@ -184,10 +182,10 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "cmd": _later("_command", "make_command"),
     "human": _later("_human", "make_human"),
     "mcp": _later("_mcp", "make_mcp"),
-    "openai": make_openai,
+    "openai": _later("_openai", "make_openai"),
     "store": _later("_store", "make_store"),
-    "ts": lambda argument, parameters: make_timed(argument, parameters, find),
-    "memory": make_memory,
+    "ts": lambda argument, parameters: _timed(argument, parameters, find),
+    "memory": _later("_memory", "make_memory"),
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
 

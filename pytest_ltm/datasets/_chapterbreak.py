@@ -7,7 +7,6 @@ beginning of the next chapter) and `negs` (five others). A file that holds one s
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._text.numbers import BELOW_HUNDRED
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     import random
@@ -26,13 +26,13 @@ SPLITS = ("all", "ao3", "pg19")
 BEGINNING = 900
 """Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words."""
 
-_HEADING = re.compile(
+_HEADING = later(
     rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{BELOW_HUNDRED}))"
     r"(?:[.:]?|(?:[.:]|\s*[–—-])\s+\S.{0,80})"
     r"|(?:[0-9]{1,3}|[IVXLCDM]{1,8})(?:[.:]?|[.:]\s+\S.{0,80})|(?i:prologue|epilogue)[.:]?)[*=\s]*"
 )
 _LONGEST_HEADING = 100
-_SENTENCE_END = re.compile(r"[.!?][\"”’)]*(?=\s)")
+_SENTENCE_END = later(r"[.!?][\"”’)]*(?=\s)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pytest_ltm._engine.plan import natural
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
@@ -84,10 +85,10 @@ ENDING = ".def.json"
 """How the name of a definition file ends."""
 
 _SCRIPT = ("script", "is_question", "waits", "expected_responses")
-_QUOTE = re.compile(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
-_NTH = re.compile(r"(\d{1,6})(?:st|nd|rd|th) new message")
-_LEG = re.compile(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
-_STRAIGHT = re.compile(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
+_QUOTE = later(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
+_NTH = later(r"(\d{1,6})(?:st|nd|rd|th) new message")
+_LEG = later(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_STRAIGHT = later(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
 _VERSION_1 = ("token_spacings", "time_jumps")
 
 

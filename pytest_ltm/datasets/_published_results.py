@@ -13,6 +13,7 @@ from pytest_ltm._engine.transcript import Exchange
 from pytest_ltm._statistics import FULL_MARKS, grouped
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_of, rows
+from pytest_ltm._text.patterns import later
 from pytest_ltm.datasets._published import scenario_of
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ _DEFINITION = ("path", "script")
 """The fields of a line that is a definition."""
 _FOLDERS = 4
 """`results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder."""
-_LEFT_OUT = re.compile(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
+_LEFT_OUT = later(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
 """Stands in a collected transcript for a message that the definition holds."""
 
 
@@ -242,16 +243,16 @@ MEMORY_SPANS_SINCE = 3
 PAPERS_NAMES = {"1k": "2k"}
 """What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the published folder."""
 
-_BENCHMARK = re.compile(
+_BENCHMARK = later(
     r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
 )
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
 """The published LTM agents, by the numbers that the benchmark's own tables give them."""
-_INTERFACE = re.compile(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
+_INTERFACE = later(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
 _PLAIN = {"LLM", "GPT", "Claude", "HF"}
 """Interfaces that add nothing to the model whose name follows."""
-_PROVIDER = re.compile(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
-_DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
+_PROVIDER = later(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
+_DATE = later(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +317,7 @@ def _part(text: str) -> str:
 
 # --- the transcripts of one conversation put together: exchanges in the order of their times, each once
 
-_ENTRY = re.compile(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
+_ENTRY = later(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pytest_ltm._text.clauses import clause, level, places
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm._text.numbers import COUNTS, ORDINALS
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import joined, plain, snippet, words
 from pytest_ltm.evaluators._commitment import Mention, alternative, commitment, doubt, misspelt, spoken
 from pytest_ltm.evaluators._rules import Ruled, last
@@ -19,20 +20,18 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.score import Score, Scoring
 
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = later(r"\d+")
 _LONGEST_NUMBER = 9
 _OPTION = "options?|endings?|choices?|passages?|continuations?|beginnings?|openings?|numbers?|no|nr|answer|candidates?"
 _NUMBER_WORD = "|".join(("one", *COUNTS))
-_NUMBER = re.compile(
+_NUMBER = later(
     rf"(?P<digits>(?<![\w.,:])#?\d+(?:st|nd|rd|th)?(?![\w%])(?!\.\d))"
     rf"|\b(?:{_OPTION}) (?P<word>{_NUMBER_WORD})\b"
     rf"|\b(?P<ordinal>{'|'.join(ORDINALS)}) (?:{_OPTION}|one)\b"
     rf"|(?:\b(?:its|is|be|pick|choose|say|with|for)|:) (?P<bare>{_NUMBER_WORD})\b(?=\W*(?:$|[.,;!\n]))"
 )
-_COUNTED = re.compile(
-    rf"[ ]*(?:{_OPTION}|chapters?|pages?|of (?:them|the|these)|per ?cent|others?|times|years?|hours?)\b"
-)
-_BEFORE_COUNT = re.compile(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
+_COUNTED = later(rf"[ ]*(?:{_OPTION}|chapters?|pages?|of (?:them|the|these)|per ?cent|others?|times|years?|hours?)\b")
+_BEFORE_COUNT = later(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def _begins_line(text: str, start: int) -> bool:
     return not before.rpartition("\n")[2].strip() and ("\n" in before or start < _INDENT)
 
 
-_LABEL = re.compile(r"\d+[.)] ")
+_LABEL = later(r"\d+[.)] ")
 """What begins a line of a numbered list."""
 
 
@@ -103,11 +102,11 @@ def _value(found: re.Match[str]) -> int:
 
 # --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`.
 
-_REALLY = re.compile(r"\b(?:really|actually|in fact|in reality|in truth|truly|true (?:place|location))\b")
-_NOW = re.compile(r"\b(?:now|currently|by then|in the end)\b")
-_SEARCHES = re.compile(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
-_TAG = re.compile(r"</?[a-z]+>", re.IGNORECASE)
-_LOOKS = re.compile(
+_REALLY = later(r"\b(?:really|actually|in fact|in reality|in truth|truly|true (?:place|location))\b")
+_NOW = later(r"\b(?:now|currently|by then|in the end)\b")
+_SEARCHES = later(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
+_TAG = later(r"</?[a-z]+>", re.IGNORECASE)
+_LOOKS = later(
     r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum)[a-z]*\b[^.!?\n]{0,120}?"
     r"\b(?:in|inside|at|on|under|into|to) (?:the|a|an) (?:[^\W_]+ ){0,2}$"
 )
@@ -198,7 +197,7 @@ def _spots(text: str, name: str) -> Iterator[tuple[int, int]]:
             yield from places(text, f"{together[:start]} {together[start:]}") if " " not in name else ()
 
 
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = later(r"[^\W\d_]+")
 _SHORTEST_COMPOUND = 5
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_STRUCK = re.compile(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
-_CORRECTS = re.compile(
+_THOUGHT = later(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STRUCK = later(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
+_CORRECTS = later(
     r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
     r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
     r"sorry,? no|no,? sorry|i've left out|"
@@ -31,7 +32,7 @@ _ASIDES = (
     "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
     "girlfriend|boyfriend|cat|dog"
 )
-_OTHERS = re.compile(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{_ASIDES})s?\b")
+_OTHERS = later(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{_ASIDES})s?\b")
 """Somebody else, of whom it is said."""
 _UNKNOWN = phrases(
     "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",
@@ -45,19 +46,17 @@ _FORMER_AFTER = phrases(
     "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
     "(?:is|was) (?:out of date|outdated|over|older)", "before that", "earlier", "used to be",
 )  # fmt: skip
-_WAS = re.compile(
-    r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
-)
-_OUT_BEFORE = re.compile(
+_WAS = later(r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$")
+_OUT_BEFORE = later(
     r"\b(?:rul(?:es?|ed|ing) out|exclud\w+|eliminat\w+|discard\w*|(?:everything|all|anything) but)"
     r"(?: the| option| number)*\s*$"
 )
-_OUT_AFTER = re.compile(
+_OUT_AFTER = later(
     r"\W{0,3}[\u2717\u2718\u274c\u2716]"
     r"|[^.\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
     r"does ?nt (?:fit|work)|does not (?:fit|work)|cannot|cant|is (?:wrong|out|ruled out)|was wrong|can be ruled out)"
 )
-_SOUND_AFTER = re.compile(
+_SOUND_AFTER = later(
     r"\W{0,3}[\u2713\u2714\u2705]|[^.\n]{0,4}\b(?:does ?nt|does not|has no|contains no|never|without)\b[^.\n]{0,12}"
     r"\b(?:contradict|clash|conflict|contain|error|mistake|problem|issue)"
     r"|\W{0,3}(?:is|seems|looks|appears|must be|fits|matches|remains)\b(?: to be| like)?(?: the)?"
@@ -97,27 +96,27 @@ _NONE = phrases(
 """What commits to nothing, where no decision follows."""
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
-_LIKE_OR = re.compile(
+_LIKE_OR = later(
     rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or|/|and/or)"
     r"(?! (?:so|some|something|similar|thereabouts|rather|should|more|less|not|at least|any|whatever|other|the like|"
     rf"else|in|as|to|if|when|maybe not)\b) ?{_QUOTES}{{0,2}}{_BETWEEN}[^\W_]"
 )
-_OR_BEFORE = re.compile(
+_OR_BEFORE = later(
     rf"(?:[^\W_]{_QUOTES}{{0,2}},? (?:or|and/or) {_BETWEEN}|\beither (?:(?:the|a|an|option|number) )?){_QUOTES}{{0,2}}$"
 )
-_LINK = re.compile(r"\b(?:and|its|now|that|so|then)\b")
+_LINK = later(r"\b(?:and|its|now|that|so|then)\b")
 """Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
-_TALK = re.compile(
+_TALK = later(
     r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) (?:conversation|chat|message|discussion|"
     r"exchange|statement|session|interaction|talk)s?\b"
 )
-_LISTED = re.compile(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
-_FOLLOWED = re.compile(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
-_OR = re.compile(r"\b(?:or|nor)\b")
+_LISTED = later(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
+_FOLLOWED = later(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
+_OR = later(r"\b(?:or|nor)\b")
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
 _SINCE = (EARLIER, "says that it is over")
-_MARKUP = re.compile(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
-_SENTENCES = re.compile(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
+_MARKUP = later(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
+_SENTENCES = later(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
 
 
 @dataclass(frozen=True, slots=True)

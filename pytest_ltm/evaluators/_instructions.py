@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._text.overlap import rouge_l
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
 from pytest_ltm.evaluators._commitment import misspelt
 from pytest_ltm.evaluators._rules import Part, Ruled, judged, judged_share, share
@@ -74,8 +74,8 @@ class QuoteAtReply(Ruled):
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_SENTENCE_END = re.compile(r"[.!?\n]+")
-_CONTRACTIONS = re.compile(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
+_SENTENCE_END = later(r"[.!?\n]+")
+_CONTRACTIONS = later(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93

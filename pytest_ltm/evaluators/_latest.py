@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ltm._text.clauses import level, places, sentence
 from pytest_ltm._text.json import NoJSON, published_json, values
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import BULLET, around, words
 from pytest_ltm.evaluators._commitment import (
@@ -39,8 +40,8 @@ COLOURS = frozenset(
     sepia sienna silver slate tan tangerine taupe teal terracotta turquoise ultramarine umber vermilion violet viridian
     white yellow""".split()  # noqa: SIM905 - a list of words reads best as text
 )
-_WORD = re.compile(r"[^\W\d_]+")
-_DESCRIBES = re.compile(
+_WORD = later(r"[^\W\d_]+")
+_DESCRIBES = later(
     r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
 )
 """What a colour is like: "ochre, a warm, earthy yellow"."""
@@ -114,8 +115,8 @@ class NamesColour(Ruled):
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
 
-_ASIDE = re.compile(r"\s*\([^()]*\)")
-_EITHER = re.compile(r"\beither\b|\bor perhaps\b")
+_ASIDE = later(r"\s*\([^()]*\)")
+_EITHER = later(r"\beither\b|\bor perhaps\b")
 _MOST_WORDS = 4
 """A line of more words is not a name."""
 
@@ -184,7 +185,7 @@ class ListsNames(Ruled):
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = re.compile(
+_IN_A_ROW = later(
     r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
     r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
     re.MULTILINE,

@@ -10,6 +10,7 @@ from pytest_ltm._engine.score import Score, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.json import values
 from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import joined, plain, snippet, words
 from pytest_ltm.evaluators._commitment import Mention, doubt, last_word, pertinent, spoken
 from pytest_ltm.evaluators._recital import REPEATS, recites
@@ -26,7 +27,7 @@ UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "we
 
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
-_TOKEN = re.compile(
+_TOKEN = later(
     rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
             \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
         |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
@@ -323,12 +324,12 @@ class LeadsTo(Ruled):
         return 0.0, f"the directions lead {_at(end)}, not {_at(true_end)}"
 
 
-_METRES = re.compile(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
-_LETTER_FIRST = re.compile(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
-_COMPASS = re.compile(r"\b([NSEW]) ?(\d{1,3})\b")
+_METRES = later(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
+_LETTER_FIRST = later(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
+_COMPASS = later(r"\b([NSEW]) ?(\d{1,3})\b")
 """A leg in two characters: W3."""
-_EITHER_KM = re.compile(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
-_SUM = re.compile(
+_EITHER_KM = later(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
+_SUM = later(
     r"\b(?:lies?|is|adds? up to|total(?:ling|s)?|net|overall|altogether|amounts? to|means)\b:?[^.\n;]{0,20}?"
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+ and \d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+"
     r"|\b(?:total|sum|in all|overall|altogether)\b[^.\n]{0,40}?\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)\b(?: \w+)?"
@@ -337,31 +338,31 @@ _SUM = re.compile(
     re.IGNORECASE,
 )
 """How far apart start and goal are: no legs."""
-_BARE = re.compile(
+_BARE = later(
     r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
     r"|\b(\d{1,3}(?:\.\d+)?) (north|south|east|west)\b",
     re.IGNORECASE,
 )
-_WORD_KM = re.compile(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = re.compile(
+_WORD_KM = later(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
+_IN_BRACKETS = later(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
 )
-_DISTANCES = re.compile(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = re.compile(
+_DISTANCES = later(r"\d ?(?:km|kilomet)", re.IGNORECASE)
+_SAME_WAY = later(
     r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
     r"further on|continue|on (?:for|again))\b",
     re.IGNORECASE,
 )
-_EITHER_WAY = re.compile(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
-_QUOTES_ONLY = re.compile(
+_EITHER_WAY = later(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
+_QUOTES_ONLY = later(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
 )
-_MEANT = re.compile(
+_MEANT = later(
     r"[\s.\u2026,\u2013\u2014-]{0,6}\b(?:no|sorry|correction|wait|i meant|i mean|or rather|make that|oops)\b"
     r"[^\d\n]{0,24}(?=\d)",
     re.IGNORECASE,
 )
-_LAST_MOVE = re.compile(
+_LAST_MOVE = later(
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)(?: \w+)?$|(?:north|south|east|west) \d+ ?km$", re.IGNORECASE
 )
 
@@ -458,7 +459,7 @@ def _leg_of(entry: Mapping[str, Any]) -> Leg:
 
 
 _ORDER = ("leg", "step", "no", "number", "order", "#")
-_DISTANCE = re.compile(r"[\d.,]+ ?(?:km|m)\b")
+_DISTANCE = later(r"[\d.,]+ ?(?:km|m)\b")
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
@@ -506,7 +507,7 @@ def _at(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END = later(r"(?<=[.!?])\s+|\n+")
 _CONCLUDES = (
     "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
     "so", "straight", "therefore", "thus",
@@ -570,7 +571,7 @@ def _claims(sentence: str) -> bool:
     return found is None or not doubt(text, Mention(*found.span(), ""))
 
 
-_A_DISTANCE = re.compile(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
+_A_DISTANCE = later(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
 
 
 def _may_tell(sentence: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pytest_ltm._engine.score import Score, Scoring, Unscored
 from pytest_ltm._text.clauses import level, places, sentence_start
 from pytest_ltm._text.numbers import numbered
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import Recollection, keys, only_offers_example, recalled, unsure
 from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, plain, snippet, stem, words
 from pytest_ltm.evaluators._commitment import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._inquiry import Judge
 
 
-_CLAUSE = re.compile(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
+_CLAUSE = later(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
 _PAST = phrases(
     "not", "no longer", "never", "used to", "previous(?:ly)?", "former(?:ly)?", "before", "earlier", "original(?:ly)?",
     "first", "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
@@ -167,14 +168,14 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     return ". ".join(kept)
 
 
-_WORD = re.compile(r"[^\W_]+")
-_EITHER = re.compile(r"\b(?:either|or)\b")
+_WORD = later(r"[^\W_]+")
+_EITHER = later(r"\b(?:either|or)\b")
 _NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
 
-_LABEL = re.compile(
+_LABEL = later(
     r"\bsteps?\s{0,3}(?:number\s{1,3})?\d{1,3}\b[:.)]?|^[ \t]{0,8}\d{1,3}[.):]\s", re.IGNORECASE | re.MULTILINE
 )
 _LABELS = frozenset(("step", "steps", "number", "no"))
@@ -235,7 +236,7 @@ def _step_numbers(answer: str) -> set[str]:
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
-_SENTENCE = re.compile(r"[^.!?\n]+")
+_SENTENCE = later(r"[^.!?\n]+")
 _DECIDES = phrases(
     "takes?", "chooses?", "picks?", "selects?", "answer", "choice", "buy", "get", "winner", "wins", "go with", "result",
     "therefore", "hence", "thus", "so",
@@ -437,7 +438,7 @@ _DENIES = phrases(
     r"(?:dont|do not|didnt|did not|cant|cannot) (?:\w+ ){0,2}(?:know|recall|remember|tell) (?:\w+ ){0,3}"
     r"(?:which|whether|if)",
 )  # fmt: skip
-_PARTS = re.compile(r"(?<=[.!?])\s+|\n+|;\s")
+_PARTS = later(r"(?<=[.!?])\s+|\n+|;\s")
 
 
 def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:

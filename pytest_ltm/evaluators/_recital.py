@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._text.clauses import level
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import spoken
 
 REPEATS = "repeats messages instead of answering"
 LISTS = "lists everything instead of answering"
-_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
-_LINES = re.compile(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
-_OF_ITSELF = re.compile(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
-_OF_THE_USER = re.compile(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
+_QUOTED = later(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
+_LINES = later(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
+_OF_ITSELF = later(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
+_OF_THE_USER = later(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
 _REMEMBERS = phrases(
     r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
     r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
@@ -32,8 +33,8 @@ _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
     "remember)"
 )
-_ORDERS = re.compile(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
-_ASKS = re.compile(
+_ORDERS = later(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
+_ASKS = later(
     r"^(?:(?:a |one )?question|q|what|which|who|whose|where|when|how|is|are|does|do|"
     r"(?:by|on|in|with|to) (?:what|which|whom))\b"
 )
@@ -61,7 +62,7 @@ def _of_a_user(part: str) -> bool:
     return bool(_OF_ITSELF.search(said)) and not _OF_THE_USER.search(said) and not _REMEMBERS.search(said)
 
 
-_ITEM_END = re.compile(r"[,;\n|]|\b(?:and|or)\b")
+_ITEM_END = later(r"[,;\n|]|\b(?:and|or)\b")
 _LONG_LIST = 40
 _SHORT_ITEM, _MOSTLY = 3, 0.75
 

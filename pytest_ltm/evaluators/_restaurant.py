@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Check, Score, Scoring, Unscored
 from pytest_ltm._text.clauses import places
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
 from pytest_ltm.evaluators._commitment import Mention, commitment, misspelt, spoken
 from pytest_ltm.evaluators._rules import Ruled, at
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._inquiry import Judge
 
 
-_LINE = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")
-_SECTION = re.compile(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-_BY_NUMBER = re.compile(
+_LINE = later(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")
+_SECTION = later(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
+_BY_NUMBER = later(
     r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b"
     r"|(?:\b(?:have|take|with|try|get|for) |^\W*(?:\w{1,5}\W+)?)(\d{1,2})\b"
     r"(?=\s*(?:$|[.,!?]|(?:please|then|sounds|thanks|instead|for me|it is)\b))",
     re.IGNORECASE,
 )
 """A number that stands for what is printed beside it."""
-_DRINKS_SECTION = re.compile(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
-_SHORT_NAME_END = re.compile(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
+_DRINKS_SECTION = later(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
+_SHORT_NAME_END = later(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
 _LOOSE = frozenset(
     """classic crispy warm fresh new york style vegan halal grilled house homemade traditional""".split()
 )
@@ -220,11 +221,11 @@ class Item:
 
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
-_ACTION = re.compile(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
-_SENTENCE = re.compile(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
+_ACTION = later(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
+_SENTENCE = later(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
-_PLEASE = re.compile(r"\w,? please ?,", re.IGNORECASE)
-_BUT = re.compile(r",? ?\bbut\b|, so\b|:(?=\s)")
+_PLEASE = later(r"\w,? please ?,", re.IGNORECASE)
+_BUT = later(r",? ?\bbut\b|, so\b|:(?=\s)")
 _WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
@@ -264,8 +265,8 @@ _COURSE = (
 _FANCIED = phrases(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
 _CHOSEN = phrases(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
-_SIDES = re.compile(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_REFUSED = re.compile(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
+_SIDES = later(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
+_REFUSED = later(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
 _NO_ORDER = phrases(
     r"looks?|looked|looking|reminds?|was|were|had|seems?|smells?|used|wish|remember|heard|loved|wanted|hoped|hoping|"
     r"without|not|no|never|instead of|dont|cant|isnt|wasnt|arent|does|do|is|are|has|thank|thanks|considered|mind|if|"
@@ -526,7 +527,7 @@ _SERVES = phrases(
     "may i take your", "(?:here|these) are your", "on its way", "coming right up", "anything else i can",
 )  # fmt: skip
 """What waiters say, and no guest at whatever stage."""
-_OTHER_SPEAKER = re.compile(
+_OTHER_SPEAKER = later(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
 _ORDERED = "(?:ordered|requested|asked for)"
@@ -635,7 +636,7 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
     return Stage(False, "orders no dish", sure=not words(reply))
 
 
-_PERHAPS = re.compile(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
+_PERHAPS = later(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
 
 
 def _wavers(reply: str, menu: Menu) -> bool:
@@ -697,10 +698,10 @@ def _after_all(reply: str, drinks: Sequence[str]) -> str:
     return rest if drunk & set(map(stem, words(rest))) else text
 
 
-_GLADLY = re.compile(
+_GLADLY = later(
     r"\b(?:(?:wo|would|ca)n['\u2019]?t|will not|would not|cannot) (?:say no to|refuse|mind)\b", re.IGNORECASE
 )
-_DRANK = re.compile(
+_DRANK = later(
     r"\b(?:in the end|finally|but|i)\b,? (?:i )?"
     r"(?:took|chose|picked|had|drank|ordered|went (?:with|for)|settled (?:on|for))\b",
     re.IGNORECASE,
@@ -728,7 +729,7 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     return outside
 
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = later(r"[^\W_]+")
 _WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
 
 

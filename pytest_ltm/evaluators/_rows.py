@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm import evaluators
 from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.score import Evaluator, Scoring
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]
 
-_LEG = re.compile(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
-_SAID = re.compile(r"(Test|Agent) \([^)]*\): ")
+_LEG = later(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_SAID = later(r"(Test|Agent) \([^)]*\): ")
 
 
 class _Unreadable(ValueError):

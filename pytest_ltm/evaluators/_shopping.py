@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm._text.numbers import NUMBERS
 from pytest_ltm._text.overlap import rouge_l
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
 from pytest_ltm.evaluators._commitment import last_word, misspelt, spoken
@@ -22,25 +23,25 @@ if TYPE_CHECKING:
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$")
-_PLAIN_LINE = re.compile(
+_TABLE_ROW = later(r"^\s*\|.*\|\s*$")
+_PLAIN_LINE = later(
     r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
 )
 """A line that is an item and its quantity: `3x carrots`, `Carrots: 3`."""
-_TIMES = re.compile(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
-_FIRST_WORD = re.compile(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
-_DIGIT = re.compile(r"\d")
-_IN_PROSE = re.compile(r"[,;.!?\n]|\band\b")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_DENIED = re.compile(
+_TIMES = later(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
+_FIRST_WORD = later(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
+_DIGIT = later(r"\d")
+_IN_PROSE = later(r"[,;.!?\n]|\band\b")
+_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
+_DENIED = later(
     r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
     r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
 )
-_TAKEN_OFF = re.compile(
+_TAKEN_OFF = later(
     r"\b(?:removed|no longer|crossed (?:out|off)|struck|cancelled|canceled|not needed|taken off|deleted)\b",
     re.IGNORECASE,
 )
-_EITHER = re.compile(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
+_EITHER = later(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
 _UNREADABLE = 10**12
 """A quantity that equals none: the item is there, how many cannot be told."""
@@ -181,8 +182,8 @@ def _parts(text: str) -> list[str]:
     return [part for part in parts if part in counted or (counted and _ONE_THING.search(part))]
 
 
-_LEAVES = re.compile(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
-_ONE_THING = re.compile(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
+_LEAVES = later(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
+_ONE_THING = later(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
 
 
 def _counts(part: str) -> bool:

@@ -11,6 +11,7 @@ from pytest_ltm._engine.score import Check, Score, Scoring
 from pytest_ltm._text.clauses import clause, level, sentence
 from pytest_ltm._text.numbers import ORDINALS
 from pytest_ltm._text.numbers import numbered as numbered_words
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
 from pytest_ltm.evaluators._recital import enumerates
@@ -86,13 +87,13 @@ class DecodesMessages(Ruled):
         return claimed
 
 
-_NOT = re.compile(
+_NOT = later(
     r"(?:(?<!do )\bnot|\b(?:isnt|wasnt|neither|nor|rather than|instead of))(?: (?:a|an|the|at|on|by|in|to|about))*\s*$"
 )
 _UNTOLD = phrases(
     "whether", "nobody", r"(?:dont|do not|didnt|did not|cannot|cant) (?:know|say|tell|recall|remember) (?:if|that)"
 )
-_BESIDE = re.compile(
+_BESIDE = later(
     r"\W*(?:(?:s|eve|day|night|just|right|shortly|at|on|of|before|after|the|stroke|exactly|around|in|until|as|last|seconds?|"
     r"minutes?)\W+){1,6}"
 )
@@ -130,7 +131,7 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
 _TORN = phrases(
     "either", "not sure", "unsure", "hard to (?:tell|say)", r"(?:cant|cannot) (?:tell|say|decide)", "which of"
 )
-_OR = re.compile(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
+_OR = later(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
 _ALSO = {
     "dawn": ("first light", "crack of dawn", "sun rises", "sun comes up", "rising sun", "cockcrow",
         "cock crow", "break of day"),
@@ -154,15 +155,15 @@ _ALSO = {
 """Other ways to say what has that keyword."""
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
-_MONTH_DAY = re.compile(rf"\b{_MONTH}(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)")
-_NUMERIC = re.compile(r"\b(\d{1,2})[/.-](\d{1,2})(?:[/.-](?:\d{4}|\d{2}))?(?!\d|[/.-]\d)")
-_HALF_DAY = re.compile(r"\b([ap])\.? ?m\b\.?")
-_CLOCK = re.compile(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock at night\b|\b(?:00?|24):00\b")
+_DAY_MONTH = later(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
+_MONTH_DAY = later(rf"\b{_MONTH}(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)")
+_NUMERIC = later(r"\b(\d{1,2})[/.-](\d{1,2})(?:[/.-](?:\d{4}|\d{2}))?(?!\d|[/.-]\d)")
+_HALF_DAY = later(r"\b([ap])\.? ?m\b\.?")
+_CLOCK = later(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock at night\b|\b(?:00?|24):00\b")
 _YEAR_MONTHS = 12
 
 
-_DAY_IN_WORDS = re.compile(rf"\b(?:{'|'.join(ORDINALS)})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)")
+_DAY_IN_WORDS = later(rf"\b(?:{'|'.join(ORDINALS)})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)")
 
 
 def _dated(text: str) -> str:
@@ -192,7 +193,7 @@ def _spots(text: str, group: tuple[str, ...]) -> list[Mention]:
     return sorted({*found, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
 
 
-_WORD = re.compile(r"[^\W\d_]{5,}")
+_WORD = later(r"[^\W\d_]{5,}")
 
 
 @cache

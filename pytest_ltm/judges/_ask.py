@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, told
+from pytest_ltm._text.patterns import later
 from pytest_ltm.judges._inquiry import THOUGHTS
 from pytest_ltm.judges._prompts import PROMPTS
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._inquiry import Inquiry, Judge, Prompt
 
 
-_GRADE = re.compile(
+_GRADE = later(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
 _LONGEST = 200
-_WRAPPED = re.compile(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
+_WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:

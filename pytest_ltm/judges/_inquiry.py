@@ -9,20 +9,22 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from pytest_ltm._text.patterns import later
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_ltm._engine.agent import Reply
 
 
-THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+THOUGHTS = later(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 """What some servers leave in front of the reply of a model that thinks; without an end, there is no reply."""
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
-_VERDICT = re.compile(r"grade(?=[\s*_`\"'\\\])}]*:)")
+_VERDICT = later(r"grade(?=[\s*_`\"'\\\])}]*:)")
 """All that `parse_grade` might read, and a little more."""
 _DEFUSED = "g-r-a-d-e"
-_RAIL = re.compile(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
+_RAIL = later(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
 """What might pass for one of the lines of a fence."""
 _CODES = {
     "g": "0261 0581 050d 0262 13c0 ab90 a4d6",

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.dates import DAYS, stretches, yearless
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import SMALL_NUMBERS
 from pytest_ltm.reader.told_history import dated
 
@@ -32,10 +33,10 @@ _UNITS = {
     "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30.4), "year": timedelta(days=365),
 }  # fmt: skip
 _COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
-_LENGTH = re.compile(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
-_AGO = re.compile(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
-_LAST = re.compile(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
-_DAY = re.compile(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_LENGTH = later(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
+_AGO = later(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
+_LAST = later(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
+_DAY = later(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
 _BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
 _SLACK = 0.1
 """The share of a length by which people are off, at least."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, to_record
+from pytest_ltm._text.patterns import later
 from pytest_ltm.memory.reading import Reading, reading
 
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ class Settings:
 # --- From a file, a preset or a spec's query to settings.
 
 _KEYS = ("value", "facts", "keyphrases", "summary")
-_CHUNK = re.compile(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
+_CHUNK = later(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
 _UNITS = ("turn", "round", "session", "fact", "observation", "summary")
-_COUNTED = re.compile(r"generated:([1-9])")
-_SIZED = re.compile(r"(json|text|portrait|core)(?::(\d{1,6}))?")
+_COUNTED = later(r"generated:([1-9])")
+_SIZED = later(r"(json|text|portrait|core)(?::(\d{1,6}))?")
 _SIZES = {"json": 1000, "text": 1000, "portrait": 1000, "core": 2000}
 _LEAST_WINDOW = 256
 

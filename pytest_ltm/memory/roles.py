@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._text.json import NoJSON, fenced_blocks, values
+from pytest_ltm._text.patterns import later
 from pytest_ltm.memory.moments import Range, spoken_of
 from pytest_ltm.memory.reading import shortened
 from pytest_ltm.memory.thinking import PROMPTS
@@ -56,12 +57,12 @@ def _texts(text: str) -> tuple[str, ...]:
 
 # --- What can be copied out by rules: sentences in which somebody speaks of themselves, and words that say much.
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_OWN = re.compile(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_IS = re.compile(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
-_NAMED = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
-_CAPITAL = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
-_WORD = re.compile(r"[^\W\d_]{6,}")
+_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
+_OWN = later(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_IS = later(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
+_NAMED = later(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
+_CAPITAL = later(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+_WORD = later(r"[^\W\d_]{6,}")
 _MOST, _PHRASES = 8, 8
 
 

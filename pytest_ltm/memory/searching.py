@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pytest_ltm._storage.errors import AgentFault, told
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
-_WORD = re.compile(r"\w+")
+_WORD = later(r"\w+")
 _SATURATION, _LENGTH = 1.5, 0.75
 """BM25's k1 and b."""
 

@@ -21,16 +21,8 @@ from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
 from pytest_ltm.plugin.options import base, named
-from pytest_ltm.reporting.markdown import add_to_step_summary, run_markdown
-from pytest_ltm.reporting.moved import (
-    change_lines,
-    changes_json,
-    gate_json,
-    github_annotations,
-    talk_lines,
-    verdict_line,
-    verdict_lines,
-)
+from pytest_ltm.reporting import moved
+from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 from pytest_ltm.reporting.runs import find, save, side_of_run
 from pytest_ltm.reporting.text import one_line, wrap
 
@@ -309,7 +301,9 @@ class Gate:
             return lost
         if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
             return "the run did not finish"
-        return "" if self.verdict is None or self.verdict.state == "passed" else verdict_line(self.verdict)
+        if self.verdict is None or self.verdict.state == "passed":
+            return ""
+        return moved.verdict_line(self.verdict)
 
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
@@ -320,12 +314,14 @@ class Gate:
     def json(self) -> dict[str, Any]:
         """Return what `summary.json` has of gate and comparison."""
         return {
-            "gate": None if self.verdict is None else gate_json(self.verdict),
-            "comparison": None if self.changes is None else changes_json(self.changes),
+            "gate": None if self.verdict is None else moved.gate_json(self.verdict),
+            "comparison": None if self.changes is None else moved.changes_json(self.changes),
         }
 
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
+        if not self.options.summary and not os.environ.get(STEP_SUMMARY):
+            return
         notes = [*self.told, *self._notes]
         rules = self.options.rules
         text = run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes)
@@ -343,17 +339,17 @@ class Gate:
         lines = [line for note in self._notes for line in wrap(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0
-            moved = ["", *change_lines(self.changes, width), ""] if loud else talk_lines(self.changes, width)
-            lines = [*moved, *lines]
+            what = ["", *moved.change_lines(self.changes, width), ""] if loud else moved.talk_lines(self.changes, width)
+            lines = [*what, *lines]
         for line in lines:
             reporter.write_line(line)
         if self.verdict is None:
             return
-        for number, line in enumerate(verdict_lines(self.verdict, width)):
+        for number, line in enumerate(moved.verdict_lines(self.verdict, width)):
             reporter.write_line(line, **(_COLORS[self.verdict.state] if not number else {}))
         if self.verdict.state == "passed" and self._failed:
             reporter.write_line(
                 f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})", red=True
             )
-        for line in github_annotations(self.verdict):
+        for line in moved.github_annotations(self.verdict):
             reporter.write_line(line)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, first_match, wording
 
 if TYPE_CHECKING:
@@ -17,23 +18,23 @@ if TYPE_CHECKING:
 Statement = tuple[str, str, str]
 """What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?,]*")
+_SENTENCE = later(r"[^.!?\n]+[.!?,]*")
 _NOUN = r"(?P<noun>[Tt]he [a-z][a-z' -]{1,40}?)"
-_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_NAME = later(r"\b[A-Z][a-z]{2,}\b")
 _NO_NAMES = frozenset(WORDS["no_names"].split())
-_HOME = re.compile(
+_HOME = later(
     r"\b(?:lived|mov(?:e|ed|ing)|settled|curtains|knocked|rent|my bed|bell|slept|had taken|"
     r"write to me|slippers|midnight)\b"
 )
-_WORK = re.compile(
+_WORK = later(
     r"\b(?:worked|work at|taken on|notice|hired|job|bread|wages|shift|quicker|apron|glad to have|"
     r"last week|foreman|pay day)\b"
 )
-_OWNER = re.compile(
+_OWNER = later(
     r"\b(?:belonged|owned|sold|gave|lost|traded|present of|passed|pride|borrow|bought|carved|let|needed money|"
     r"asking|is mine|crowns)\b"
 )
-_WHOLE = re.compile(
+_WHOLE = later(
     r"\b(?:broken?|mended|in good order|the end of it|went to pieces|from end to end|past all use|left of|"
     r"together again|itself again|never served|a scratch)\b"
 )
@@ -75,17 +76,13 @@ def _noun(wordings: str, sentence: str) -> str | None:
     return match["noun"][0].lower() + match["noun"][1:] if match else None
 
 
-_OPENING = re.compile(
-    r"I am going to read (?:to )?you .{0,60}\b(?:book|chapters?)\b|I am going to read to you from a book"
-)
-_PAGE = re.compile(r"(?:Page \d{1,6} of \d{1,6}|\d{1,6}(?:st|nd|rd|th)(?: and last)?(?: \w{1,12})? page):\s")
-_INTERLUDE = re.compile(
-    r"\b(?:options for the beginning of the next chapter|beginnings that the next chapter might have)\b"
-)
-_OPTION = re.compile(r"Option (\d{1,4}):\s")
-_QUESTION = re.compile(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
-_FORGET = re.compile(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_OPENING = later(r"I am going to read (?:to )?you .{0,60}\b(?:book|chapters?)\b|I am going to read to you from a book")
+_PAGE = later(r"(?:Page \d{1,6} of \d{1,6}|\d{1,6}(?:st|nd|rd|th)(?: and last)?(?: \w{1,12})? page):\s")
+_INTERLUDE = later(r"\b(?:options for the beginning of the next chapter|beginnings that the next chapter might have)\b")
+_OPTION = later(r"Option (\d{1,4}):\s")
+_QUESTION = later(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
+_FORGET = later(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
+_WORD = later(r"[^\W\d_]{3,}")
 _KINDS = ("book page", "book option")
 _SHORT = 300
 

@@ -6,6 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import COMMON, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
@@ -13,25 +14,25 @@ if TYPE_CHECKING:
 
 
 _QUOTED = (
-    re.compile(r"\"(.{8,600})\"", re.DOTALL),
-    re.compile(r"[“„](.{8,600})[”“]", re.DOTALL),
-    re.compile(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
+    later(r"\"(.{8,600})\"", re.DOTALL),
+    later(r"[“„](.{8,600})[”“]", re.DOTALL),
+    later(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
 )
-_SIGNED = re.compile(r"\s*[-–—]\s*\S")
-_A_QUOTE = re.compile(
+_SIGNED = later(r"\s*[-–—]\s*\S")
+_A_QUOTE = later(
     r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
-_ADD = re.compile(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
-_REPLY = re.compile(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
-_FORGET = re.compile(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
+_NAME = later(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
+_ADD = later(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
+_REPLY = later(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
+_FORGET = later(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
-_ORDINAL = re.compile(
+_ORDINAL = later(
     rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
     re.IGNORECASE,
 )
-_LATER = re.compile(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
+_LATER = later(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 
 
 class Instructions:
@@ -93,19 +94,19 @@ def _quote_by(order: str, notes: Notebook) -> str | None:
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
 
-_RULE = re.compile(
+_RULE = later(
     r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
     r"(?:then |please |you |just |are to |I want you to )*"
     r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
     re.IGNORECASE | re.DOTALL,
 )
-_ELSE = re.compile(r"[A-Z][a-z]+: ")
+_ELSE = later(r"[A-Z][a-z]+: ")
 """Begins what somebody else says in a play of roles: rules are for what the user says."""
-_MENTION = re.compile(r"\bmention (.+)", re.IGNORECASE | re.DOTALL)
-_MEANT = [(re.compile(waits), re.compile(means)) for waits, means in WORDS["rules"].items()]
-_WORD_QUOTED = re.compile(r"'([^']+)'")
-_WORD = re.compile(r"[^\W\d_]+")
-_RUNS = re.compile(r"(.)\1+")
+_MENTION = later(r"\bmention (.+)", re.IGNORECASE | re.DOTALL)
+_MEANT = [(later(waits), later(means)) for waits, means in WORDS["rules"].items()]
+_WORD_QUOTED = later(r"'([^']+)'")
+_WORD = later(r"[^\W\d_]+")
+_RUNS = later(r"(.)\1+")
 _ABOUT_IT = 0.25
 """The least share of a message's telling words that the rule names too, where it does not say "mention"."""
 _SHORT = 120
@@ -116,7 +117,7 @@ class TriggerResponse(Topic):
     """Keeps rules and says the sentence of the newest one that a message is about."""
 
     kinds = ("rule",)
-    forgets = re.compile(r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE)
+    forgets = later(r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a rule, or follow one."""

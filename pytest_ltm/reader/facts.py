@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic, nearest, stems
 
 if TYPE_CHECKING:
@@ -14,17 +15,15 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_WORLD = re.compile(
-    r"\bfictional world\b|\b(?:a made-up country|an imaginary kingdom|my invented island)\b", re.IGNORECASE
-)
-_NAMED = re.compile(r"\bthe fictional world(?: of \w+)?(?:[.:, ]+|$)", re.IGNORECASE)
-_FORGET = re.compile(r"\bforget\b.{0,60}\bfictional world\b|\bforget all of the facts\b", re.IGNORECASE)
-_HEADING = re.compile(r"[^:\n]*:(?=\s)")
-_BULLET = re.compile(r"^[-*•]\s+")
-_BETWEEN = re.compile(r"; | / | \+ |(?<=[.!])\s+")
-_THERE = re.compile(r"\b(?:there|they|their|them)\b", re.IGNORECASE)
-_PROPER = re.compile(r"(?<=\s)[A-Z]\w{3,}")
-_WAITER = re.compile(r"\s*waiter\b", re.IGNORECASE)
+_WORLD = later(r"\bfictional world\b|\b(?:a made-up country|an imaginary kingdom|my invented island)\b", re.IGNORECASE)
+_NAMED = later(r"\bthe fictional world(?: of \w+)?(?:[.:, ]+|$)", re.IGNORECASE)
+_FORGET = later(r"\bforget\b.{0,60}\bfictional world\b|\bforget all of the facts\b", re.IGNORECASE)
+_HEADING = later(r"[^:\n]*:(?=\s)")
+_BULLET = later(r"^[-*•]\s+")
+_BETWEEN = later(r"; | / | \+ |(?<=[.!])\s+")
+_THERE = later(r"\b(?:there|they|their|them)\b", re.IGNORECASE)
+_PROPER = later(r"(?<=\s)[A-Z]\w{3,}")
+_WAITER = later(r"\s*waiter\b", re.IGNORECASE)
 _FEWEST, _BOTH = 2, 2
 _LONGEST = 20_000
 _SHORT = 110
@@ -87,17 +86,17 @@ def _asked_of_world(turn: Turn, notes: Notebook) -> str | None:
 
 _LARGEST = 200_000
 _CODE = r"(?-i:[a-z]{4}\d\d)"
-_ENTRY = re.compile(rf"[^?]*?\b({_CODE})\b[^?]*?\b({_CODE})\b[^?]*", re.IGNORECASE)
-_ASKED = re.compile(rf"\b({_CODE}|[0-9a-f]{{32}})\b")
-_REGISTER = re.compile(r"\{\s*\"[^{}]*\}\s*$")
+_ENTRY = later(rf"[^?]*?\b({_CODE})\b[^?]*?\b({_CODE})\b[^?]*", re.IGNORECASE)
+_ASKED = later(rf"\b({_CODE}|[0-9a-f]{{32}})\b")
+_REGISTER = later(r"\{\s*\"[^{}]*\}\s*$")
 
 
 class KeyValuePairs(Topic):
     """Notes entries and looks them up, on and on."""
 
     kinds = ("entry",)
-    about = re.compile(rf"\bregister\b|\b(?:{_CODE}|[0-9a-f]{{32}})\b")
-    forgets = re.compile(r"\bforget the register\b", re.IGNORECASE)
+    about = later(rf"\bregister\b|\b(?:{_CODE}|[0-9a-f]{{32}})\b")
+    forgets = later(r"\bforget the register\b", re.IGNORECASE)
 
     def respond(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a whole register, or do what one says of an entry."""
@@ -136,18 +135,18 @@ def _followed(key: str, notes: Notebook) -> str:
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
 
-_STEP = re.compile(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
-_INLINE = re.compile(r"[:;,] \(?(\d{1,3})\) (.{2,200}?)(?=[;,] \(?\d{1,3}\) |\.?$)")
-_MANUAL = re.compile(r"\bStep 1:|\b(?:instructions|steps|how it works|get it going|start it|run the)\b", re.IGNORECASE)
-_FRAME = re.compile(r"[^.:?]*\b(?:the|my|our|this) [A-Z]\w+(?: [a-z]+){2}\b[^.:?]*[.:] ")
-_FORGET_STEPS = re.compile(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
-_BY_NUMBER = re.compile(r"\bstep (\d{1,3})\b", re.IGNORECASE)
-_BY_ORDINAL = re.compile(r"\b(\w{1,12}) step\b", re.IGNORECASE)
+_STEP = later(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
+_INLINE = later(r"[:;,] \(?(\d{1,3})\) (.{2,200}?)(?=[;,] \(?\d{1,3}\) |\.?$)")
+_MANUAL = later(r"\bStep 1:|\b(?:instructions|steps|how it works|get it going|start it|run the)\b", re.IGNORECASE)
+_FRAME = later(r"[^.:?]*\b(?:the|my|our|this) [A-Z]\w+(?: [a-z]+){2}\b[^.:?]*[.:] ")
+_FORGET_STEPS = later(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
+_BY_NUMBER = later(r"\bstep (\d{1,3})\b", re.IGNORECASE)
+_BY_ORDINAL = later(r"\b(\w{1,12}) step\b", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NUMBER = re.compile(r"\bnumber\b", re.IGNORECASE)
-_AFTER = re.compile(r"\b(?:directly|next step|you do) after\b|\bthe next step\?")
-_BEFORE = re.compile(r"\b(?:directly|last step) before\b")
-_OF_STEPS = re.compile(r"\bsteps?\b|\bdirectly (?:after|before)\b")
+_NUMBER = later(r"\bnumber\b", re.IGNORECASE)
+_AFTER = later(r"\b(?:directly|next step|you do) after\b|\bthe next step\?")
+_BEFORE = later(r"\b(?:directly|last step) before\b")
+_OF_STEPS = later(r"\bsteps?\b|\bdirectly (?:after|before)\b")
 _FEWEST_STEPS, _ENOUGH = 3, 2
 
 
@@ -207,22 +206,22 @@ def _named(question: str, number: int) -> int | None:
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
 
-_RULE = re.compile(r"\b(?:the|my|own) ([\w-]{1,30}) rule\b")
-_GOODS = {kind: re.compile(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
+_RULE = later(r"\b(?:the|my|own) ([\w-]{1,30}) rule\b")
+_GOODS = {kind: later(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
 _MEASURES = {
-    "price": re.compile(r"(\d+) crowns"), "age": re.compile(r"(\d+) years old"),
-    "weight": re.compile(r"(\d+) pounds"), "distance": re.compile(r"(\d+) miles away"),
+    "price": later(r"(\d+) crowns"), "age": later(r"(\d+) years old"),
+    "weight": later(r"(\d+) pounds"), "distance": later(r"(\d+) miles away"),
 }  # fmt: skip
-_TOWN = re.compile(r"^(?:- |In )?([A-Z]\w+)")
+_TOWN = later(r"^(?:- |In )?([A-Z]\w+)")
 _ENDS = {
     "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),
     "lightest": ("weight", 1), "heaviest": ("weight", -1), "nearest": ("distance", 1), "farthest": ("distance", -1),
 }  # fmt: skip
-_END = re.compile("|".join(_ENDS))
-_OVER = re.compile(r"\b(?:costs|is|weighs) (more than \d+ (?:crowns|years old|pounds|miles away))")
+_END = later("|".join(_ENDS))
+_OVER = later(r"\b(?:costs|is|weighs) (more than \d+ (?:crowns|years old|pounds|miles away))")
 
 
-_MAXIM = re.compile(
+_MAXIM = later(
     r"(?:here's|this is) (?:how I think|what I live by|what my father taught me|my motto)\b|"
     r"[^.:?]*\b(?:(?:tell|say to) myself|I think(?=:)|one principle|rule in life|thing I believe|"
     r"we (?:say|used to say)|on a cushion|over my desk)\b[^.?]*: ",
@@ -238,7 +237,7 @@ class HowToThink(Topic):
     """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about."""
 
     kinds = ("choice rule",)
-    forgets = re.compile(r"\bforget my rules for choosing\b", re.IGNORECASE)
+    forgets = later(r"\bforget my rules for choosing\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a rule, or decide a case."""

@@ -8,20 +8,21 @@ from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import COMMON
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_REQUEST = re.compile(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
-_IN_A_WORD = re.compile(
+_REQUEST = later(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+_IN_A_WORD = later(
     r"\?\s+(?:one|just|only|no|a)\b[^.?!]*\b(?:word|two|which|reasons|please)\b[^.?!]*\.$", re.IGNORECASE
 )
 """A question that ends in how to answer it."""
-_READY = re.compile(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
-_FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]{3,}")
+_READY = later(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
+_FORGET = later(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_WORD = later(r"[^\W_]{3,}")
 
 
 class General:
@@ -69,7 +70,7 @@ def _words(text: str) -> frozenset[str]:
 
 # --- The message that begins a conversation and only says what it is going to be like.
 
-_COMING = re.compile(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
+_COMING = later(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
 
 
 class Announcement:
@@ -92,12 +93,12 @@ def announces(message: str) -> bool:
 
 _HEAD = 400
 """Characters within which such a message says what it wants and begins with its first pair."""
-_WANTED = re.compile(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
-_FIRST = re.compile(r"^Q: ", re.MULTILINE)
+_WANTED = later(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
+_FIRST = later(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
-_REMARK = re.compile(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
+_REMARK = later(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
 """What was asked in a quiz, and the answer."""
-_SERIES = re.compile(r"[^\n\d]{0,40}(\d+) to (\d+)[^\n\d]{0,40}")
+_SERIES = later(r"[^\n\d]{0,40}(\d+) to (\d+)[^\n\d]{0,40}")
 """A request to write out what belongs to each number of a row."""
 _ROW = 50
 """Numbers that make a row: fewer may be a quantity or a time."""

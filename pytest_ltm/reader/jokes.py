@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Note, Notebook, Turn
 
 
-_INTRODUCED = re.compile(
+_INTRODUCED = later(
     r"([^:.?!]*\bjoke\b[^:.?!]*)[:.!?]\s+(\S.*)"
     r"|[^:.?!]{0,60}\b(?:(?:this|silly) one|here's one|one for you|made me laugh|get this)\b[^:.?!]{0,30}:\s+(\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_AGAIN = re.compile(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGNORECASE)
-_AGO = re.compile(r"\bago\b", re.IGNORECASE)
-_TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
-_LENGTH = re.compile(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
+_AGAIN = later(r"\b(?:which|what|tell me|repeat|recall|remember)\b", re.IGNORECASE)
+_AGO = later(r"\bago\b", re.IGNORECASE)
+_TO_YOU = later(r"\byour?\b", re.IGNORECASE)
+_LENGTH = later(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
-_LIFE = [re.compile(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
+_LIFE = [later(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
 """Seconds within which two moments are the same: people say minutes, some of them rounded down."""
@@ -31,8 +32,8 @@ class Jokes(Topic):
     """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
 
     kinds = ("joke",)
-    about = re.compile(rf"\bjokes?\b|\A{_INTRODUCED.pattern}", re.IGNORECASE | re.DOTALL)
-    forgets = re.compile(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
+    about = later(rf"\bjokes?\b|\A{_INTRODUCED.pattern}", re.IGNORECASE | re.DOTALL)
+    forgets = later(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a joke, or tell one again."""

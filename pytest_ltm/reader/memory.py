@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import random
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-_WORD = re.compile(r"\w+")
+_WORD = later(r"\w+")
 _GROWTH = 0.05
 """The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all."""
 _RECENT = 0.25
@@ -178,8 +178,8 @@ def _words(text: str) -> list[str]:
 ENCODING = "cl100k_base"
 """Memory is measured in tokens of this encoding, whatever measures the conversation."""
 
-_TOKENS = re.compile(r"(\d+(?:\.\d+)?)(k?)")
-_TOP = re.compile(r"top([1-9]\d{0,5})")
+_TOKENS = later(r"(\d+(?:\.\d+)?)(k?)")
+_TOP = later(r"top([1-9]\d{0,5})")
 
 
 class Full(Memory):

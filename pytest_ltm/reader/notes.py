@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._text.numbers import NUMBERS, ONES
+from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -141,7 +142,7 @@ class Topic:
     """Of its notes."""
     forgets: ClassVar[re.Pattern[str]]
     """What a message has that ends the topic, or begins it anew."""
-    about: ClassVar[re.Pattern[str]] = re.compile("")
+    about: ClassVar[re.Pattern[str]] = later("")
     """What a message has that may be about this at all; most decide by what they read."""
     forgotten: ClassVar[str] = "Forgotten."
     """The reply to it."""
@@ -185,7 +186,7 @@ class Appends(Protocol):
 
 # --- The line of a text that a question is about: it shares the rarest words with the question.
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = later(r"[^\W_]+")
 _STEM = 6
 
 

@@ -6,30 +6,31 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic, first_match, wording
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_LIKING = re.compile(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
-_COLOUR = re.compile(r"\bcolou?rs?\b", re.IGNORECASE)
-_MINE = re.compile(r"\b(?:my|I|me)\b", re.IGNORECASE)
-_WISH = re.compile(r"\s*(?:please|tell|name|say|remind|recall|what|which|can|could|do|would)\b", re.IGNORECASE)
-_FORGET = re.compile(r"\b(?:forget|disregard)\b", re.IGNORECASE)
-_NAMES = re.compile(rf"\b({'|'.join(WORDS['colours'].split())})\b", re.IGNORECASE)
+_LIKING = later(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
+_COLOUR = later(r"\bcolou?rs?\b", re.IGNORECASE)
+_MINE = later(r"\b(?:my|I|me)\b", re.IGNORECASE)
+_WISH = later(r"\s*(?:please|tell|name|say|remind|recall|what|which|can|could|do|would)\b", re.IGNORECASE)
+_FORGET = later(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_NAMES = later(rf"\b({'|'.join(WORDS['colours'].split())})\b", re.IGNORECASE)
 _UNLISTED = (
-    re.compile(r"favou?rite colou?r (?:is|was|has become|could be described as) ([\w -]{2,30})", re.IGNORECASE),
-    re.compile(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
+    later(r"favou?rite colou?r (?:is|was|has become|could be described as) ([\w -]{2,30})", re.IGNORECASE),
+    later(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
 )
-_BARE = re.compile(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
-_UNNAMED = re.compile(
+_BARE = later(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
+_UNNAMED = later(
     rf"(?<!\ba )(?<!\ban )(?<!\bthe )\b({'|'.join(WORDS['colours'].split())})"
     r"(?=[.,;!]|$| (?:now|these days|at|from|for|is|it|has|does|any|first|phase)\b)",
     re.IGNORECASE,
 )
 """A colour spoken of as such, which no thing has."""
-_MOVED_ON = re.compile(
+_MOVED_ON = later(
     r"\bmoved (?:on|into)\b|\bmore into\b|\bfor me\b|\bit(?: has to be| is now|'s)\b|\bwon me over\b|\bdoes it for me\b"
     r"|\b(?:like best|prefer|love most)\b|\bconverted me\b|\bnothing \w+|\benough of\b|\bmake (?:that|it)\b|\bphase\b"
     r"|\bmy favou?rite\b|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
@@ -86,7 +87,7 @@ def _moved_on(text: str) -> str | None:
 
 # --- The names that the user goes by: the one told last, and the list of all of them.
 
-_ABOUT = re.compile(
+_ABOUT = later(
     r"\bmy name\b|\bmy new name\b|\bnames?\b.*\b(?:I|me|my)\b|\b(?:I|me)\b.*\bnames?\b|\bcall(?:s|ing|ed)?\b"
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
@@ -97,14 +98,14 @@ _UNTOLD = [
     wording(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
     for one in WORDS["names without the word"]
 ]
-_ASKED = re.compile(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
-_MINE_NAMES = re.compile(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
-_ALL = re.compile(
+_ASKED = later(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
+_MINE_NAMES = later(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
+_ALL = later(
     r"\b(?:names|every name|each name)\b.{0,60}\b(?:gone by|known me by|given (?:you|myself)|told you|used|had)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ONE = re.compile(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
-_OF_ANOTHER = re.compile(
+_ONE = later(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
+_OF_ANOTHER = later(
     r"\b(?:my|our) (?!names?\b)[\w' -]{1,40}? (?:called|named)\b(?! me\b)|\bnames? of (?:my|our|the)\b"
     r"|\b(?:my|our) [\w-]{1,30}(?:'s|s') names?\b",
     re.IGNORECASE,
@@ -116,7 +117,7 @@ class Names(Topic):
     """Keeps every name that the user tells as the own one."""
 
     kinds = ("name",)
-    forgets = re.compile(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
+    forgets = later(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
@@ -146,23 +147,22 @@ def _answer(question: str, notes: Notebook) -> str | None:
 # --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
 
 _LIFE = {
-    label: [re.compile(one, re.IGNORECASE) for one in said_and_asked] for label, said_and_asked in WORDS["life"].items()
+    label: [later(one, re.IGNORECASE) for one in said_and_asked] for label, said_and_asked in WORDS["life"].items()
 }
 """By what it is about: how it is said, and how it is asked for."""
-_RUMOUR = re.compile(
+_RUMOUR = later(
     r"\b(?:that's not true|don't believe it|it's wrong|nonsense|ignore it|it was never so|not a word of truth)\b",
     re.IGNORECASE,
 )
-_WITHDRAWN = re.compile(
+_WITHDRAWN = later(
     r"\b(?:I take back|forget|ignore|never mind) what I (?:\w+ ){1,3}about ([\w' -]+)[.:,]", re.IGNORECASE
 )
 _KIND, _HABIT = "personal", "habit"
 _HABITS = [
-    (re.compile(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), re.compile(asked, re.IGNORECASE))
-    for did, asked in WORDS["habits"]
+    (later(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), later(asked, re.IGNORECASE)) for did, asked in WORDS["habits"]
 ]
 """How a habit is told, and how it is asked for."""
-_OCCASION = re.compile(
+_OCCASION = later(
     r"\bon (?:sundays|my birthday|the day|nights)\b|\bat my mother|\bwhen (?:it|my|I|I'm|there's|everything|family)\b"
     r"|\bin (?:the holidays|august|the weeks|the month)\b|\bduring\b",
     re.IGNORECASE,
@@ -174,7 +174,7 @@ class ConflictingPersonalInformation(Topic):
     """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
 
     kinds = (_KIND, _HABIT)
-    forgets = re.compile(r"\bforget all personal details\b", re.IGNORECASE)
+    forgets = later(r"\bforget all personal details\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a statement, or answer a question."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic, first_match, wording
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _KM = r"(?P<km>\d{1,4}) km"
 _PLACE = r"(?P<place>\w[\w' ]*?)"
 _BEFORE = r"(?P<before>\w[\w' ]*?)"
 _RELATIVE = [wording(one, re.IGNORECASE, PLACE=_PLACE, KM=_KM, WAY=_WAY, BEFORE=_BEFORE) for one in WORDS["places"]]
-_FIRST = re.compile(
+_FIRST = later(
     r"^There is an? \w[\w' ]* in the cent(?:er|re) of my home ?town"
     r"|\btown\b.*\b(?:middle|centre|heart|begins|starts)\b|\b(?:middle|centre|heart)\b.*\btown\b"
     r"|\b(?:about|describe|moved to|grew up in|lives in|everything in) (?-i:[A-Z])\w+\b.*"
@@ -28,22 +29,22 @@ _FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _END = r"(?=\s*(?:[.,:;]|$|\b(?:of|in|is|lies|stands|it(?:'s| is)|you|and|there|which|I|we|today|yesterday)\b))"
-_FROM = re.compile(rf"\b(?:of|from|leave) the (?P<before>[a-z][a-z ]*?){_END}", re.IGNORECASE)
-_THERE = re.compile(r"\bfrom there\b", re.IGNORECASE)
-_TO = re.compile(rf"(?<!of )(?<!from )(?<!leave )\bthe (?P<place>[a-z][a-z ]*?){_END}", re.IGNORECASE)
-_LEG = re.compile(rf"\b{_KM} {_WAY}\b", re.IGNORECASE)
+_FROM = later(rf"\b(?:of|from|leave) the (?P<before>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_THERE = later(r"\bfrom there\b", re.IGNORECASE)
+_TO = later(rf"(?<!of )(?<!from )(?<!leave )\bthe (?P<place>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_LEG = later(rf"\b{_KM} {_WAY}\b", re.IGNORECASE)
 _TOWN = r"(?: in (?-i:[A-Z])\w+)?"
-_ROUTE = re.compile(
+_ROUTE = later(
     rf"\b(?:from|at) (?:the )?(?P<start>\w[\w' ]*?){_TOWN}(?: and want to \w+)? to (?:the )?(?P<goal>\w[\w' ]*?)"
     rf"(?={_TOWN}(?:,| by way\b| passing\b| following\b))",
     re.IGNORECASE,
 )
-_DIRECT = re.compile(
+_DIRECT = later(
     r"\b(?:from|starting from) (?:the )?(?P<start>\w[\w' ]*?)(?: in \w+)?(?: going directly)? to (?:the )?"
     r"(?P<goal>\w[\w' ]*?)(?=(?: (?:in|of) \w+)?(?:[,.:?]| as the crow flies| in a straight line))",
     re.IGNORECASE,
 )
-_STRAIGHT = re.compile(r"\b(?:as the crow flies|in a straight line|going directly|direct way)\b", re.IGNORECASE)
+_STRAIGHT = later(r"\b(?:as the crow flies|in a straight line|going directly|direct way)\b", re.IGNORECASE)
 _STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
@@ -51,7 +52,7 @@ class Locations(Topic):
     """Keeps where each place lies, and goes back from the goal to the start."""
 
     kinds = ("place",)
-    forgets = re.compile(r"\bforget\b.*\b(?:places|locations)\b", re.IGNORECASE)
+    forgets = later(r"\bforget\b.*\b(?:places|locations)\b", re.IGNORECASE)
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note a place, or tell the way."""

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, wording
 
 if TYPE_CHECKING:
@@ -15,33 +16,33 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_LINE = re.compile(
+_LINE = later(
     r"(?P<mark>Puppet play: |In the puppet play, |On the puppet stage, |The puppets again: |\(On TV\) )?"
     r"(?:Now |Meanwhile, |And then |A little later, |Next, )?(?P<line>.+)",
     re.DOTALL,
 )
-_OVER = re.compile(
+_OVER = later(
     r"^(?:The (?:puppet play is over|puppets have taken|TV program has ended)[^.]*\.|End of the puppet play!)\s*(.+)",
     re.DOTALL,
 )
 _NAME, _THING = r"([A-Z][\w-]*)", r"([\w-]+)"
 _EVENTS = {kind: wording(one, NAME=_NAME, THING=_THING) for kind, one in WORDS["play"].items()}
 _BELIEF = (
-    re.compile(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
-    re.compile(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
+    later(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
+    later(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
 )
-_SEARCH = re.compile(
+_SEARCH = later(
     rf"[Ww]here (?:will {_NAME} (?:look for|go to find) the {_THING}|does {_NAME} think that the {_THING} is)\?"
 )
-_START = re.compile(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
-_END = re.compile(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
+_START = later(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
+_END = later(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
 
 
 class SallyAnne(Topic):
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
 
     kinds = ("play",)
-    forgets = re.compile(
+    forgets = later(
         r"\bpuppet play, with\b|\bThere is a puppet play\b|\bThe puppets today are\b|\bat a puppet theatre\b"
         r"|\bbroadcasting a program on TV\b|(?i:\bforget\b[^.?!]*\b(?:puppet play|TV program))"
     )
@@ -157,26 +158,24 @@ def _room(lines: Sequence[Sequence[Any]]) -> str:
 
 # --- Coded messages about a secret meeting: what each of them means, and the three put together.
 
-_PUBLISHED = re.compile(
-    r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL
-)
+_PUBLISHED = later(r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL)
 _FULL_NAME = r"[A-Z][\w'-]+ [A-Z][\w'-]+"
-_NAMED = re.compile(rf"\b{_FULL_NAME}")
-_THREE_SENDERS = re.compile(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
-_ASKED = re.compile(
+_NAMED = later(rf"\b{_FULL_NAME}")
+_THREE_SENDERS = later(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
+_ASKED = later(
     r"\bclandestine messages\b|"
     r"^(?=.*\b[Ww]here\b)(?=.*\b[Ww]hen\b).*\b(?:bring|carry|have with me|take|leave at home)\b",
     re.DOTALL,
 )
 
-_CODES = [(re.compile(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()]
+_CODES = [(later(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()]
 
 
 class SpyMeeting(Topic):
     """Notes what each message means, and tells place, time and thing when asked."""
 
     kinds = ("spy",)
-    forgets = re.compile(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
+    forgets = later(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
     forgotten = "Understood."
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
@@ -210,16 +209,16 @@ def _arranged(notes: Notebook) -> str:
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
-_WAITER = re.compile(r"Waiter:")
-_ROLES = re.compile(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
-_FORGET_RESTAURANT = re.compile(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
-_SECTION = re.compile(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
-_ITEM = re.compile(r"^\d{1,3}\. (.+)$")
-_DRINKS = re.compile(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
-_EAT = re.compile(r"\blike to eat\b")
-_GONE = re.compile(r"\bsold out\b|\bunavailable\b")
-_SERVED = re.compile(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
-_DRANK = re.compile(r"\bWhat was it\?|\bWhat were you having\?")
+_WAITER = later(r"Waiter:")
+_ROLES = later(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
+_FORGET_RESTAURANT = later(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
+_SECTION = later(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
+_ITEM = later(r"^\d{1,3}\. (.+)$")
+_DRINKS = later(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
+_EAT = later(r"\blike to eat\b")
+_GONE = later(r"\bsold out\b|\bunavailable\b")
+_SERVED = later(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
+_DRANK = later(r"\bWhat was it\?|\bWhat were you having\?")
 
 
 class Restaurant:

@@ -6,41 +6,40 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import SMALL_NUMBERS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_ASKED = re.compile(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
+_ASKED = later(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
 _NUMBER = rf"\b(\d{{1,6}}|{'|'.join(SMALL_NUMBERS)})"
 _ITEM = (
     r"(?!(?:of|more|fewer|less|in|km|altogether|too)\b)([a-z][a-z -]*?)"
     r"(?=\s*(?:[.,;:!?]|$|\b(?:on|off|from|to|for|than|altogether|please|and|as|in|at|while|this|again|after|either|too|"
     r"fewer|less|should|would|will|wrong|any more|so)\b))"
 )
-_COUNTED = re.compile(rf"{_NUMBER}\s+(?:more\s+)?{_ITEM}", re.IGNORECASE)
-_COUNT = re.compile(
+_COUNTED = later(rf"{_NUMBER}\s+(?:more\s+)?{_ITEM}", re.IGNORECASE)
+_COUNT = later(
     rf"{_NUMBER} (?:more|fewer|too many|altogether|in (?:total|all)|of (?:them|those|these))\b|\banother (\w+)",
     re.IGNORECASE,
 )
 """A number of what was named before."""
-_OUT_OF = re.compile(rf"\b(?:out of|low on|last of the) {_ITEM}.*{_NUMBER}\b", re.IGNORECASE)
+_OUT_OF = later(rf"\b(?:out of|low on|last of the) {_ITEM}.*{_NUMBER}\b", re.IGNORECASE)
 """The thing, and how many to get."""
 _ALL_OF = [
-    re.compile(rf"\b{word}\s+{_ITEM}", re.IGNORECASE)
+    later(rf"\b{word}\s+{_ITEM}", re.IGNORECASE)
     for word in ("any", "(?:enough|plenty of)", "no", "without", "(?:all the|the|my|all)")
 ]
-_NONE_LEFT = re.compile(
+_NONE_LEFT = later(
     r"\b(?:not need any|no longer need|don't need any|all of them|take them|enough|plenty|without)\b"
     r"|\b(?:all|forget|skip|scrap|drop|leave out) the\b|^no (?!longer\b)\w",
     re.IGNORECASE,
 )
-_OFF = re.compile(
-    r"\b(?:remove|take|strike|delete|drop|scratch|cut|knock|fewer|less|too many|come off)\b", re.IGNORECASE
-)
-_SET = re.compile(r"\b(?:altogether|instead|correct|in total|in all)\b", re.IGNORECASE)
-_KNOWN = re.compile(
+_OFF = later(r"\b(?:remove|take|strike|delete|drop|scratch|cut|knock|fewer|less|too many|come off)\b", re.IGNORECASE)
+_SET = later(r"\b(?:altogether|instead|correct|in total|in all)\b", re.IGNORECASE)
+_KNOWN = later(
     r"\b(?:shopping list|(?:put it|items) on the list)\b|`item`"
     r"|\A\s*(?:I want to buy|I require|(?:please )?remove)\s+(?:another\s+)?\d",
     re.IGNORECASE,
@@ -54,13 +53,13 @@ _BEGINNINGS = (
     f"still|asked|got|used)|{_WORDS}"
 )
 """How messages begin that want something got, or not got."""
-_SPOKEN = re.compile(
+_SPOKEN = later(
     rf"\A(?=(?:{_BEGINNINGS})\b)(?=.*\b(?:{_WORDS})\b)"
     r"|\A(?:(?:forget|skip|scrap|drop|leave out) the|no) [a-z -]+[.,]"
     r"|\b(?:don't need any|plenty of|were enough) [a-z -]+",
     re.IGNORECASE,
 )
-_CHANGES = re.compile(
+_CHANGES = later(
     r"\b(?:need|must get|do with|buy|get|pick up|forget|and|also|add|more|another|remove|drop|scratch|cut|strike|knock|"
     r"take|fewer|less|too many|altogether|in (?:total|all)|skip|scrap|leave (?:out|them out)|no)\b",
     re.IGNORECASE,
@@ -73,7 +72,7 @@ class ShoppingList(Topic):
     """Keeps every change of the list and answers with what they come to."""
 
     kinds = ("shopping",)
-    forgets = re.compile(
+    forgets = later(
         r"\bbought (?:everything|all)\b|\blist is empty\b|\b(?:forget|disregard)\b.*\blist\b", re.IGNORECASE
     )
     forgotten = "Your shopping list is empty."
@@ -105,7 +104,8 @@ def _change(text: str) -> list[str | int] | None:
     if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
         whole = first_match(_ALL_OF, text) if _NONE_LEFT.search(text) else None
         return ["none", _singular(whole.group(1)), 0] if whole else None
-    word, item = (counted[1] or counted[2], "") if counted.re is _COUNT else (counted[1], _singular(counted[2]))
+    alone = counted.re.pattern == _COUNT.pattern
+    word, item = (counted[1] or counted[2], "") if alone else (counted[1], _singular(counted[2]))
     number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
     kind = "set" if _SET.search(text) else "less" if _OFF.search(text) else "more"
     return [kind, item, number] if number else None

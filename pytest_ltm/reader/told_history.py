@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.dates import DAYS, MONTHS
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import COMMON, SMALL_NUMBERS, WORDS
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
 _MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
-_BRACKET = re.compile(r"\s*\[([^\[\]\n]{6,40})\]\s*")
-_YEAR_FIRST = re.compile(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
-_DAY_FIRST = re.compile(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
-_MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
-_SPEAKER = re.compile(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
-_SIDES = re.compile(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
+_BRACKET = later(r"\s*\[([^\[\]\n]{6,40})\]\s*")
+_YEAR_FIRST = later(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
+_DAY_FIRST = later(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
+_MONTH_FIRST = later(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
+_SPEAKER = later(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
+_SIDES = later(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
 
 
 def read_date(text: str) -> date | None:
@@ -87,7 +88,7 @@ def sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
 
 # --- Words of a told history: stems that forgive endings, and which words carry no meaning.
 
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+WORD = later(r"[^\W_]+(?:['’][^\W_]+)*")
 _IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
 _COMMON = COMMON["history"]
 
@@ -111,7 +112,7 @@ def stems(text: str) -> list[str]:
 
 PASSAGE = 320
 """Characters up to which sentences that follow one another are one passage."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
 _NEIGHBOUR = 0.3
@@ -223,15 +224,15 @@ NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 """Days of each."""
 _COUNT = r"\d{1,3}|a couple of|a few|couple of|few|" + "|".join(NUMBERS)
-_AGO = re.compile(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
-_WEEKDAY = re.compile(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
-_STEP = re.compile(
+_AGO = later(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
+_WEEKDAY = later(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
+_STEP = later(
     r"\b(last|past|this|next|this past|coming)\s+(week|weekend|month|year|summer|winter|fall|spring)\b", re.IGNORECASE
 )
-_NAMED = re.compile(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
-_YEAR = re.compile(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
+_NAMED = later(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
+_YEAR = later(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
 _NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
-_NEARBY = re.compile(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
+_NEARBY = later(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
 
 
 def written(day: date) -> str:
@@ -309,27 +310,23 @@ def apart(earlier: date, later: date, unit: str) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-_ABOUT = re.compile(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
-_CHOICE = re.compile(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
-_SHORT = re.compile(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
-_ELAPSED = re.compile(
+_ABOUT = later(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
+_CHOICE = later(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
+_SHORT = later(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
+_ELAPSED = later(
     r"\bhow (?:many|much) (?P<unit>day|week|month|year)s?\b.*\b(?:ago|since|pass(?:ed)?|between|before|after|from|"
     r"elapsed|when)\b|\bhow long (?:ago|has it been|had it been)\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
-_WHEN = re.compile(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
-_AMOUNT = re.compile(
-    r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE
-)
-_YES_NO = re.compile(
+_ORDER = later(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
+_WHEN = later(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
+_AMOUNT = later(r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE)
+_YES_NO = later(
     r"\W*(?:[A-Z]\w+, )?(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b", re.IGNORECASE
 )
-_WHO = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
-_WHERE = re.compile(
-    r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE
-)
-_SEVERAL = re.compile(
+_WHO = later(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
+_WHERE = later(r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE)
+_SEVERAL = later(
     r"\b(?:what|which)\s+(?:(?:are|were|kinds? of|types? of|other|different|\w+)\s+)?\w{3,}s\b", re.IGNORECASE
 )
 
@@ -402,23 +399,21 @@ def wanted(text: str, speakers: Iterable[str]) -> frozenset[str]:
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
 
 _NUMBER = r"\$?\d[\d,.]*%?|" + "|".join(sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True))
-_QUANTITY = re.compile(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
-_COUNTED = re.compile(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
-_PERIOD = re.compile(
+_QUANTITY = later(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
+_COUNTED = later(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
+_PERIOD = later(
     rf"(?<!\w)(?:{_NUMBER}|a|an)[- ](?:and a half )?(?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
 )
-_CAPITALISED = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
-_RELATED = re.compile(
+_CAPITALISED = later(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
+_RELATED = later(
     r"\b(?:my|his|her|our|their)\s+(?:\w+\s+)?(?:mom|mother|dad|father|parents|sister|brother|wife|husband|partner|son|"
     r"daughter|kids|children|family|friends?|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|boss|teacher|"
     r"colleagues?|neighbou?rs?|team|coach|girlfriend|boyfriend|dog|cat)\b",
     re.IGNORECASE,
 )
 _NAME = r"[\w’'-]+"
-_PLACE = re.compile(
-    rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})"
-)
-_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
+_PLACE = later(rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})")
+_TOKEN = later(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
 _LONGEST = 5
 _IDLE = _COMMON | COMMON["answer"]
 
@@ -502,9 +497,9 @@ _AS_GOOD = 0.9
 """Of passages nearly as good as the best, the newest counts: what was said last is so."""
 _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
-_PARTS = re.compile(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
-_NO = re.compile(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
-_SURELY = re.compile(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
+_PARTS = later(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
+_NO = later(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
+_SURELY = later(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
 
 
 def answer(question: Question, index: Index, sees: Callable[[int], bool], today: date | None) -> str:

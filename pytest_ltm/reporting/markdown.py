@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.columns import Column
 
 
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable that names the summary of a CI job's step."""
+
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
 """What begins a list, a heading or a rule."""
@@ -79,7 +82,7 @@ def comparison_markdown(run: RunResult, changes: Changes, verdict: Verdict | Non
 
 def add_to_step_summary(page: str) -> str:
     """Add a page to the summary of a CI job's step, where the environment names its file; return what went wrong."""
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    path = os.environ.get(STEP_SUMMARY)
     try:
         if path:
             with Path(path).open("ab") as file:

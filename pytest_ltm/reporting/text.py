@@ -6,8 +6,6 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from wcwidth import iter_graphemes, iter_graphemes_reverse, wcswidth
-
 from pytest_ltm._statistics import FULL_MARKS
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.clock import describe
@@ -29,7 +27,11 @@ def one_line(text: str) -> str:
 
 def columns_of(text: str) -> int:
     """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
-    return len(text) if text.isascii() else wcswidth(text.replace("\n", " "))
+    if text.isascii() or text.replace("…", "").isascii():
+        return len(text)
+    from wcwidth import wcswidth  # here and below: its tables take a while to load, and few texts need them
+
+    return wcswidth(text.replace("\n", " "))
 
 
 def left(text: str, width: int) -> str:
@@ -153,10 +155,18 @@ def _shorter(text: str, room: int) -> str:
 
 
 def _start(text: str, width: int) -> str:
+    if text.isascii():
+        return text[: max(width, 0)]
+    from wcwidth import iter_graphemes
+
     return text[: _fitting(iter_graphemes(text), width)]
 
 
 def _end(text: str, width: int) -> str:
+    if text.isascii():
+        return text[len(text) - min(max(width, 0), len(text)) :]
+    from wcwidth import iter_graphemes_reverse
+
     return text[len(text) - _fitting(iter_graphemes_reverse(text), width) :]
 
 

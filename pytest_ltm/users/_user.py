@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._text.json import values
+from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import has_phrase, joined, words
 from pytest_ltm.judges._inquiry import THOUGHTS, Question, railed, shortened
 
@@ -27,8 +28,8 @@ LONGEST_MESSAGE = 8_000
 _GOAL_WORDS = 4
 """A shorter goal may well stand in a message."""
 _TEXTS: Mapping[str, Any] = packaged(__file__, "prompt.yml")
-_LABEL = re.compile(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
-_OTHER_SIDE = re.compile(
+_LABEL = later(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
+_OTHER_SIDE = later(
     r"^\W*(?:the )?(?:assistant|chatbot|ai)\s*:|\bas an? (?:ai|language model)\b|\bhow (?:can|may) i (?:help|assist)\b",
     re.IGNORECASE | re.MULTILINE,
 )
