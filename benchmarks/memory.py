@@ -15,7 +15,6 @@ import yaml
 
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._statistics.counts import t_quantile
-from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,15 +64,13 @@ class Played:
         return cell in self._rows
 
     def trials(self, cell: tuple[str, str], measure: str) -> dict[str, float]:
-        """Return the mean of a measure in each trial; LtmError if the cell has none."""
+        """Return the mean of a measure in each trial that has it."""
         kind, _, name = measure.partition(":")
         by_trial: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for row in self._rows[cell]:
             value = _metric(row, name) if kind == "metric" else row.score or 0.0
             if value is not None and (kind != "scenario" or row.scenario == name):
                 by_trial[row.trial][row.scenario].append(value)
-        if not by_trial:
-            raise LtmError(f"{cell[0]} at {cell[1]} has no {measure!r}")
         return {trial: fmean(map(fmean, scenarios.values())) for trial, scenarios in by_trial.items()}
 
     def scores(self, cell: tuple[str, str]) -> dict[tuple[str, str, str], float | None]:
@@ -103,7 +100,7 @@ def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every be
                 played.add((labelled[row.agent], span), row)
             for one in [one for one in found if played.has(one.left) and played.has(one.right)]:
                 found.remove(one)
-                yield from _lines(one, played)
+                yield from lines(one, played)
 
 
 def _metric(row: ScenarioResult, name: str) -> float | None:
@@ -123,9 +120,13 @@ def _spec(folder: Path, label: str, agent: str | Mapping[str, Any]) -> str:
     return str(path)
 
 
-def _lines(one: Hypothesis, played: Played) -> Iterator[str]:
+def lines(one: Hypothesis, played: Played) -> Iterator[str]:
+    """Yield what came of a hypothesis."""
     left, right = (played.trials(cell, one.measure) for cell in (one.left, one.right))
     gains = [left[trial] - right[trial] for trial in left if trial in right]
+    if not gains:
+        yield f"{one.name}: cannot be told, as no trial has {one.measure} on both sides"
+        return
     if one.expect == "equal" and played.scores(one.left) != played.scores(one.right):
         gains = [*gains, 1.0]
     mean = fmean(gains)

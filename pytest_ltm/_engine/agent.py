@@ -203,6 +203,15 @@ class ShowsRetrieval(Protocol):
 
 
 @runtime_checkable
+class ShowsContext(Protocol):
+    """Reports what stood before it for its last reply without being retrieved, such as the newest messages."""
+
+    def in_context(self) -> Sequence[str]:
+        """Return the texts."""
+        ...
+
+
+@runtime_checkable
 class AcceptsImages(Protocol):
     """Takes images beside a message."""
 
@@ -229,7 +238,7 @@ CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
         Resettable, Stateless, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage,
-        CountsTokens, LimitsMessages, ShowsRetrieval, AcceptsImages, Configured,
+        CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
     )
 }  # fmt: skip
 """The capabilities that a scenario may require, by name."""

@@ -76,6 +76,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
+def is_cut(text: str) -> bool:
+    """Return whether a recorded text is the beginning of the one that was retrieved."""
+    return len(text) == LONGEST_SHOWN and text.endswith("…")
+
+
 def parts(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """Return a text in parts of at most `most` tokens that joined are the text again.
 

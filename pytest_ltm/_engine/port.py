@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec.structs import replace
 
 from pytest_ltm._engine.cost import Tariff
+from pytest_ltm._engine.retrieval import places
+from pytest_ltm._engine.transcript import Transcript
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import ReplyTime, Retry, TellTime
 from pytest_ltm._storage.clock import stopwatch
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
 R = TypeVar("R", events.Reply, events.Filler)
+_NEEDLES = 100
+"""Messages at most that are looked for on the chance that a watcher follows."""
 
 
 class Speaker(Protocol):
@@ -74,6 +78,9 @@ class Speaker(Protocol):
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what the agent retrieved for its last reply, if it shows that."""
 
+    def in_context(self) -> tuple[str, ...]:
+        """Return what stood before the agent for its last reply anyway, as far as it shows that."""
+
     def close(self) -> str | None:
         """Let the agent go; returns a notice if it would not go quietly."""
 
@@ -100,7 +107,7 @@ class Port(Protocol):
     def upcoming(self, kind: type[E]) -> E | None:
         """Return the recorded event that comes next, if there is one of that kind."""
 
-    def open(self, said: Sequence[Exchange]) -> None:
+    def open(self, said: Transcript) -> None:
         """The conversation begins; `said` has its exchanges, also those to come."""
 
     def ready(self, by: str) -> None:
@@ -298,6 +305,10 @@ class Connection:
         """Return what the agent retrieved for its last reply, if it shows that."""
         return self.speaker.retrieved()
 
+    def in_context(self) -> tuple[str, ...]:
+        """Return what stood before the agent for its last reply anyway, as far as it shows that."""
+        return self.speaker.in_context()
+
     def tell(self, message: str, reply: str, now: datetime) -> Reply:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._used = True
@@ -404,7 +415,7 @@ class Live:
     ) -> None:
         self._connection, self._counter, self._clock, self._timings = connection, counter, clock, timings
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
-        self._said: Sequence[Exchange] = ()
+        self._said = Transcript()
         self._exchange = -1
         """The number of the last message that went out."""
         self._asked: tuple[events.Message, float] | None = None
@@ -429,7 +440,7 @@ class Live:
         """Return None: nothing is recorded."""
         return None
 
-    def open(self, said: Sequence[Exchange]) -> None:
+    def open(self, said: Transcript) -> None:
         """Keep what an agent that is made later has to know."""
         self._said = said
 
@@ -447,25 +458,36 @@ class Live:
         self._exchange = message.exchange
         self._have(message.by)
 
-        def ask() -> tuple[Reply, float, tuple[str, ...] | None]:
+        def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
             began = stopwatch()
             reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts)
             seconds = stopwatch() - began
             try:
-                retrieved = self._connection.retrieved()
+                retrieved, in_context = self._connection.retrieved(), self._connection.in_context()
                 self._connection.keep(message.exchange)
             except AgentFault:
                 self._connection.lose(reply.usage)
                 raise
-            return reply, seconds, retrieved
+            return reply, seconds, retrieved, in_context
 
-        reply, seconds, retrieved = self._attempt(message.by, ask)
+        reply, seconds, retrieved, in_context = self._attempt(message.by, ask)
         self._asked = message, seconds
         return events.Reply(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
-            cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved, now=self._clock.tick(),
+            cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
+            places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
             lost=self._spent_in_vain(),
         )  # fmt: skip
+
+    def _places(
+        self, message: events.Message, retrieved: Sequence[str], in_context: Sequence[str]
+    ) -> tuple[tuple[int, int], ...]:
+        """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
+        about = [self._said.number(number) for number in message.about]
+        # what is said may have a watcher, which asks for all that was said before
+        earlier = self._said.of(message.by)[-_NEEDLES:] if message.kind == "say" else about
+        needles = {one.number: one.message for one in earlier}
+        return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
 
     def tell(self, told: events.Filler) -> events.Filler:
         """Tell the agent."""

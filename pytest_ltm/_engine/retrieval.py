@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._engine.result import QuestionResult
     from pytest_ltm._engine.transcript import Exchange
@@ -18,27 +18,41 @@ MISSED = 0
 """The rank of a needle that was not retrieved."""
 
 
-def ranks(retrieved: Sequence[str] | None, needles: Sequence[str], said: Iterable[Exchange]) -> tuple[int | None, ...]:
+def places(
+    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], said: Iterable[Exchange]
+) -> dict[int, int]:
     """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
 
-    `MISSED` if none does. None for all where that cannot be told: nothing is reported, or of what is, no text holds any
-    message or reply that was `said` before, so that it may be ids, or what the agent made of what it heard.
+    `MISSED` if none does. Left out are needles of which that says nothing: those that stood before the agent anyway,
+    `in_context`; and all, where of what was retrieved no text holds any message or reply that was `said`, so that it
+    may be ids, or what the agent made of what it heard.
     """
-    if retrieved is None:
-        return (None,) * len(needles)
-    texts = [_plain(text) for text in retrieved]
-    places = [next((at for at, text in enumerate(texts, 1) if _plain(one) in text), MISSED) for one in needles]
-    if texts and not any(places) and not _is_text(retrieved, texts, said):
-        return (None,) * len(needles)
-    return tuple(places)
+    texts, seen = ([_plain(text) for text in some] for some in (retrieved, in_context))
+    found = {}
+    for number, needle in needles.items():
+        whole = _plain(needle)
+        place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
+        if place or not any(whole in text for text in seen):
+            found[number] = place
+    if found and texts and not any(found.values()) and not _is_text(retrieved, texts, said):
+        return {}
+    return found
 
 
 def _is_text(retrieved: Sequence[str], texts: Sequence[str], said: Iterable[Exchange]) -> bool:
-    parts = {part for each in said for part in (each.message, each.reply)}
-    if not parts.isdisjoint(retrieved):  # the usual case, and a quick one
+    parts = {part for each in said for part in (each.message, each.reply)} - {""}
+    if any(start in parts for text in retrieved for start in _starts(text)):  # the usual case, and a quick one
         return True
     heard = {_plain(part) for part in parts} - {""}
     return any(text in heard for text in texts) or any(one in text for text in texts for one in heard)
+
+
+def _starts(text: str) -> Iterable[str]:
+    """Yield a text up to the end of each of its lines."""
+    end = -1
+    while (end := text.find("\n", end + 1)) >= 0:
+        yield text[:end]
+    yield text
 
 
 def _plain(text: str) -> str:

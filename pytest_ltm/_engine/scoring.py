@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
-from pytest_ltm._engine.retrieval import metrics, ranks
+from pytest_ltm._engine.retrieval import metrics
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
@@ -123,8 +123,7 @@ def describe(error: BaseException | None) -> str:
 def _question(question: Question, transcript: Transcript) -> QuestionResult:
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
-    before = (one for one in transcript if one.number < asked.number)
-    places = ranks(asked.retrieved, [needle.message for needle in needles], before)
+    places = dict(asked.places)
     refs = tuple(
         NeedleRef(
             number=needle.number,
@@ -132,9 +131,9 @@ def _question(question: Question, transcript: Transcript) -> QuestionResult:
             gap=gap(needle, asked),
             told_gap=transcript.told_gap(needle, asked),
             seconds_passed=(asked.now - needle.now).total_seconds(),
-            rank=rank,
+            rank=places.get(needle.number),
         )
-        for needle, rank in zip(needles, places, strict=True)
+        for needle in needles
     )
     return QuestionResult(
         number=asked.number,

@@ -43,6 +43,8 @@ class Exchange:
     """The conversation's time when the message was sent."""
     retrieved: tuple[str, ...] | None = None
     """What the agent says that it retrieved for the reply, best first; None where it does not report it."""
+    places: tuple[tuple[int, int], ...] = ()
+    """Which of that held earlier messages, as far as it is known: their numbers and places from 1; 0: none did."""
     told: bool = False
     """The agent was told this exchange and generated nothing: the reply is not its own."""
 

@@ -90,7 +90,10 @@ class Reply(Line, frozen=True, kw_only=True):
     hypothetical: bool = False
     """Nothing is spent: usage and cost are what they would be."""
     retrieved: tuple[str, ...] | None = None
-    """What the agent says that it retrieved, best first; None where it does not report it."""
+    """What the agent says that it retrieved, best first; None where it does not report it. Long texts are cut."""
+    places: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] = ()
+    """Of earlier exchanges that may be needles, as far as that is known: the number of each, and which of the texts
+    retrieved was the first to hold its whole message, from 1; 0 if none did."""
     now: datetime | None = None
     """When it came, where the clock is the one on the wall."""
     lost: Usage | None = None

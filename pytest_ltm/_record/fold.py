@@ -195,7 +195,7 @@ class Record:
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
-        self._said(_exchange(asked, event.text, event.tokens, event.retrieved), event.now)
+        self._said(_exchange(asked, event), event.now)
 
     def _filler(self, event: events.Filler) -> None:
         self.speaking, self.last = "", event.exchange
@@ -237,10 +237,10 @@ class Record:
     }
 
 
-def _exchange(
-    asked: events.Message, reply: str = "", tokens: int = 0, retrieved: tuple[str, ...] | None = None
-) -> Exchange:
+def _exchange(asked: events.Message, given: events.Reply | None = None) -> Exchange:
+    got = given or events.Reply(exchange=asked.exchange, text="", tokens=0)
     return Exchange(
-        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
-        message_tokens=asked.tokens, reply_tokens=tokens, now=asked.now, retrieved=retrieved,
+        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
+        message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
+        places=got.places,
     )  # fmt: skip

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Reply,
         ReportsUsage,
         Resettable,
+        ShowsContext,
         ShowsRetrieval,
         Stateless,
         TimeAware,
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "Checkpointable", "Configured", "CountsTokens", "Echo",
-    "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsRetrieval", "Silent", "Stateless", "TimeAware",
-    "Usage",
+    "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext", "ShowsRetrieval", "Silent", "Stateless",
+    "TimeAware", "Usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
     "pytest_ltm",
     {
         "_engine.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
-        "LimitsMessages Reply ReportsUsage Resettable ShowsRetrieval Stateless TimeAware Usage",
+        "LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless TimeAware Usage",
         "agents._controls": "Echo Silent",
     },
 )

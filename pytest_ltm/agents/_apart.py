@@ -179,6 +179,10 @@ class AgentApart(Apart):
         texts: list[str] = self._asked({"retrieved": True}, "retrieved")["retrieved"]
         return texts
 
+    def _in_context(self) -> list[str]:
+        texts: list[str] = self._asked({"in_context": True}, "in_context")["in_context"]
+        return texts
+
     # --- the process
 
     def _took(self, answer: Mapping[str, Any]) -> Reply:

@@ -34,8 +34,8 @@ from pytest_ltm.agents._speaker import (
     end_copy,
     is_count,
     reply_of,
-    retrieved_of,
     shown,
+    texts_of,
     usage_of,
 )
 
@@ -136,7 +136,10 @@ class _Child:
         return {"usage": asdict(usage_of(self._call("usage"), "it"))}
 
     def _retrieved(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"retrieved": retrieved_of(self._call("retrieved"), "it")}
+        return {"retrieved": texts_of(self._call("retrieved"), "it", "retrieved")}
+
+    def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"in_context": texts_of(self._call("in_context"), "it", "in_context")}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         return {"tokens": _tokens(self._call("count_tokens", request["count"]))}
@@ -161,7 +164,7 @@ class _Child:
 
     _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
         "message": _reply, "accept": _accept, "save": _save, "load": _load, "reset": _reset, "now": _tell_time,
-        "usage": _usage, "retrieved": _retrieved, "count": _count, "close": _close,
+        "usage": _usage, "retrieved": _retrieved, "in_context": _in_context, "count": _count, "close": _close,
     }  # fmt: skip
     """By the field that a request has."""
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 CAPABILITIES = frozenset({
-    "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "LimitsMessages",
-    "Configured",
+    "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "ShowsContext",
+    "LimitsMessages", "Configured",
 })  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._engine.agent import Announced, Prompt, Prompted, Reply
+from pytest_ltm._engine.history import is_cut
 from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record import events
 from pytest_ltm._record.fold import Record
@@ -52,6 +53,7 @@ class RecordedReplies:
         """Speaker and text of each message, in their order."""
         self.fillers = {each.text for each in record.messages.values() if each.kind == "filler"}
         """The texts of those that were filler."""
+        self._numbers = list(record.messages)
         self._given = [record.replies.get(number) or record.faults.get(number) for number in record.messages]
         self._places: dict[tuple[str, str], list[int]] = {}
         for place, said in enumerate(self.messages):
@@ -66,15 +68,41 @@ class RecordedReplies:
         """Whether it was said at all."""
         return (speaker, message) in self._places
 
-    def reply(self, place: int) -> tuple[Reply, tuple[str, ...]]:
-        """Return a recorded reply, and what was retrieved for it; AgentFault where a fault is recorded, or nothing."""
+    def reply(self, place: int) -> Reply:
+        """Return a recorded reply; AgentFault where a fault is recorded, or nothing."""
         given = self._given[place]
         if given is None:
             raise AgentFault("the recording ends with this message: nobody replied any more")
         if isinstance(given, events.Fault):
             raise AgentFault(given.text, fatal=given.fatal)
         spent = given.usage is not None or given.cost_usd is not None  # then, not now
-        return Reply(given.text, given.usage, given.cost_usd, hypothetical=spent), given.retrieved or ()
+        return Reply(given.text, given.usage, given.cost_usd, hypothetical=spent)
+
+    def retrieved(self, place: int) -> list[str]:
+        """Return what was retrieved for a recorded reply; texts that were cut hold the needles that they held."""
+        given = self._given[place]
+        if not isinstance(given, events.Reply):
+            return []
+        held: dict[int, list[str]] = {}
+        for number, rank in given.places:
+            if number in self._numbers:
+                held.setdefault(rank, []).append(self.messages[self._numbers.index(number)][1])
+        return [
+            "\n".join([text, *held.get(rank, ())]) if is_cut(text) else text
+            for rank, text in enumerate(given.retrieved or (), start=1)
+        ]
+
+    def in_context(self, place: int) -> list[str]:
+        """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
+        given, (speaker, _) = self._given[place], self.messages[place]
+        if not isinstance(given, events.Reply):
+            return []
+        told = {number for number, _ in given.places}
+        return [
+            text
+            for number, (by, text) in zip(self._numbers[:place], self.messages, strict=False)
+            if by == speaker and number not in told
+        ]
 
 
 def read_replies(path: Path) -> tuple[RecordedReplies, str]:
@@ -328,7 +356,8 @@ class JournalReplay(Announced):
         self._speaker = ""
         self._taken = 0
         """A bit for each recorded message that was said."""
-        self._shown: tuple[str, ...] = ()
+        self._last = 0
+        """The place of the message that was said last."""
         self.max_message_tokens = replies.max_message_tokens or _MOST
         grant(self, replies.capabilities - {"Checkpointable"}, None)
 
@@ -343,8 +372,8 @@ class JournalReplay(Announced):
         if place is None:
             raise AgentFault(self._why_not(said))
         self._taken |= 1 << place
-        given, self._shown = self._replies.reply(place)
-        return given
+        self._last = place
+        return self._replies.reply(place)
 
     def save(self) -> bytes:
         """Return which messages were said."""
@@ -367,7 +396,10 @@ class JournalReplay(Announced):
         """Take no notice."""
 
     def _retrieved(self) -> Sequence[str]:
-        return self._shown
+        return self._replies.retrieved(self._last)
+
+    def _in_context(self) -> Sequence[str]:
+        return self._replies.in_context(self._last)
 
     def _reset(self) -> None:
         self._taken = 0

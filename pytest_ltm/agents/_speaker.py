@@ -82,11 +82,11 @@ def usage_of(given: object, who: str) -> Usage:
     raise _refused(f"{who} reported {shown(given)} as usage; it is a Usage of whole numbers")
 
 
-def retrieved_of(given: object, who: str) -> tuple[str, ...]:
-    """Return the texts that an agent retrieved."""
+def texts_of(given: object, who: str, method: str) -> tuple[str, ...]:
+    """Return the texts that a method of an agent returned; AgentFault if it returned something else."""
     if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
         return tuple(text_of(one, who) for one in given)
-    raise AgentFault(f"{who} retrieved {shown(given)}; retrieved() returns a list of texts")
+    raise AgentFault(f"{who} returned {shown(given)}; {method}() returns a list of texts")
 
 
 def is_count(value: object) -> bool:
@@ -549,7 +549,13 @@ class Speaker:
         """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
         if "ShowsRetrieval" not in self.capabilities:
             return None
-        return retrieved_of(self._call("retrieved"), self._who)
+        return texts_of(self._call("retrieved"), self._who, "retrieved")
+
+    def in_context(self) -> tuple[str, ...]:
+        """Return what stood before a ShowsContext agent for its last reply without being retrieved."""
+        if "ShowsContext" not in self.capabilities:
+            return ()
+        return texts_of(self._call("in_context"), self._who, "in_context")
 
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""

@@ -157,7 +157,8 @@ class _Failed(Exception):
 class Paging(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, LimitsMessages, Configured.
+    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
+    Configured.
     """
 
     def __init__(
@@ -188,6 +189,7 @@ class Paging(Thinks):
         self._said: list[str] = []
         self._found: list[Note] = []
         self._retrieved: list[str] = []
+        self._in_context: tuple[str, ...] = ()
         self._now = None
 
     def reply(self, message: str) -> Reply:
@@ -201,6 +203,7 @@ class Paging(Thinks):
             asked = size(step.prompt()) + _tools_size()
             if not self._carried_out(self._think(step)):
                 break
+        self._in_context = (*step.core.values(), *(one["content"] for one in step.messages[:start]))
         text = "\n".join(self._said)
         if self._settings.replied == "skipped":
             del self._queue[start:]
@@ -225,6 +228,10 @@ class Paging(Thinks):
     def retrieved(self) -> list[str]:
         """Return the texts that were found for the last reply, as they were found."""
         return list(dict.fromkeys(self._retrieved))
+
+    def in_context(self) -> list[str]:
+        """Return what the prompt of the last reply had anyway: core memory, and the messages in the queue before it."""
+        return list(self._in_context)
 
     # --- One message.
 

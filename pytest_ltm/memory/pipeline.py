@@ -144,7 +144,8 @@ def read_moment(text: str | None) -> datetime | None:
 class Pipeline(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, LimitsMessages, Configured.
+    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
+    Configured.
     """
 
     def __init__(
@@ -169,6 +170,7 @@ class Pipeline(Thinks):
         self._session = self._session_from = self._day_from = 0
         self._spoke: datetime | None = None
         self._found: list[int] = []
+        self._in_context: tuple[str, ...] = ()
         self._now = None
 
     def reply(self, message: str) -> Reply:
@@ -196,6 +198,10 @@ class Pipeline(Thinks):
     def retrieved(self) -> list[str]:
         """Return the texts that the memories shown for the last reply are from, best first."""
         return list(dict.fromkeys(text for number in self._found for text in self._memories.sources(number)))
+
+    def in_context(self) -> list[str]:
+        """Return what the prompt of the last reply had anyway: what is known of the user, and what was said last."""
+        return list(self._in_context)
 
     # --- Before the message: what has ended.
 
@@ -304,6 +310,7 @@ class Pipeline(Thinks):
         bare = Replying(message=message, now=self._now, about=about, reading=reading, dated=dated)
         used = size(bare.prompt()) + _HEADING
         recent, first = self._recent(used)
+        self._in_context = (about, *(one.text for one in recent))
         used += sum(self._cost(one) for one in recent)
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)

@@ -39,6 +39,7 @@ class Able(Bare):
     def usage(self): return Usage()
     def count_tokens(self, text): return 1
     def retrieved(self): return []
+    def in_context(self): return []
     def reply_with_images(self, message, images): return ""
     def configuration(self): return {}
 

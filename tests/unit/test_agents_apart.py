@@ -60,6 +60,7 @@ class Able:
     def usage(self): return Usage(input_tokens=self.used)
     def count_tokens(self, text): return len(text)
     def retrieved(self): return ["a", "b"]
+    def in_context(self): return ["c"]
     def configuration(self): return {"tone": self.tone}
 
 class Kept(Able):
@@ -156,7 +157,7 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         agent.reset()
         speaker.load(state)
         assert "'one', ['m', 'r'], 'told'" in speaker.ask("told").text
-        assert speaker.retrieved() == ("a", "b")
+        assert (speaker.retrieved(), speaker.in_context()) == (("a", "b"), ("c",))
         assert agent.count_tokens("four") == 4
         assert agent.reply_with_images("see", [b"\xff"]).text == "see [b'\\xff']"
 

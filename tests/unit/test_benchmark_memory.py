@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from benchmarks.memory import WRITTEN, Hypothesis
+from benchmarks.memory import WRITTEN, Hypothesis, Played, lines
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,11 @@ def test_equal_is_equal_in_every_trial() -> None:
     one = Hypothesis(name="it", left=("a", "2k"), right=("b", "2k"), expect="equal")
     assert one.verdict([0.0, 0.0], 0.0, 0.0) == "shown"
     assert one.verdict([0.1, -0.1], -0.2, 0.2) == "not so"
+
+
+def test_a_measure_that_nobody_has_cannot_be_told() -> None:
+    one = Hypothesis(name="it", left=("a", "2k"), right=("b", "2k"), expect="more", measure="metric:recall@10")
+    assert list(lines(one, Played())) == ["it: cannot be told, as no trial has metric:recall@10 on both sides"]
 
 
 def test_every_hypothesis_names_agents_that_are_there() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.result import Metric
+from pytest_ltm._engine.result import Metric, ScenarioResult
 from pytest_ltm._engine.scoring import scenario_result
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.errors import ScenarioError
@@ -63,6 +63,38 @@ def test_the_journal_keeps_what_was_retrieved() -> None:
     replies = [event for event in map(json.loads, text.getvalue().splitlines()) if event["event"] == "reply"]
 
     assert [reply["retrieved"] for reply in replies] == [["D1", "D0"], ["D2", "D0"]]
+
+
+class Finds(ScriptedAgent):
+    """Retrieves the first of what it heard for the last message, and had the second before it anyway."""
+
+    def retrieved(self) -> list[str]:
+        return [f"{self.heard[0]}\nNoted."] if len(self.heard) > 1 else []
+
+    def in_context(self) -> list[str]:
+        return self.heard[1:2]
+
+
+def played_by_finder(story: str) -> ScenarioResult:
+    def scenario(ltm: Ltm) -> None:
+        for text in (story, "My dog is called Rex.", "My fish is called Bob."):
+            ltm.say(text)
+        ltm.ask("What are my pets called?")
+        ltm.check("it replied", True)
+
+    played = run_conversation({"pets": scenario}, Finds("ok"))
+    return scenario_result(
+        played.lanes["pets/0"], played.endings["pets/0"], played.transcript,
+        costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("story", ["My cat is called Pim.", "My cat is called Pim. " * 30], ids=["short", "long"])
+def test_recall_leaves_out_what_stood_in_context_and_sees_texts_whole(story: str) -> None:
+    result = played_by_finder(story)
+
+    assert [needle.rank for needle in result.questions[0].needles] == [1, None, 0]
+    assert {one.name: one.value for one in result.metrics} == {"recall@5": 0.5, "recall@10": 0.5, "needle_rank": 1}
 
 
 @pytest.mark.parametrize(("name", "value"), [("not a name", 1.0), ("f1", float("nan"))])

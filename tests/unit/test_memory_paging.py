@@ -87,6 +87,18 @@ def test_core_memory_is_shown_in_every_prompt_once_it_is_written() -> None:
     assert "Likes canoes." in script.asked[-1].prompt()[0]["content"]
 
 
+def test_core_memory_and_the_queue_before_the_message_are_in_context() -> None:
+    agent, _ = made(calls("send_message", message="Hi."))
+    agent.reply("Hello.")
+    agent.reply("Hello again.")
+
+    persona, human, *queue = agent.in_context()
+    assert persona
+    assert "name" in human
+    assert any(text.endswith("Hello.") for text in queue)
+    assert not any("again" in text for text in queue)
+
+
 def test_messages_are_found_by_words_by_day_and_by_page() -> None:
     agent, script = made(
         calls("conversation_search", query="canoe", request_heartbeat=True),

@@ -253,6 +253,15 @@ def test_the_newest_half_of_the_window_is_shown_and_not_found_again() -> None:
     assert 0 < len(recent) < 24
     assert "Boat 0 " in notes
     assert "Boat 11" not in notes
+    assert agent.in_context() == ["", *recent]
+
+
+def test_where_the_window_holds_everything_it_is_all_in_context_and_nothing_is_retrieved() -> None:
+    agent = told(made("preset=ltm-2"))
+    agent.reply("Where is my canoe?")
+
+    assert agent.retrieved() == []
+    assert agent.in_context()[1:] == [text for exchange in TALK for text in exchange]
 
 
 # --- Notebooks.

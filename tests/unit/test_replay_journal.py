@@ -73,7 +73,19 @@ def test_it_has_the_capabilities_of_the_recorded_agent_and_can_be_put_back(tmp_p
     assert not isinstance(agent, AcceptsHistory)
     agent.announce("cat/0")
     agent.reply("Hi.")
-    assert (agent.retrieved(), agent.max_message_tokens) == (("a", "b"), 77)
+    assert (agent.retrieved(), agent.max_message_tokens) == (["a", "b"], 77)
+
+
+def test_what_a_cut_text_held_is_found_again() -> None:
+    long, other = "My cat is called Pim. " * 30, "My dog is called Rex."
+    agent = agent_of(
+        message(0, long), reply(0, "Ho."), message(2, other), reply(2, "Ho."), message(4, "And?"),
+        reply(4, "Pim.", retrieved=("short", "x" * 199 + "…"), places=((0, 2),)),
+    )  # fmt: skip
+    for text in (long, other, "And?"):
+        agent.reply(text)
+    short, cut = agent._retrieved()
+    assert (short, long in cut, agent._in_context()) == ("short", True, [other])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_ltm._engine.result import NeedleRef, QuestionResult
-from pytest_ltm._engine.retrieval import covers_all, metrics, ranks, recall
+from pytest_ltm._engine.retrieval import covers_all, metrics, places, recall
 from pytest_ltm._engine.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
@@ -43,13 +43,21 @@ def question(*places: int | None) -> QuestionResult:
         (("My train leaves", "from platform 14."), None),
         (("D1:4", "D2:1"), None),
         (("The user takes a train at platform fourteen.",), None),
-        (None, None),
+        ((f"{NEEDLE}\nNoted.",), 1),
+        (("I like tea.\nTea is nice.",), 0),
     ],
 )
-def test_a_needle_is_found_where_a_text_holds_its_whole_message(
-    retrieved: tuple[str, ...] | None, rank: int | None
-) -> None:
-    assert ranks(retrieved, [NEEDLE], BEFORE) == (rank,)
+def test_a_needle_is_found_where_a_text_holds_its_whole_message(retrieved: tuple[str, ...], rank: int | None) -> None:
+    assert places(retrieved, (), {7: NEEDLE}, BEFORE) == ({} if rank is None else {7: rank})
+
+
+@pytest.mark.parametrize(("retrieved", "known"), [((), {}), (("I like tea.",), {}), (("I like tea.", NEEDLE), {7: 2})])
+def test_what_stands_before_the_agent_anyway_is_not_missed(retrieved: tuple[str, ...], known: dict[int, int]) -> None:
+    assert places(retrieved, ("Hello.", f"[1 minute ago] {NEEDLE}"), {7: NEEDLE}, BEFORE) == known
+
+
+def test_what_is_in_context_does_not_hide_what_was_missed() -> None:
+    assert places((), (NEEDLE,), {7: NEEDLE, 8: "I like tea."}, BEFORE) == {8: 0}
 
 
 def test_recall_is_the_share_of_the_needles_among_the_first_k() -> None:
