@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from pytest_ltm._gate import rules as _rules
 from pytest_ltm._gate.changes import Changes, Side, Ways, changes, one_agent
@@ -57,7 +58,7 @@ def _compared(before: Side, sides: Sequence[Side], rules: Sequence[Rule], *, com
     """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
     found = [changes(before, side, WAYS, common=common) for side in sides]
     looks = sum(moved.looks for moved in found)
-    shared = [replace(moved, looks=looks) for moved in found]
+    shared = [structs.replace(moved, looks=looks) for moved in found]
     return [
         (side, moved, judge(side.result, rules, moved) if rules else None)
         for side, moved in zip(sides, shared, strict=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._cli import new_run
 from pytest_ltm._engine.plan import Plan, differences
@@ -230,7 +231,7 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
     found, untimed = _paces(target, merged)
     notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in untimed)
-    result = replace(merged.result, notices=tuple(notices), prechecks=prechecks, paces=found)
+    result = structs.replace(merged.result, notices=tuple(notices), prechecks=prechecks, paces=found)
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
     said: dict[str, Any] = dict(runs[0].summary) | {
@@ -239,7 +240,7 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
     }
     write_summary(target / "summary.json", rewritten(result, said))
     write_verdicts(target, result)
-    return replace(merged, result=result)
+    return structs.replace(merged, result=result)
 
 
 def _plan(runs: Sequence[Run]) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import Prompt
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.clock import Clock
 
 
-@dataclass(slots=True)
-class _Due:
+class _Due(Struct):
     """What a watcher waits for."""
 
     answers: Mapping[int, str]

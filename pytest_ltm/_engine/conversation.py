@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.history import parts
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 # --- Script: what comes next.
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Send a message that no body makes."""
 
     by: str
@@ -50,31 +50,27 @@ class Send:
     about: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """Tell this filler, and no other."""
 
     filler: FillerExchange
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Tell one message of an exchange of the history."""
 
     number: int
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """End this example, whose body has been given up, like this."""
 
     lane: int
     ending: Ending
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(Struct, frozen=True):
     """Nothing more can be said."""
 
     reason: str

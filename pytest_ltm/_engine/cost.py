@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field, structs
 
 from pytest_ltm._record import events, timings
 from pytest_ltm._record.codec import readable
@@ -39,8 +40,7 @@ _FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the pr
 _PARTS = (2, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """Dollars for a million tokens in, out, and in from the provider's cache (None: as any other in)."""
 
     tokens_in: float
@@ -58,8 +58,7 @@ class Price:
         return "/".join(f"{part:g}" for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """What the user says that tokens cost."""
 
     any: Price | None = None
@@ -144,8 +143,7 @@ class Priced(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tariff:
+class Tariff(Struct, frozen=True, kw_only=True):
     """What replies cost that do not report dollars."""
 
     price: Price | None = None
@@ -181,8 +179,7 @@ class Tariff:
         return (0.0 if usd is None and self.free else usd), asked + said
 
 
-@dataclass(slots=True)
-class Bill:
+class Bill(Struct):
     """What the replies of one conversation cost and used, be they recorded or new."""
 
     tariff: Tariff
@@ -284,8 +281,7 @@ _AMOUNT = later(r"(\d+(?:\.\d+)?)([km]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What may be spent; None: as much as it takes."""
 
     usd: float | None = None
@@ -302,8 +298,7 @@ class Limits:
         return " ".join([*words, *more])
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What was spent."""
 
     usd: float = 0.0
@@ -436,7 +431,7 @@ class Account:
         spent = Spent(usd or 0.0, tokens, calls)
         self._settle(side, spent)
         if side == "agent" and calls:
-            self._last = replace(spent, calls=0)
+            self._last = structs.replace(spent, calls=0)
         if (usd is None or not metered) and self._budget.limits.usd is not None:
             label = self._agent if side == "agent" else side
             self.refused = BudgetSpent(
@@ -546,8 +541,7 @@ OPINION, MESSAGE = 60, 45
 """Tokens of a judge's reply, and of what a simulated user's model writes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """One example in the schedule, in tokens of the conversation."""
 
     scenario: str
@@ -558,8 +552,7 @@ class Bar:
     """Where its own messages begin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Struct, frozen=True, kw_only=True):
     """What some messages of a conversation take."""
 
     messages: int = 0
@@ -577,8 +570,7 @@ class Use:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """When the examples of one conversation speak."""
 
     bars: tuple[Bar, ...]
@@ -588,8 +580,7 @@ class Schedule:
     """and how many examples it has: some of them may be silent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(Struct, frozen=True, kw_only=True):
     """What one conversation would take, or several of an agent at a span."""
 
     agent: str
@@ -623,7 +614,7 @@ class Forecast:
 
     def __add__(self, other: Forecast) -> Forecast:
         names = dict.fromkeys([*self.users, *other.users])
-        return replace(
+        return structs.replace(
             self,
             conversations=self.conversations + other.conversations,
             tokens=self.tokens + other.tokens,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_ltm._text.patterns import later
 
@@ -19,8 +20,7 @@ _SENTENCE = later(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
 _WORD = later(r"\s*\S+\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class PastExchange:
+class PastExchange(Struct, frozen=True):
     """One exchange of a history."""
 
     id: str

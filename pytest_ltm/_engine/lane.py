@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
+from msgspec import Struct
 
 from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.scenario import Wait
@@ -37,8 +38,7 @@ class Question:
     needles: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """What became of an example; exactly one of the four is not None."""
 
     verdict: Score | Unscored | None = None

@@ -6,9 +6,9 @@ A port may take its time: a conversation that asks one may be suspended meanwhil
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._engine.cost import Tariff
@@ -187,8 +187,7 @@ PUT_BACK = ("Stateless", "Checkpointable", "AcceptsHistory")
 """Capabilities by which an agent's state can be restored, in order of preference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What a journal knows of an agent that need not be there."""
 
     capabilities: frozenset[str]

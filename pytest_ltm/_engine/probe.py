@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from pytest_ltm._engine.scenario import Say
 from pytest_ltm._text.words import STOP_WORDS, plain, stem, words
 
@@ -78,8 +80,7 @@ def is_known(asked: Sequence[tuple[Question, str]]) -> bool:
     return len(found) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*found))) >= KNOWN_LETTERS
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """An invented word that is told in one conversation and asked for in the next."""
 
     word: str

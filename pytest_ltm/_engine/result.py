@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from msgspec import Struct, structs
+
 from pytest_ltm._engine.score import NO_ORACLE, Check
 from pytest_ltm._engine.transcript import Count  # noqa: TC001 - read from records
 from pytest_ltm._storage.disk import write_whole
@@ -34,8 +36,7 @@ itself."""
 Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationName:
+class ConversationName(Struct, frozen=True):
     """Which conversation of a run: labels of letters, digits, `_` and `.`; written `bot-32k-0` in node ids."""
 
     agent: str
@@ -62,12 +63,12 @@ class ConversationName:
     @property
     def whole(self) -> Self:
         """The name without its variant."""
-        return replace(self, variant="")
+        return structs.replace(self, variant="")
 
     @property
     def planned(self) -> Self:
         """What the run's settings say of it, which know no threads: agent, span and trial."""
-        return replace(self, trial=self.trial.partition(".")[0], variant="")
+        return structs.replace(self, trial=self.trial.partition(".")[0], variant="")
 
     @classmethod
     def of_folder(cls, name: str) -> Self | None:
@@ -114,16 +115,14 @@ class QuestionResult:
     """What the agent says that it retrieved for its answer, best first; None where it does not report it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A figure beside the score, such as an answer's F1: it is shown and averaged, and earns nothing."""
 
     name: str
     value: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Automatic:
+class Automatic(Struct, frozen=True, kw_only=True):
     """The verdict that the rules gave before a person amended it."""
 
     score: float | None
@@ -241,8 +240,7 @@ class ScenarioResult:
         return f"{self.scenario}/{self.example}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptVerdict:
+class KeptVerdict(Struct, frozen=True, kw_only=True):
     """An example that keeps its recorded verdict where its run is scored again, because its script has changed."""
 
     example: str
@@ -359,8 +357,7 @@ class Precheck:
     """Some of the tokens or dollars were not reported: they are estimates."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seconds:
+class Seconds(Struct, frozen=True, kw_only=True):
     """How long calls took."""
 
     total: float
@@ -369,8 +366,7 @@ class Seconds:
     """What 95 % of them took at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """How long one agent took at one memory span: times on the wall, so they stand in no conversation's result."""
 
     agent: str
@@ -381,8 +377,7 @@ class Pace:
     """What it was only told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """All conversations of one pytest session."""
 
     run_id: str

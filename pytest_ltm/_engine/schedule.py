@@ -10,61 +10,55 @@ jumps only as far as its dates have come. A decision costs O(1), a change O(log 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Begin this example."""
 
     lane: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """Resume this example: its wait is over."""
 
     lane: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """Let time pass until then: no example can continue before."""
 
     to: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Tell the next exchange of the history."""
 
     number: int
     """Which one, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(Struct, frozen=True):
     """Talk filler."""
 
     tokens: int
     """To the nearest token target; 0: the smallest filler, for a watcher that counts replies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """Every example has ended, or lasts to the end of the conversation."""
 
 
 Decision: TypeAlias = "Start | Resume | Jump | Tell | Fill | Finish"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """What the agenda knows of one example; its lane is its place in the plan."""
 
     scenario: str

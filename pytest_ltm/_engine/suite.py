@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field, structs
 
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -25,8 +26,7 @@ SETTINGS = ("span", "seed", "filler", "opening")
 """What a suite file may say of the whole run, each in a field of this name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteEntry:
+class SuiteEntry(Struct, frozen=True, kw_only=True):
     """One scenario of a suite."""
 
     scenario: str
@@ -49,8 +49,7 @@ class SuiteEntry:
     """Names of entries that it must not overlap with, from both sides, sorted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """A named set of scenarios."""
 
     name: str
@@ -236,4 +235,4 @@ def _group(field: Field, names: set[str] | None) -> set[str]:
 
 def _kept_apart(entry: SuiteEntry, groups: list[set[str]]) -> SuiteEntry:
     others = {name for group in groups if entry.name in group for name in group} - {entry.name}
-    return replace(entry, incompatible=tuple(sorted(others)))
+    return structs.replace(entry, incompatible=tuple(sorted(others)))

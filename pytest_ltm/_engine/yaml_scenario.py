@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from pytest_ltm._engine.definition import STEP_FIELDS, read_wait, step_kind
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait
@@ -43,8 +44,7 @@ class Handle(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class YamlCheck:
+class YamlCheck(Struct, frozen=True):
     """One sentence about an answer that is true or not; words are compared, case-folded."""
 
     label: str
@@ -64,8 +64,7 @@ class YamlCheck:
         return {"contains": all(found), "not_contains": not any(found), "matches_any": any(found)}[self.kind]
 
 
-@dataclass(frozen=True, slots=True)
-class YamlStep:
+class YamlStep(Struct, frozen=True):
     """One step of a scenario file."""
 
     step: Step
@@ -82,8 +81,7 @@ class YamlStep:
         return " ".join(dict.fromkeys((*enough, *needed)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlScenario:
+class YamlScenario(Struct, frozen=True, kw_only=True):
     """One scenario file."""
 
     name: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field, structs
 
 from pytest_ltm._engine.plan import natural
 from pytest_ltm._gate.plan_facts import equal_examples, equal_places, unequal
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._statistics import Comparison, Pair, Paired
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """Results, and the plans that they came from."""
 
     name: str
@@ -59,7 +59,7 @@ def one_agent(side: Side, agent: str = "", how: str = "") -> Side:
     if not agent and len(known) > 1:
         raise ConfigurationError(f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip())
     chosen = agent or (known[0] if known else "")
-    return replace(side, result=replace(side.result, conversations=side.of(chosen)))
+    return structs.replace(side, result=structs.replace(side.result, conversations=side.of(chosen)))
 
 
 # --- Why two sides are not compared, as a text: what differs, and the ways to have them compared all the same.
@@ -67,8 +67,7 @@ def one_agent(side: Side, agent: str = "", how: str = "") -> Side:
 _MOST, _MOST_TRIALS = 8, 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class Ways(Struct, frozen=True, kw_only=True):
     """What a user can do, as an option of pytest or of a command."""
 
     common: str
@@ -103,8 +102,7 @@ def refusal(unequal: Unequal, before: str, ways: Ways) -> str:
     return "\n".join([*lines, *(f"  {cure}" for cure in cures)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """A mean score before and now, over the same examples."""
 
     before: float
@@ -122,8 +120,7 @@ class Level:
         return self.after - self.before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One agent at one memory span against the baseline."""
 
     agent: str
@@ -172,8 +169,7 @@ class Change:
         return self.overall.identical
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(Struct, frozen=True, kw_only=True):
     """Everything that a later side has against an earlier one."""
 
     before: str

@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_ltm._engine.plan import is_of_source, natural
 from pytest_ltm._statistics import grouped
@@ -26,8 +27,7 @@ _OPTIONS = ("seed", "tokenizer", "scoring", "judge", "judge_votes", "time")
 """Parts of the plan that an option of the same name gives."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFacts:
+class PlanFacts(Struct, frozen=True, kw_only=True):
     """What decided what was said in one conversation."""
 
     span_label: str
@@ -77,8 +77,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unequal:
+class Unequal(Struct, frozen=True, kw_only=True):
     """Why conversations at the same place may not be compared."""
 
     places: tuple[tuple[str, str], ...]

@@ -13,6 +13,8 @@ from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_ltm._engine.retrieval import recall
 from pytest_ltm._statistics import accuracy, grouped, mean, pass_at_k, pass_hat_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -176,8 +178,7 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """Which examples a rule is about."""
 
     kind: ScopeKind = ""
@@ -200,8 +201,7 @@ class Scope:
         return not self.kind or (self.name == scenario if self.kind == "scenario" else self.name in skills)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One rule, applied to each agent at each memory span separately."""
 
     text: str

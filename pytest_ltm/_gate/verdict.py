@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, structs
 
 from pytest_ltm._engine.result import unmeasured
 from pytest_ltm._statistics import compare, compare_scenarios, effective_span, grouped, paired
@@ -36,8 +38,7 @@ _OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
 """Metrics that also examples without a score count for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One rule for one agent, mostly at one memory span."""
 
     rule: str
@@ -347,7 +348,9 @@ def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
         if reason:
             first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
             for trials in range(2, _MOST_TRIALS):
-                more = [replace(pair, trial=f"{trial}.{pair.trial}") for trial in range(trials) for pair in first]
+                more = [
+                    structs.replace(pair, trial=f"{trial}.{pair.trial}") for trial in range(trials) for pair in first
+                ]
                 if not _too_few(rule, more):
                     return f"{reason}: --ltm-trials={trials} is enough, also for the baseline"
             return reason

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 from pytest_ltm._storage.schema import packaged
@@ -22,8 +23,7 @@ __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """Tokens as the provider counts and bills them; None where it does not, or says what cannot be."""
 
     input: int | None = None
@@ -32,8 +32,7 @@ class Used:
     """Among `input`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool that the model calls; nothing is known of whether there is one of this name."""
 
     id: str
@@ -42,8 +41,7 @@ class ToolCall:
     """As the model wrote them: JSON, if all is well; without secrets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the model said."""
 
     text: str
@@ -154,8 +152,7 @@ _WORDINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TooLong:
+class TooLong(Struct, frozen=True):
     """A prompt that is too long; in the server's own tokens, None where it does not report it."""
 
     limit: int | None

@@ -10,9 +10,10 @@ import re
 import threading
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._storage.clock import sleep, stopwatch
 from pytest_ltm._storage.errors import AgentFault, LtmError, TransientFault
@@ -37,8 +38,7 @@ State = dict[str, Any]
 """`limit`, `halved` (when), `refusals` (in a row), `until` (end of a pause), `places`: ticket -> Place's fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(Struct, frozen=True):
     """One request's claim to a place. Times are in seconds of one clock for all processes of a machine."""
 
     name: str
@@ -127,8 +127,7 @@ Value: TypeAlias = Shared | Unshared
 """What keeps the state of an endpoint: a file that processes share, or a part of this process's memory."""
 
 
-@dataclass(slots=True)
-class _Sharing:
+class _Sharing(Struct):
     folder: Path | None = None
     reply_timeout: float | None = None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct, field
 
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, packaged
@@ -45,8 +46,7 @@ _VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEPT = frozenset({"model", "messages", "stream", "n"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(Struct, frozen=True, kw_only=True):
     """A chat model at an OpenAI-compatible endpoint; holds no key, only the name of the variable that does."""
 
     name: str

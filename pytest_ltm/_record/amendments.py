@@ -10,6 +10,8 @@ from collections.abc import Mapping  # noqa: TC003 - read from records
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from pytest_ltm._engine.result import Automatic, RunResult, ScenarioResult
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record, json_text, to_record
@@ -76,7 +78,7 @@ def apply(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
         )
         for held in run.conversations
     )
-    return replace(run, conversations=conversations)
+    return structs.replace(run, conversations=conversations)
 
 
 def amended(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:

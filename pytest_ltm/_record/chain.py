@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,8 +59,7 @@ LONGEST = 8_000
 """Bytes of a line in which each bit is tried; that takes half a second."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
+class Damage(Struct, frozen=True, kw_only=True):
     """One line that its checksum does not fit."""
 
     line: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct, field
 
 from pytest_ltm._engine.transcript import Exchange, Transcript
 from pytest_ltm._record import events
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leap:
+class Leap(Struct, frozen=True, kw_only=True):
     """Time that was jumped, because no example could speak."""
 
     position: int
@@ -28,8 +28,7 @@ class Leap:
     to: datetime
 
 
-@dataclass(slots=True)
-class Example:
+class Example(Struct):
     """What is recorded of one example beside its exchanges."""
 
     begin: int | None = None
@@ -45,8 +44,7 @@ class Example:
     verdict: events.Verdict | None = None
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
 
     header: events.Header | None = None

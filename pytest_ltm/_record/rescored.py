@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.lane import Ending
 from pytest_ltm._engine.plan import is_of_source
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._record import events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """A verdict of the rules."""
 
     score: float | None
@@ -32,8 +33,7 @@ class Said:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """One verdict that is another one now."""
 
     nodeid: str
@@ -50,8 +50,7 @@ class Move:
     """A person has said something else, which counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rescored:
+class Rescored(Struct, frozen=True, kw_only=True):
     """The outcome of scoring a run again."""
 
     run: str

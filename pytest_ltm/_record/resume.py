@@ -7,8 +7,9 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.plan import Plan, differences
 from pytest_ltm._engine.port import PATIENCE, Known, cannot_be_put_back
@@ -30,8 +31,7 @@ JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "resu
 _OUTSIDE = (events.Header, events.Reply, events.Filler, events.Asked, events.Fault)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """A journal that can be resumed."""
 
     record: Record
@@ -113,8 +113,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
 # --- Whether a recorded conversation can be resumed: its plan and its agent must be the original ones.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRecord:
+class AgentRecord(Struct, frozen=True, kw_only=True):
     """What a journal's header says of an agent."""
 
     fingerprint: str

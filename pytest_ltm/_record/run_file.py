@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._storage.disk import write_whole
@@ -26,8 +27,7 @@ FORMAT = "pytest-ltm run 1"
 LATEST = "latest"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFile:
+class RunFile(Struct, frozen=True, kw_only=True):
     """How a run was started."""
 
     run: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from math import ceil, fsum, log2
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._statistics.totals import FULL_MARKS, grouped
 
@@ -20,8 +21,7 @@ Key: TypeAlias = "tuple[str, str, str, str]"
 """Scenario, example, span label, trial: what is the same in both runs. Never the agent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredRow:
+class ScoredRow(Struct, frozen=True, kw_only=True):
     """The least that a comparison needs of one example, such as a baseline keeps."""
 
     scenario: str
@@ -38,8 +38,7 @@ Row: TypeAlias = "ScenarioResult | ScoredRow"
 """What the statistics read of one example."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One example that both runs have a score for."""
 
     scenario: str
@@ -57,8 +56,7 @@ class Pair:
         return self.after - self.before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
+class Paired(Struct, frozen=True, kw_only=True):
     """The pairs of two runs, sorted by their key, and how many rows fell out and why."""
 
     pairs: tuple[Pair, ...]
@@ -131,8 +129,7 @@ UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
 _NOISE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """What may have had the other sign as a whole."""
 
     gain: float

@@ -10,6 +10,8 @@ from math import fsum
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from pytest_ltm._statistics.comparison import DRAWS, chance, few_conversations, with_one_more
 from pytest_ltm._statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson
 from pytest_ltm._statistics.pairs import Pair, Unit, enough, members, paired, passed, placed, unit_kind, units_of
@@ -140,7 +142,7 @@ def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Rando
     conversation more, in which everything is lost for the lower bound, and nothing for the upper one. That leaves
     room for what befalls a single conversation, too: `benchmark gate` has how often the bounds hold.
     """
-    margins = [dataclasses.replace(pair, before=share * pair.before) for pair in pairs]
+    margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
     if len(members(margins, kind)) < enough((1 - level) / 2):
         return None

@@ -7,12 +7,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
@@ -29,8 +29,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _THOUSANDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)k")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One value of a file, with the way to it. Every method raises DefinitionError for a wrong value."""
 
     value: Any
@@ -331,7 +330,7 @@ SPARSE = "sparse"
 
 
 def to_record(value: Any) -> Any:
-    """Return the JSON value of a data class of texts, numbers, tuples and data classes.
+    """Return the JSON value of a data class or struct of texts, numbers, tuples and others of them.
 
     A field whose metadata say `SPARSE` is left out where it has its default.
     """
@@ -342,6 +341,8 @@ def to_record(value: Any) -> Any:
             for field, part in held
             if not (SPARSE in field.metadata and part == field.default)
         }
+    if isinstance(value, msgspec.Struct):
+        return {name: to_record(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple | list):
         return [to_record(part) for part in value]
     return value

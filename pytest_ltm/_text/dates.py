@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_ltm._text.numbers import NUMBERS, ONES
 from pytest_ltm._text.patterns import later
@@ -30,8 +31,7 @@ def month_number(name: str) -> int | None:
     return _NUMBERS.get(name[:3].lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Days from the first to the last, both in it."""
 
     first: date

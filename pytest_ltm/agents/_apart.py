@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import Apart, Promised, Reply, Usage
 from pytest_ltm._engine.port import cannot_be_put_back
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._child import main; main()"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Processes:
+class Processes(Struct, frozen=True, kw_only=True):
     """How agents are had in processes of their own."""
 
     every: bool = False
@@ -61,8 +61,7 @@ class Processes:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
+class _Where(Struct, frozen=True):
     spec: str
     base: str | None
     is_file: bool

@@ -6,10 +6,12 @@ import inspect
 import json
 import random
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, did_you_mean
@@ -299,8 +301,7 @@ class PromptedPadded(Padded, Prompted):
         self._agent.prompt(prompts)
 
 
-@dataclass(frozen=True, slots=True)
-class Padding:
+class Padding(Struct, frozen=True):
     """Makes padded agents."""
 
     model: AgentSource

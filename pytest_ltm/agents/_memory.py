@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from pytest_ltm._providers import PARAMETERS
 from pytest_ltm._storage.errors import AgentError
@@ -28,8 +29,7 @@ CAPABILITIES = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Remembering:
+class Remembering(Struct, frozen=True):
     """What is known of a memory system that has not been made."""
 
     most: int
@@ -86,7 +86,7 @@ def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], Mode
         fields[name] = one
     chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
     try:
-        thinker, chosen = make_thinker(head, replace(parameters, value=chat))
+        thinker, chosen = make_thinker(head, structs.replace(parameters, value=chat))
     except AgentError as error:
         raise AgentError(f"agent 'memory:{head.partition('@http')[0]}': {error}") from error
     return thinker, chosen, {name: one for name, one in fields.items() if name not in PARAMETERS}

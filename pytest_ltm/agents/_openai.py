@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
@@ -117,8 +118,7 @@ _ROOM = 1000
 ENCODING = "o200k_base"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """What the model is shown beside the newest message."""
 
     system: str | None = None
@@ -367,8 +367,7 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A chat model that has not been asked yet."""
 
     agent: type[OpenAiChat]

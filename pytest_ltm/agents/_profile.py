@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import typing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply
@@ -176,8 +175,7 @@ def is_free(spec: str) -> bool:
     return kind in EMBEDDED or kind == "human" or (kind == "memory" and model_of(spec) is None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """What is known of an agent that has not been made."""
 
     capabilities: frozenset[str]
@@ -197,7 +195,7 @@ def profile_of(source: AgentSource) -> Profile:
     if not isinstance(source.given, Timing):
         return _untimed(source)
     found = _untimed(source.given.model)
-    return dataclasses.replace(found, capabilities=found.capabilities | {"TimeAware", "Configured"})
+    return structs.replace(found, capabilities=found.capabilities | {"TimeAware", "Configured"})
 
 
 def _untimed(source: AgentSource) -> Profile:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
 
 from pytest_ltm._storage import clock as _clock
 from pytest_ltm._storage.errors import TransientFault
@@ -39,8 +40,7 @@ _BROKEN_OFF = frozenset(
 _DEEPEST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Something that may pass."""
 
     untaken: bool
@@ -204,8 +204,7 @@ TOTAL = 180.0
 """Seconds that the waits for one message last at most, taken together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """One attempt that failed and is followed by another."""
 
     attempt: int
@@ -215,8 +214,7 @@ class Failed:
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
+class Retries(Struct, frozen=True, kw_only=True):
     """How a failed message is sent again: `most` times after the first, with waits drawn from `rng`.
 
     A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or what the other side asks for

@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, packaged
@@ -240,7 +242,7 @@ def _from_file(
 ) -> AgentSource:
     fields = file.mapping(known=_KEYS, required=["agent"])
     agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
-    parameters = fields["parameters"] if "parameters" in fields else replace(file, value={}, path="parameters")
+    parameters = fields["parameters"] if "parameters" in fields else structs.replace(file, value={}, path="parameters")
     parameters.mapping()
     names, secret = _environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import CAPABILITIES, Announced, Prompted, TakesTurns
 from pytest_ltm._storage.clock import describe
@@ -103,8 +104,7 @@ class TimedInTurn(Timed, TakesTurns):
         return held
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Makes timed agents."""
 
     model: AgentSource

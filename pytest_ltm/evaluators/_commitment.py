@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_ltm._text.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
 from pytest_ltm._text.patterns import later
@@ -119,8 +120,7 @@ _MARKUP = later(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
 _SENTENCES = later(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """Where a text names a value."""
 
     start: int

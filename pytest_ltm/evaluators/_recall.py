@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import structs
 
 from pytest_ltm._engine.score import Score, Scoring, Unscored
 from pytest_ltm._text.clauses import level, places, sentence_start
@@ -206,7 +208,7 @@ class RecallsSteps(Ruled):
         parts = [self._part(place, at(answers, place)) for place in range(len(self.expected))]
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
         if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
-            parts = [replace(part, ok=False) for part in parts]
+            parts = [structs.replace(part, ok=False) for part in parts]
         verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
         return self.standing_in(verdict, self.judge)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import structs
+
 from pytest_ltm._engine.score import Check, Score, Scoring, Unscored
 from pytest_ltm._text.clauses import places
 from pytest_ltm._text.patterns import later
@@ -849,7 +851,7 @@ def _says(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
 def _picks(judge: Judge, stage: Stage, dishes: Sequence[str], said: str) -> Stage:
     """Return the stage with the dish that a judge says was ordered."""
     prompt = PROMPTS["restaurant-dish"]
-    asked = replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
+    asked = structs.replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
     numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
     decision = ask_judge(judge, asked, answer=stage.said, said=said, dishes=numbered)
     stage = replace(stage, judged=prompt.id)

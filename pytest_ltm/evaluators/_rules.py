@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from msgspec import Struct, structs
 
 from pytest_ltm._engine.score import SCORINGS, Check, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -75,8 +77,7 @@ def judged(judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = ""
     return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=snippet(answer))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One check: what the rule says, and where it is not sure what a judge may be asked."""
 
     label: str
@@ -115,5 +116,5 @@ def judged_share(parts: Sequence[Part], judge: Judge | None, *, rule: str, reaso
             said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
             if isinstance(said, Unscored):
                 return replace(said, rule="+judge/".join([rule, *used]), evidence=snippet(part.answer))
-            decided[-1] = replace(part, ok=said.grade != prompt.fail)
+            decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
     return share(decided, rule="+judge/".join([rule, *used]), reason=reason)

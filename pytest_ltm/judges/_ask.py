@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
+
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, told
 from pytest_ltm._text.patterns import later
@@ -80,8 +82,7 @@ AnsweredBy: TypeAlias = Callable[["Inquiry"], str]
 """Returns the reply to a question; JudgeError if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What a judge decided."""
 
     grade: str

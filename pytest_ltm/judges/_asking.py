@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.cost import Tariff
@@ -218,8 +220,7 @@ class Purchase:
             self._account.lose(usd=self.tariff.of(usage), tokens=usage.total)
 
 
-@dataclass(slots=True)
-class Use:
+class Use(Struct):
     """What one example has asked."""
 
     calls: int = 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
@@ -183,8 +185,7 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A question for a judge, with a name and a version of its own."""
 
     name: str

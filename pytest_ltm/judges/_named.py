@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.agent import Configured
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._inquiry import Inquiry
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
+class Always(Struct, frozen=True):
     """Passes everything, or nothing."""
 
     yes: bool
@@ -59,8 +59,7 @@ EMBEDDED: Mapping[str, Callable[[], Judge]] = {
 """Judges that need no model: what a judge must beat."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedJudge:
+class NamedJudge(Struct, frozen=True):
     """A judge with what is known about it."""
 
     spec: str
@@ -74,8 +73,7 @@ class NamedJudge:
         return f"{redacted(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionJudge:
+class FunctionJudge(Struct, frozen=True):
     """A plain function from a question to the whole reply, as a judge."""
 
     function: Callable[[str], Any]

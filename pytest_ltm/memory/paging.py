@@ -12,6 +12,8 @@ from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.memory.memories import Item, Memories
@@ -166,7 +168,7 @@ class Paging(Thinks):
         configuration: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         assert settings.pressure is not None
-        super().__init__(replace(settings, window=settings.pressure.window), thinker, embeds, configuration)
+        super().__init__(structs.replace(settings, window=settings.pressure.window), thinker, embeds, configuration)
         self._pressure = settings.pressure
         self._tools: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
             "send_message": self._send, "core_memory_append": self._append, "core_memory_replace": self._replace,
@@ -343,7 +345,7 @@ class Paging(Thinks):
         shown = numbers[page * reading.k : (page + 1) * reading.k]
         notes = [note for _, note in where.notes(shown, len(where.log.said))]
         most = self._settings.window // (4 * reading.k)
-        notes = [replace(note, said=tuple(_brief(one, most) for one in note.said)) for note in notes]
+        notes = [structs.replace(note, said=tuple(_brief(one, most) for one in note.said)) for note in notes]
         self._found += notes
         self._retrieved += [text for number in shown for text in where.sources(number)]
         if not notes:
@@ -461,7 +463,7 @@ def _day(given: Mapping[str, Any], name: str) -> date:
 
 
 def _brief(saying: Said, tokens: int) -> Said:
-    return replace(saying, text=shortened(saying.text, tokens))
+    return structs.replace(saying, text=shortened(saying.text, tokens))
 
 
 def _weight(message: Message) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
+
+from msgspec import Struct, field, structs
 
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, to_record
@@ -22,8 +23,7 @@ _FOLDER = Path(__file__).with_name("presets")
 _PROMPTS = "prompts"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """What is kept as one memory, and found as one."""
 
     unit: Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]
@@ -34,8 +34,7 @@ class Value:
     """The share of a chunk that is also the next one's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What is looked for."""
 
     kind: Literal["plain", "generated", "time-aware", "tools"] = "plain"
@@ -44,8 +43,7 @@ class Query:
     """Queries that are thought of, beside the message itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(Struct, frozen=True):
     """What is written down of the user beside the memories, and shown with each message."""
 
     kind: Literal["none", "json", "text", "portrait", "core"] = "none"
@@ -53,8 +51,7 @@ class Notebook:
     """Tokens, of a core block characters, that it may have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval:
+class Retrieval(Struct, frozen=True, kw_only=True):
     """How memories are looked for."""
 
     candidates: int = 250
@@ -69,8 +66,7 @@ class Retrieval:
     """Memories that are kept at most, the newest; 0: all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pressure:
+class Pressure(Struct, frozen=True, kw_only=True):
     """What happens as the message queue grows; shares are of the window."""
 
     window: int = 16_000
@@ -83,8 +79,7 @@ class Pressure:
     """Tokens of a prompt after whose reply messages are evicted; 0: before a prompt that would not fit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """A memory system."""
 
     value: Value = field(default_factory=lambda: Value("round"))
@@ -116,7 +111,7 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values, as the fingerprint has them."""
-        found: dict[str, Any] = to_record(replace(self, pause=timedelta(0)))
+        found: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
         return found | {"pause": self.pause.total_seconds()}
 
 
@@ -237,7 +232,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
 }  # fmt: skip
 _GROUPS = ("reading", "retrieval", "pressure")
-NAMES = ("preset", *(one.name for one in fields(Settings)))
+NAMES = ("preset", *Settings.__struct_fields__)
 """What may be said of a memory system."""
 
 
@@ -287,16 +282,16 @@ def _over(base: Settings, given: Mapping[str, Field]) -> Settings:
     if "pressure" in given:
         off = given["pressure"].value in ("off", False)
         changed["pressure"] = None if off else _group(base.pressure or Pressure(), given["pressure"], _PRESSURE)
-    return replace(base, **changed)
+    return structs.replace(base, **changed)
 
 
 def _group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
     said = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
-    return replace(base, **said)  # type: ignore[type-var]
+    return structs.replace(base, **said)  # type: ignore[type-var]
 
 
-def _names(kind: type) -> list[str]:
-    return [one.name for one in fields(kind)]
+def _names(kind: type[Struct]) -> tuple[str, ...]:
+    return kind.__struct_fields__
 
 
 def _check(made: Settings, given: Mapping[str, Field]) -> None:

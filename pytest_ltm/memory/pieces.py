@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from pytest_ltm._engine.tokens import encoding
 from pytest_ltm.reader.memory import ENCODING
@@ -57,7 +59,7 @@ class Log:
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
             end = span.end if number == span.last else self.tokens(number)
-            found.append(replace(self.said[number], text=self.text(number, start, end).strip()))
+            found.append(structs.replace(self.said[number], text=self.text(number, start, end).strip()))
         return tuple(part for part in found if part.text)
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:

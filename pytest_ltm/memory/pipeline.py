@@ -10,9 +10,10 @@ import json
 import math
 import random
 from collections import Counter
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import structs
 
 from pytest_ltm._engine.agent import Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
@@ -315,8 +316,8 @@ class Pipeline(Thinks):
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
         if reading.notes == "per-item":
-            notes = replace(reading, budget=max(1, budget)).chosen(self._reread(message, notes), self._now)
-        return replace(bare, notes=notes, recent=recent)
+            notes = structs.replace(reading, budget=max(1, budget)).chosen(self._reread(message, notes), self._now)
+        return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Said, ...], int]:
         """Return what was said last, as much as is shown of it, and the number of its first saying.
@@ -351,7 +352,7 @@ class Pipeline(Thinks):
         if self._settings.query.kind == "time-aware" and self._now is not None:
             within = self._think(roles.TimeRange(message=message, now=self._now))
         ranked = [number for number, _ in self._memories.search(texts, before=first, within=within)]
-        reading = replace(self._settings.reading, budget=budget)
+        reading = structs.replace(self._settings.reading, budget=budget)
         numbers: dict[str, int] = {}
 
         def found() -> Iterable[Note]:
@@ -369,7 +370,9 @@ class Pipeline(Thinks):
     def _reread(self, message: str, notes: Sequence[Note]) -> list[Note]:
         read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
         return [
-            note if text == note.text else replace(note, said=(Said("", text, note.at),)) for note, text in read if text
+            note if text == note.text else structs.replace(note, said=(Said("", text, note.at),))
+            for note, text in read
+            if text
         ]
 
     # --- After it: both sides are kept.

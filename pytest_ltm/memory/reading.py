@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._storage.clock import describe
 from pytest_ltm.reader.memory import count
@@ -20,8 +21,7 @@ Role: TypeAlias = Literal["user", "assistant", ""]
 """Who said something; "": neither did, as with a summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What one side said at a time, whole or a part of it."""
 
     role: Role
@@ -30,8 +30,7 @@ class Said:
     """The conversation's time, aware; None where it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What a memory found: one saying, or several that belong together."""
 
     id: str
@@ -50,8 +49,7 @@ class Note:
         return self.said[0].at if self.said else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """How notes are shown for a reply."""
 
     format: Literal["text", "json"] = "text"

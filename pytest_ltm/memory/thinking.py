@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct
+
 from pytest_ltm._engine.agent import Usage, usage_of
 from pytest_ltm._providers import PARAMETERS, Completions, model, sendable
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
@@ -65,8 +67,7 @@ class OffersTools(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replying:
+class Replying(Struct, frozen=True, kw_only=True):
     """The reply to a message, from the notes and the recent messages that are shown, and nothing else."""
 
     message: str

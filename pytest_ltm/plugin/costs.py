@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct, structs
 
 from pytest_ltm._engine.agent import Promised
 from pytest_ltm._engine.cost import (
@@ -45,8 +45,7 @@ _NO_USAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What is known of the cost of an agent, or of the judge, before it says anything."""
 
     tariff: Tariff
@@ -88,7 +87,7 @@ def user_of(name: str, prices: Prices, limits: Limits) -> Known:
     if limits.usd is None or not known.untold:
         return known
     why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {_WAY_OUT.format(label=USER)}"
-    return replace(known, refused=why)
+    return structs.replace(known, refused=why)
 
 
 def _known(

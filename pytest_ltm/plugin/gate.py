@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct, structs
 
 from pytest_ltm._engine.result import RunResult, unmeasured
 from pytest_ltm._gate import rules as _rules
@@ -44,8 +44,7 @@ WAYS = Ways(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateOptions:
+class GateOptions(Struct, frozen=True, kw_only=True):
     """The options of the gate."""
 
     rules: tuple[Rule, ...] = ()
@@ -183,7 +182,7 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
         return
     after = Side(name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plans(known, run)))
     nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
-    ways, before = replace(WAYS, nodes=nodes), options.before
+    ways, before = structs.replace(WAYS, nodes=nodes), options.before
     named("--ltm-compare", lambda: check(before, after, ways, common=options.overlapping))
 
 
@@ -288,7 +287,7 @@ class Gate:
         if why:
             return f"baseline {self.options.save!r} not saved: {why}"
         try:
-            side = replace(side_of_run(self._run.folder.path), result=result)
+            side = structs.replace(side_of_run(self._run.folder.path), result=result)
             said = save(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
         except LtmError as error:
             said = one_line(str(error))

@@ -167,7 +167,7 @@ class LtmItem(NamedTuple):
     def conversation(self) -> ConversationName:
         """The conversation that it is played in; isolated variants of one scenario have one each."""
         variant = self.scenario if self.place.thread and "." in self.scenario else ""
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         return replace(self.place.conversation, variant=variant)
 

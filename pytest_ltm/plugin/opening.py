@@ -6,10 +6,11 @@ A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is score
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct
 
 from pytest_ltm._engine import definition as _definition
 from pytest_ltm._engine.conversation import AgendaScript
@@ -87,8 +88,7 @@ FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 MAKING = (*FATAL, OutOfTime)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """What one conversation is made from."""
 
     items: Sequence[LtmItem]
@@ -117,8 +117,7 @@ class Given:
         return self.items[0].item.config
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """What a conversation brings along to be opened."""
 
     clock: Clock
@@ -127,8 +126,7 @@ class Site:
     history: Sequence[PastExchange]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Struct, frozen=True, kw_only=True):
     """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
 
     script: Script

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct
 
 from pytest_ltm._engine.result import read_results
 from pytest_ltm._record.resume import JOURNAL, RESULTS, Recording, cannot_go_on, plan_differences, read_recording
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.session import LtmRun
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """What is recorded in a run's folder, by conversation."""
 
     recordings: Mapping[ConversationName, Recording | None]

@@ -7,11 +7,11 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec import structs
 
 from pytest_ltm._engine.cost import LEDGER
 from pytest_ltm._engine.result import ConversationName
@@ -173,7 +173,7 @@ class LtmRun:
         self.rehearses = acts and option.ltm_dry_run
         """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
         if self.rehearses:
-            self.settings = settings = replace(settings, time="simulated")
+            self.settings = settings = structs.replace(settings, time="simulated")
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
         with keyless() if self.rehearses else nullcontext():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pytest_ltm._engine.cost import Limits, Prices
 from pytest_ltm._storage.secrets import redacted
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._published import DefinitionsFolder
 
 
-@dataclass(frozen=True, slots=True)
-class AgentChoice:
+class AgentChoice(Struct, frozen=True):
     """One agent under test."""
 
     label: str
     spec: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """The `number`-th of `of` shares, counted from 1."""
 
     number: int
@@ -38,8 +37,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The options of an LTM run."""
 
     agents: tuple[AgentChoice, ...]

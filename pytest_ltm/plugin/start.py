@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from pytest_ltm._engine import suite as _suite
 from pytest_ltm._engine.cost import Limits, read_prices
@@ -167,7 +167,9 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
     _time.check(said("time"))
     suite = dataset.suite if dataset else own
     if definitions is not None and suite is not None:  # nothing is generated beside the files
-        suite = replace(suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples))
+        suite = structs.replace(
+            suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
+        )
     return Settings(
         agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)),
         spans=SPANS if dataset else spans(config, own, definitions),

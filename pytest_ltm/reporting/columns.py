@@ -6,9 +6,10 @@ import functools
 import operator
 import random
 from collections import Counter
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from pytest_ltm import _statistics as stats
 from pytest_ltm._engine.result import Pace
@@ -46,8 +47,7 @@ GUESSED, UNSCORED = "≤", "*"
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """One scenario in one column."""
 
     scores: tuple[float, ...]
@@ -80,8 +80,7 @@ class Cell:
         return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """One agent at one memory span."""
 
     agent: str
@@ -479,8 +478,7 @@ _GAP = "  "
 _LONGEST = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Averaged:
+class Averaged(Struct, frozen=True):
     """The mean of one measure."""
 
     mean: float
@@ -488,8 +486,7 @@ class Averaged:
     """Examples that have it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True):
     """The measures of one agent at one memory span."""
 
     agent: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._engine.result import (
     ConversationResult,
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 _RESULTS = "*/results.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationFolder:
+class ConversationFolder(Struct, frozen=True, kw_only=True):
     """One conversation of a run: its result, and where the rest of it stands."""
 
     result: ConversationResult
@@ -66,8 +66,7 @@ class ConversationFolder:
         return _object(self.path / "plan.json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """One run."""
 
     path: Path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm.reporting.text import columns_of, left, one_line, right, shorten
 
@@ -21,8 +22,7 @@ _GROUP_GAP = 3
 """Blanks between agents."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One line of the table."""
 
     label: str
@@ -32,8 +32,7 @@ class Row:
     """There is a rule above it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """What is in the table, whatever its width."""
 
     heads: tuple[tuple[str, str], ...]
@@ -45,8 +44,7 @@ class Table:
     """Stands above it, beside the agents."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class _Layout(Struct, frozen=True, kw_only=True):
     """How wide everything is."""
 
     label: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from pytest_ltm._engine.result import ended_early
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
@@ -218,7 +219,7 @@ def _table(found: Sequence[Column], verbosity: int, suite: str) -> Table:
     rows += _total_rows(found, verbosity)
     room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
     rows = [
-        replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
+        structs.replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
         for row in rows
     ]
     heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in found)

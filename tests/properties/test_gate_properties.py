@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gate_sides import WAYS, held, side
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_ltm._gate.baseline import dump, load
 from pytest_ltm._gate.changes import changes
@@ -85,8 +86,8 @@ def test_the_order_of_rows_and_conversations_changes_nothing(both: tuple[Side, S
 
 def _mixed(one: Side, rng: random.Random) -> Side:
     held_ = [replace(each, scenarios=tuple(_shuffled(each.scenarios, rng))) for each in one.result.conversations]
-    result = replace(one.result, conversations=tuple(_shuffled(held_, rng)))
-    return replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
+    result = structs.replace(one.result, conversations=tuple(_shuffled(held_, rng)))
+    return structs.replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
 
 
 def _shuffled(values: Iterable[Value], rng: random.Random) -> list[Value]:
@@ -117,4 +118,4 @@ def _lossy(one: Side, rng: random.Random) -> tuple[Side, int]:
             lost += gone
             rows.append(replace(row, score=None, outcome="error", cause="agent") if gone else row)
         conversations.append(replace(each, scenarios=tuple(rows)))
-    return replace(one, result=replace(one.result, conversations=tuple(conversations))), lost
+    return structs.replace(one, result=structs.replace(one.result, conversations=tuple(conversations))), lost

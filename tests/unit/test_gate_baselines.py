@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
+from msgspec import structs
 
 from pytest_ltm._gate.baseline import check_name, dump, load
 from pytest_ltm._gate.changes import changes
@@ -40,7 +41,9 @@ def test_a_baseline_holds_all_that_a_comparison_needs(tmp_path: Path) -> None:
 def test_equal_results_give_equal_files_in_whatever_order_they_come(tmp_path: Path) -> None:
     one = several()
     backwards = tuple(replace(each, scenarios=each.scenarios[::-1]) for each in reversed(one.result.conversations))
-    other = replace(one, result=replace(one.result, conversations=backwards, run_id="other"), plans=one.plans[::-1])
+    other = structs.replace(
+        one, result=structs.replace(one.result, conversations=backwards, run_id="other"), plans=one.plans[::-1]
+    )
     assert dump(one, "0.1") == dump(other, "0.1")
     (tmp_path / "a.json").write_text(dump(one, "0.1"))
     assert dump(load(tmp_path / "a.json"), "0.1") == dump(one, "0.1")

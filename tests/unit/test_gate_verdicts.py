@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
+from msgspec import structs
 
 from pytest_ltm._engine.result import RunResult
 from pytest_ltm._gate.changes import Side, changes, one_agent
@@ -72,7 +73,10 @@ def test_the_order_of_agents_conversations_and_rows_changes_nothing() -> None:
     parts = [*trials, *others]
     random.Random(1).shuffle(parts)
     backwards = [
-        (replace(one, scenarios=one.scenarios[::-1]), replace(plan, examples=dict([*plan.examples.items()][::-1])))
+        (
+            replace(one, scenarios=one.scenarios[::-1]),
+            structs.replace(plan, examples=dict([*plan.examples.items()][::-1])),
+        )
         for one, plan in parts
     ]
     mixed = changes(before, side(*backwards), WAYS)
@@ -157,7 +161,7 @@ def test_a_baseline_that_lost_examples_cannot_measure_a_drop() -> None:
     before = side(held({**FULL, "spy": (None, 1.0)}))
     rows = tuple(replace(row, cause="not reached") if row.score is None else row for row in before.result.scenarios)
     one = replace(before.result.conversations[0], scenarios=rows)
-    before = replace(before, result=replace(before.result, conversations=(one,)))
+    before = structs.replace(before, result=structs.replace(before.result, conversations=(one,)))
     verdict = compared(before, side(held(FULL)), "mean:5%")
     assert verdict.state == "unmeasurable"
     assert "lost 1 of 6 examples" in verdict.lost
@@ -310,7 +314,7 @@ def test_new_scenarios_are_refused_and_the_part_that_can_be_compared_is_offered(
 
 
 def test_the_refusal_names_the_options_that_leave_new_scenarios_out_or_give_as_many_examples() -> None:
-    ways = replace(WAYS, nodes={"names": "test_it.py::test_names"})
+    ways = structs.replace(WAYS, nodes={"names": "test_it.py::test_names"})
     with pytest.raises(ConfigurationError, match=r"for the same plan: --deselect=test_it\.py::test_names"):
         changes(side(held(FULL)), side(held({**FULL, "names": (1.0,)})), ways)
     fewer = {name: scores[:1] for name, scores in FULL.items()}

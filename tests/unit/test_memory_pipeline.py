@@ -99,7 +99,7 @@ def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
 def test_no_prompt_is_larger_than_the_window(name: str, texts: list[str], window: int) -> None:
     thinker = Watched()
     how = preset(name)
-    agent = Pipeline(type(how)(**{**{f: getattr(how, f) for f in how.__slots__}, "window": window}), thinker)
+    agent = Pipeline(type(how)(**{**{f: getattr(how, f) for f in how.__struct_fields__}, "window": window}), thinker)
     for number, text in enumerate(texts):
         agent.tell_time(MONDAY + number * timedelta(hours=7))
         agent.accept(text, text[::-1])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 import sample_runs
+from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
@@ -131,7 +132,7 @@ def measured() -> RunResult:
     run = sample_runs.grid()
     (first, *others), figures = run.conversations, (Metric("f1", 0.25), Metric("recall.at 5", 1.0))
     rows = tuple(replace(row, metrics=figures) for row in first.scenarios)
-    return replace(run, conversations=(replace(first, scenarios=rows), *others))
+    return structs.replace(run, conversations=(replace(first, scenarios=rows), *others))
 
 
 PRECHECKS = (
@@ -144,7 +145,7 @@ PRECHECKS = (
 
 def prechecked() -> RunResult:
     """Return a run whose agents and judge were asked before it."""
-    return replace(sample_runs.grid(), prechecks=PRECHECKS)
+    return structs.replace(sample_runs.grid(), prechecks=PRECHECKS)
 
 
 def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhere() -> None:
@@ -211,7 +212,7 @@ def test_no_cell_of_the_csv_is_a_formula() -> None:
 
 def test_speed_is_told_where_timings_are_known() -> None:
     pace = Pace(agent="full", span_label="2k", asking=Seconds(total=2.0, median=0.5, p95=1.0))
-    (result,) = summary(replace(sample_runs.one(), paces=(pace,)))["results"]
+    (result,) = summary(structs.replace(sample_runs.one(), paces=(pace,)))["results"]
     assert result["tests_an_hour"] == result["examples"] * 1800
     assert result["reply_seconds"] == {"median": 0.5, "p95": 1.0}
     assert summary(sample_runs.one())["results"][0]["tests_an_hour"] is None

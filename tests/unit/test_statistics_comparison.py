@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from benchmarks.worlds import MOODY, WORLDS, Drop, pairs
 from pytest_ltm._statistics import (
@@ -291,7 +291,7 @@ def test_one_of_many_scenarios_cannot_be_told_from_few_trials() -> None:
 
 def test_a_scenario_that_cannot_be_told_still_counts_as_one_of_them() -> None:
     lost = both(full, nothing, scenarios=1, trials=10)
-    once = dataclasses.replace(lost[0], scenario="once")
+    once = structs.replace(lost[0], scenario="once")
 
     assert compare_scenarios(lost)["s0"].adjusted == pytest.approx(1 / 2**10)
     found = compare_scenarios([*lost, once])

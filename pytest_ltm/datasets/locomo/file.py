@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, text_or_number
@@ -106,7 +108,7 @@ def load(path: Path) -> LocomoData:
 def _sample(top: Field, stem: str) -> Sample:
     given = top.mapping().get("sample_id")
     name = given.text() if given else ""
-    here = replace(top, where=f"{top.where}: {name}") if name else top
+    here = structs.replace(top, where=f"{top.where}: {name}") if name else top
     fields = here.mapping()
     talk = fields.get("conversation", here)  # the older layout has it at the top
     parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")

@@ -9,9 +9,11 @@ import os
 import re
 from collections import Counter
 from contextlib import closing, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
@@ -346,7 +348,7 @@ def _entry(path: Path, number: int, place: tuple[int, int]) -> Entry:
             f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
         )
     try:
-        return Entry(name, kind, *place, notes=read_record(replace(top, where=f"{path}: {name}")).notes)
+        return Entry(name, kind, *place, notes=read_record(structs.replace(top, where=f"{path}: {name}")).notes)
     except DefinitionError as error:
         return Entry(name, kind, *place, fault=str(error))
 

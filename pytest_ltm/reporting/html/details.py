@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._record.fold import Example
@@ -189,7 +190,7 @@ def _joined(jumps: Sequence[Leap]) -> list[Leap]:
     joined: list[Leap] = []
     for jump in jumps:
         if joined and joined[-1].position == jump.position:
-            joined[-1] = replace(joined[-1], to=jump.to)
+            joined[-1] = structs.replace(joined[-1], to=jump.to)
         else:
             joined.append(jump)
     return joined
