@@ -61,7 +61,7 @@ def joined(text: str) -> str:
 
 def phrases(*alternatives: str) -> re.Pattern[str]:
     """Return a pattern for any of the alternatives (regular expressions), at the bounds of words."""
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b")
+    return later(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
 def has_phrase(joined_text: str, phrase: str) -> bool:
