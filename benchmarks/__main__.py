@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import gate, killed, length, memory, overhead, startup, workers
+from benchmarks import evidence, gate, killed, length, memory, memory_linear, overhead, startup, workers
 from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
@@ -67,6 +67,9 @@ BENCHMARKS = {
     "memory": Benchmark(
         memory.memory, 5, "what memory systems show by rules alone, in SIZE trials, of hypotheses written down before"
     ),
+    "memory-linear": Benchmark(
+        memory_linear.linear, 1_000_000, "what memory systems take for a message at up to SIZE tokens, by preset"
+    ),
     "startup": Benchmark(
         startup.startup,
         20,
@@ -75,11 +78,15 @@ BENCHMARKS = {
 }
 
 
+OTHERS = {"evidence": evidence.main, "faults": matrix.main}
+"""What takes arguments of its own."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print line by line; ConfigurationError for a name or a size that cannot be."""
     words = sys.argv[1:] if argv is None else [*argv]
-    if words[:1] == ["faults"]:
-        return matrix.main(words[1:])
+    if words and words[0] in OTHERS:
+        return OTHERS[words[0]](words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure what pytest-ltm itself costs, and how often its statistics err. Names: "

@@ -14,6 +14,7 @@ from pytest_ltm._record import events
 from pytest_ltm._record.timings import ReplyTime, TellTime, Timing
 from pytest_ltm._statistics import paces
 from pytest_ltm.reporting.columns import columns, efforts
+from pytest_ltm.reporting.html.embedded import summary
 from pytest_ltm.reporting.html.figures import figure_table
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.markdown import run_markdown
@@ -50,7 +51,7 @@ def test_a_column_says_what_each_message_took() -> None:
     assert {label: text for label, (text,) in efforts(columns(run())).items()} == ROWS
 
 
-def test_the_rows_stand_in_terminal_markdown_and_html() -> None:
+def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
     terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
     heads = [head for head, _ in figure_table(material([Run.of(run())])).heads]
     for label, text in ROWS.items():
@@ -58,6 +59,7 @@ def test_the_rows_stand_in_terminal_markdown_and_html() -> None:
         assert text in terminal
         assert f"{label} |" in run_markdown(run())
         assert label in heads
+        assert f"{label}  " in summary(run())
 
 
 def test_what_is_estimated_is_marked() -> None:

@@ -1,0 +1,101 @@
+"""How much of the evidence memory systems find by rules: LongMemEval's by value and key, LoCoMo's by unit and k."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from pytest_ltm._cli.pytest_runs import examples, play
+from pytest_ltm._storage.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+_WHOLE = "window: 400k, recent: 0, replied: skipped, reading: {k: 50, budget: 390k}"
+"""Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""
+LONGMEMEVAL = [
+    (value, key) for value in ("session", "round") for key in ("value", "facts", "keyphrases", "summary")
+] + [("fact", "value")]
+"""Values and keys: the value itself, or merged with something further."""
+LOCOMO = [
+    ("dialogue", "turns", "locomo-dialogue", (5, 10, 25, 50)),
+    ("observations of the file", "observations", "retrieval", (5, 10, 25, 50)),
+    ("observations by rules", "turns", "locomo-observations", (5, 10, 25, 50)),
+    ("summaries of the file", "summaries", "retrieval", (2, 5, 10)),
+    ("summaries by rules", "turns", "locomo-summaries", (2, 5, 10)),
+]
+"""Units, how the file tells the conversation, presets, and the published k."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print a table for each file."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks evidence", description=__doc__)
+    parser.add_argument("--longmemeval", type=Path, metavar="FILE", help="published, or of `ltm longmemeval-generate`")
+    parser.add_argument("--locomo", type=Path, metavar="FILE", help="published, or of `ltm locomo-generate`")
+    parser.add_argument("--sample", type=int, default=0, help="questions of LongMemEval (all)")
+    given = parser.parse_args(argv)
+    if given.longmemeval is None and given.locomo is None:
+        raise ConfigurationError("evidence needs --longmemeval FILE, --locomo FILE, or both")
+    if given.longmemeval is not None:
+        for line in longmemeval(given.longmemeval.absolute(), given.sample):
+            print(line, flush=True)
+    if given.locomo is not None:
+        for line in locomo(given.locomo.absolute()):
+            print(line, flush=True)
+    return 0
+
+
+def longmemeval(data: Path, sample: int) -> Iterator[str]:
+    """Yield the recall_all and the published nDCG of sessions at 5 and 10, by value and key."""
+    agents = {}
+    for value, key in LONGMEMEVAL:
+        keys = "value" if key == "value" else f"value, {key}"
+        agents[f"{value}_{key}"] = f"{{value: {value}, key: [{keys}], {_WHOLE}}}"
+    words = ["--ltm-suite=longmemeval", f"--ltm-data={data}"]
+    found = _means(agents, [*words, f"--ltm-longmemeval-sample={sample}"] if sample else words)
+    columns = [f"session_{name}_{k}" for k in (5, 10) for name in ("recall_all", "ndcg_any")]
+    yield from _table(["value", "key", "recall@5", "nDCG@5", "recall@10", "nDCG@10", "questions"], (
+        [value, "value" if key == "value" else f"value + {key}", *_cells(found[f"{value}_{key}"], columns)]
+        for value, key in LONGMEMEVAL
+    ))  # fmt: skip
+
+
+def locomo(data: Path) -> Iterator[str]:
+    """Yield the official recall by unit and k."""
+    rows = []
+    for unit, telling, preset, depths in LOCOMO:
+        agents = {f"k{k}": f"{{preset: {preset}, {_WHOLE.replace('k: 50', f'k: {k}')}}}" for k in depths}
+        words = ["--ltm-suite=locomo", f"--ltm-data={data}", f"--ltm-locomo-telling={telling}"]
+        found = _means(agents, words)
+        rows += [[unit, str(k), *_cells(found[f"k{k}"], ["recall", "recall_sessions"])] for k in depths]
+    yield from _table(["unit", "k", "recall", "recall of sessions", "questions"], rows)
+
+
+def _means(agents: Mapping[str, str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
+    """Return the metrics of all questions by agent and name."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with tempfile.TemporaryDirectory(prefix="ltm-evidence-") as name:
+        folder = Path(name)
+        for label, parameters in agents.items():
+            (folder / f"{label}.yml").write_text(f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8")
+        run = play([f"{label}={folder / label}.yml" for label in agents], words, folder / "ltm", folder)
+        for _, row in examples(run):
+            for metric in row.metrics:
+                found[row.agent][metric.name].append(metric.value)
+    return found
+
+
+def _cells(metrics: Mapping[str, list[float]], names: Sequence[str]) -> list[str]:
+    """Return the means, and of how many questions the first is."""
+    values = [metrics.get(name, []) for name in names]
+    return [*(f"{fmean(some):.3f}" if some else "-" for some in values), str(len(values[0]))]
+
+
+def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
+    for row in (heads, ["---"] * len(heads), *rows):
+        yield f"| {' | '.join(row)} |"
