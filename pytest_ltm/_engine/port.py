@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._engine.cost import Tariff
-from pytest_ltm._engine.retrieval import places
+from pytest_ltm._engine.recall import places
 from pytest_ltm._engine.transcript import Transcript
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import ReplyTime, Retry, TellTime

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Usage
+from pytest_ltm._engine.recall import metrics
 from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
-from pytest_ltm._engine.retrieval import metrics
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of

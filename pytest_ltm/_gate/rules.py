@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._engine.retrieval import recall
+from pytest_ltm._engine.recall import recall
 from pytest_ltm._statistics import accuracy, grouped, mean, pass_at_k, pass_hat_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._text.patterns import later

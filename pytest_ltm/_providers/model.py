@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from msgspec import Struct, field
 
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
-from pytest_ltm._storage.schema import Field, packaged
+from pytest_ltm._storage.schema import Field, number_or_text, packaged
 from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
@@ -170,20 +170,11 @@ def _asked(query: str, head: str, known: list[str]) -> dict[str, Field]:
             raise AgentError(f"{where}: {key!r} is said twice.")
         if key == "extra":
             raise AgentError(f"{where}: 'extra' is a mapping, which needs a YAML file.")
-        fields[key] = Field(_number(value) if key not in _TEXTS else value, where, key)
+        fields[key] = Field(number_or_text(value) if key not in _TEXTS else value, where, key)
     return fields
 
 
 _TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer"})
-
-
-def _number(text: str) -> object:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _temperature(given: Field) -> float | Literal["default"]:

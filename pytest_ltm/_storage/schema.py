@@ -303,6 +303,16 @@ _RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff
 """What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates."""
 
 
+def number_or_text(text: str) -> int | float | str:
+    """Return the number that a value in a spec is written as, or the text that it is."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
 def escaped(text: str) -> str:
     """Return the JSON text with such characters as the escapes of JSON: it means the same."""
     if text.isascii() and "\x7f" not in text:

@@ -58,14 +58,13 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
     made = source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
-    window = how.window if how.pressure is None else how.pressure.window
-    made.given = Remembering(_most(how), longest_message(window), free=chosen is embedding is None)
+    made.given = Remembering(_most(how), longest_message(how.window), free=chosen is embedding is None)
     return made
 
 
 def _most(how: Settings) -> int:
     if how.pressure is not None:
-        return how.pressure.at or how.pressure.window
+        return how.pressure.at or how.window
     recent = how.window // 2 if isinstance(how.recent, int) and how.recent else round(how.window * how.recent)
     return min(how.window, how.reading.budget + recent)
 

@@ -46,7 +46,7 @@ WHO = "the judge"
 
 
 def _by_rules() -> Judge:
-    from pytest_ltm.judges._rules import RulesJudge  # brings evaluators and the rulings of data sets
+    from pytest_ltm.judges._by_rules import RulesJudge  # brings evaluators and the rulings of data sets
 
     return RulesJudge()
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import structs
 
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.agent import Reply
     from pytest_ltm._providers import Answer, ToolCall
     from pytest_ltm._providers.completions import Message
-    from pytest_ltm.memory.parameters import Settings
-    from pytest_ltm.memory.searching import Embeds
-    from pytest_ltm.memory.thinking import Thinker
+    from pytest_ltm.memory.parameters import Pressure
 
 
 TOOLS: Sequence[Mapping[str, Any]] = packaged(__file__, "tools.yml")
@@ -163,19 +161,10 @@ class Paging(Thinks):
     Configured.
     """
 
-    def __init__(
-        self, settings: Settings, thinker: Thinker, embeds: Embeds | None = None,
-        configuration: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        assert settings.pressure is not None
-        super().__init__(structs.replace(settings, window=settings.pressure.window), thinker, embeds, configuration)
-        self._pressure = settings.pressure
-        self._tools: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-            "send_message": self._send, "core_memory_append": self._append, "core_memory_replace": self._replace,
-            "conversation_search": self._search_messages, "conversation_search_date": self._search_dates,
-            "archival_memory_insert": self._insert, "archival_memory_search": self._search_archive,
-        }  # fmt: skip
-        self.reset()
+    @property
+    def _pressure(self) -> Pressure:
+        assert self._settings.pressure is not None
+        return self._settings.pressure
 
     def reset(self) -> None:
         """Forget the conversation."""
@@ -282,12 +271,12 @@ class Paging(Thinks):
         return goes_on
 
     def _called(self, call: Call) -> str:
-        if call.tool not in self._tools:
-            hint = did_you_mean(call.tool, self._tools)
-            raise _Failed(f"there is no tool {call.tool!r}.{hint} There are {', '.join(self._tools)}")
+        if call.tool not in self._TOOLS:
+            hint = did_you_mean(call.tool, self._TOOLS)
+            raise _Failed(f"there is no tool {call.tool!r}.{hint} There are {', '.join(self._TOOLS)}")
         if call.arguments is None:
             raise _Failed("the arguments are not a JSON object")
-        return self._tools[call.tool](call.arguments)
+        return self._TOOLS[call.tool](self, call.arguments)
 
     # --- The tools.
 
@@ -362,11 +351,17 @@ class Paging(Thinks):
         self._archive.add(Item(span=span, session=0, keys={}))
         self._lines.append(json.dumps({"archive": content, "at": moment(self._archive.log.said[number].at)}))
 
+    _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
+        "send_message": _send, "core_memory_append": _append, "core_memory_replace": _replace,
+        "conversation_search": _search_messages, "conversation_search_date": _search_dates,
+        "archival_memory_insert": _insert, "archival_memory_search": _search_archive,
+    }  # fmt: skip
+
     # --- Pressure: a warning, then the oldest messages give way to a summary.
 
     def _relieve(self, step: Step, start: int) -> int:
         """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
-        used, window = size(step.prompt()) + _tools_size(), self._pressure.window
+        used, window = size(step.prompt()) + _tools_size(), self._settings.window
         if used > window:
             gone = self._evict(start)
             self._shorten(start - gone)
@@ -401,7 +396,7 @@ class Paging(Thinks):
     def _shorten(self, start: int) -> None:
         """Leave out what tools found in earlier steps of the message, if the window is still too small."""
         step = self._step("", start, first=False)
-        over = size(step.prompt()) + _tools_size() - self._pressure.window
+        over = size(step.prompt()) + _tools_size() - self._settings.window
         for one in self._queue[start:]:
             if over > 0 and one["role"] == "tool":
                 over -= count(one["content"])

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct, field, structs
 
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._storage.schema import Field, load, to_record
+from pytest_ltm._storage.schema import Field, load, number_or_text, to_record
 from pytest_ltm._text.patterns import later
 from pytest_ltm.memory.reading import Reading, reading
 
@@ -245,7 +245,7 @@ def settings(given: Mapping[str, Field]) -> Settings:
     base = preset(named.value, named) if named else Settings()
     made = _over(base, {name: one for name, one in given.items() if name != "preset"})
     _check(made, given)
-    return made
+    return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
 
 
 def preset(name: str, place: Field | None = None) -> Settings:
@@ -336,11 +336,4 @@ _WORDS = {"true": True, "false": False}
 
 
 def _plain(text: str) -> object:
-    if text in _WORDS:
-        return _WORDS[text]
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
+    return _WORDS[text] if text in _WORDS else number_or_text(text)

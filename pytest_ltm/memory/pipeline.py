@@ -51,8 +51,9 @@ class Thinks(TakesTurns):
     """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
 
     def __init__(
-        self, settings: Settings, thinker: Thinker, embeds: Embeds | None, configuration: Mapping[str, Any] | None
-    ) -> None:
+        self, settings: Settings, thinker: Thinker, embeds: Embeds | None = None,
+        configuration: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self._settings, self._thinker = settings, thinker
         self._embeds: Any = embeds  # a function, which may have more: usage(), close()
         self._configured = configuration or {}
@@ -60,6 +61,11 @@ class Thinks(TakesTurns):
         self._now: datetime | None = None
         self._calls = Counter[str]()
         self._misread = Counter[str]()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        raise NotImplementedError
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time."""
@@ -148,13 +154,6 @@ class Pipeline(Thinks):
     Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
     Configured.
     """
-
-    def __init__(
-        self, settings: Settings, thinker: Thinker, embeds: Embeds | None = None,
-        configuration: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(settings, thinker, embeds, configuration)
-        self.reset()
 
     def reset(self) -> None:
         """Forget the conversation."""

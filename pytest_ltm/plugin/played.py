@@ -10,8 +10,8 @@ from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.cost import Bill, lost_with_judge
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.plan import body_rng
+from pytest_ltm._engine.recall import covers_all
 from pytest_ltm._engine.result import ConversationResult, ScenarioResult
-from pytest_ltm._engine.retrieval import covers_all
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.tokens import counter

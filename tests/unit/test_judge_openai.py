@@ -15,10 +15,10 @@ from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.agents._retry import Retries
 from pytest_ltm.judges._ask import Decision, decide
 from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._check import judge_all, load
 from pytest_ltm.judges._named import find
 from pytest_ltm.judges._prompts import PROMPTS
-from pytest_ltm.judges._rules import RulesJudge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,8 +14,8 @@ from pytest_ltm._text.overlap import bleu, rouge
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
 from pytest_ltm.datasets.locomo.tasks import facts_in, relevance, taken_apart
+from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._prompts import PROMPTS
-from pytest_ltm.judges._rules import RulesJudge
 from pytest_ltm.reader.memory import make_memory
 from pytest_ltm.testing import FakeJudge
 

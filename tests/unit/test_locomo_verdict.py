@@ -9,8 +9,8 @@ from benchmark_data import LOCOMO, lines_of
 
 from pytest_ltm._text.dates import Stretch, stretches
 from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._prompts import PROMPTS
-from pytest_ltm.judges._rules import RulesJudge
 
 
 def days(first: str, last: str = "") -> Stretch:

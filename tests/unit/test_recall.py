@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 
 import pytest
 
+from pytest_ltm._engine.recall import covers_all, metrics, places, recall
 from pytest_ltm._engine.result import NeedleRef, QuestionResult
-from pytest_ltm._engine.retrieval import covers_all, metrics, places, recall
 from pytest_ltm._engine.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
