@@ -94,6 +94,15 @@ class Memories:
         """Yield the numbers of the memories that can be found."""
         return (number for number, alive in enumerate(self._alive) if alive)
 
+    def save(self) -> list[Any]:
+        """Return as JSON what finding would have to work out again."""
+        return [index.save() for index in self._indexes.values()]
+
+    def load(self, saved: Sequence[Any]) -> None:
+        """Take over what `save` returned, once the same memories have been added."""
+        for index, held in zip(self._indexes.values(), saved, strict=True):
+            index.load(held)
+
     def search(self, queries: Sequence[str], *, before: int, within: Range | None = None) -> Ranked:
         """Return the best memories of what was said before a saying, with what they are worth.
 

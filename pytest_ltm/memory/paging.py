@@ -173,7 +173,7 @@ class Paging(Thinks):
         if self._settings.mode == "code":
             self._core["human"] = words["core"]["human"]
         self._messages, self._archive = (Memories(self._settings, self._embeds) for _ in range(2))
-        self._lines: list[str] = []
+        self._lines = []
         self._queue: list[Message] = []
         self._summary = ""
         self._warned = False
@@ -417,18 +417,14 @@ class Paging(Thinks):
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
-        head = {
-            **self._head(), "core": self._core, "queue": self._queue, "summary": self._summary, "warned": self._warned,
-            "retrieved": self._retrieved,
-        }  # fmt: skip
-        return "\n".join([json.dumps(head), *self._lines]).encode()
+        return self._state(
+            core=self._core, queue=self._queue, summary=self._summary, warned=self._warned, retrieved=self._retrieved,
+            vectors=[self._messages.save(), self._archive.save()],
+        )  # fmt: skip
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
-        first, *lines = state.decode().split("\n")
-        head = json.loads(first)
-        self.reset()
-        self._restore_head(head)
+        head, lines = self._begun_again(state)
         for line in map(json.loads, lines):
             if isinstance(line, dict):
                 self._file(line["archive"], read_moment(line["at"]))
@@ -436,6 +432,8 @@ class Paging(Thinks):
                 message, reply, at = line
                 self._index(self._messages.say(message, reply, read_moment(at)))
         self._lines = lines
+        for memories, vectors in zip((self._messages, self._archive), head["vectors"], strict=True):
+            memories.load(vectors)
         self._core, self._queue, self._summary = head["core"], head["queue"], head["summary"]
         self._warned, self._retrieved = head["warned"], head["retrieved"]
 

@@ -61,6 +61,8 @@ class Thinks(TakesTurns):
         self._now: datetime | None = None
         self._calls = Counter[str]()
         self._misread = Counter[str]()
+        self._lines: list[str] = []
+        """What was kept, one line of JSON each, made once: saving only joins them."""
         self.reset()
 
     def reset(self) -> None:
@@ -130,6 +132,18 @@ class Thinks(TakesTurns):
             "calls": self._calls, "misread": self._misread,
         }  # fmt: skip
 
+    def _state(self, **more: Any) -> bytes:
+        """Return all state: a line of JSON, then those of what was kept."""
+        return "\n".join([json.dumps(self._head() | more), *self._lines]).encode()
+
+    def _begun_again(self, state: bytes) -> tuple[dict[str, Any], list[str]]:
+        """Forget everything; return the first line of a state, and the others."""
+        first, *lines = state.decode().split("\n")
+        head = json.loads(first)
+        self.reset()
+        self._restore_head(head)
+        return head, lines
+
     def _restore_head(self, head: Mapping[str, Any]) -> None:
         if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
@@ -158,8 +172,7 @@ class Pipeline(Thinks):
     def reset(self) -> None:
         """Forget the conversation."""
         self._memories = Memories(self._settings, self._embeds)
-        self._lines: list[str] = []
-        """What was kept, one line of JSON each, made once: saving only joins them."""
+        self._lines = []
         self._user: Mapping[str, Any] = {}
         self._pad = ""
         self._portrait = {"history": "", "portrait": ""}
@@ -450,24 +463,20 @@ class Pipeline(Thinks):
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
-        head = {
-            **self._head(), "user": self._user, "pad": self._pad, "portrait": self._portrait,
-            "strength": {str(number): held for number, held in self._strength.items()}, "checked": self._checked,
-            "session": [self._session, self._session_from, self._day_from], "spoke": moment(self._spoke),
-            "found": self._found,
-            "forgotten": [] if self._settings.forgetting == "off" else self._memories.forgotten(),
-        }  # fmt: skip
-        return "\n".join([json.dumps(head), *self._lines]).encode()
+        return self._state(
+            user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
+            strength={str(number): held for number, held in self._strength.items()}, spoke=moment(self._spoke),
+            session=[self._session, self._session_from, self._day_from], vectors=self._memories.save(),
+            forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten(),
+        )  # fmt: skip
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
-        first, *lines = state.decode().split("\n")
-        head = json.loads(first)
-        self.reset()
-        self._restore_head(head)
+        head, lines = self._begun_again(state)
         for line in lines:
             self._restore(json.loads(line))
         self._lines = lines
+        self._memories.load(head["vectors"])
         self._user, self._pad, self._portrait = head["user"], head["pad"], head["portrait"]
         self._strength = {int(number): (held[0], held[1]) for number, held in head["strength"].items()}
         self._checked, self._found = head["checked"], head["found"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -19,6 +20,8 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
 _WORD = later(r"\w+")
+_SAVED = 32 << 20
+"""Bytes of the vectors that are saved: those of 21,000 memories by MiniLM."""
 _SATURATION, _LENGTH = 1.5, 0.75
 """BM25's k1 and b."""
 
@@ -32,6 +35,14 @@ class Index(Protocol):
 
     def best(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best of the keys whose numbers are `alive`: for each key 1 or 0."""
+        ...
+
+    def save(self) -> Any:
+        """Return as JSON what is costly to work out again; None for nothing."""
+        ...
+
+    def load(self, saved: Any) -> None:
+        """Take over what `save` returned, once the same keys have been added."""
         ...
 
 
@@ -71,6 +82,12 @@ class Words:
             worth[numbers] += rarity * times / (times + norms[numbers])
         return _top(worth * np.asarray(alive), k, above=0.0)
 
+    def save(self) -> None:
+        """Return None: words are counted in no time."""
+
+    def load(self, saved: Any) -> None:
+        """Take nothing over."""
+
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
@@ -104,6 +121,22 @@ class Vectors:
             self._rows = grown
         self._rows[self._size : needed] = vectors
         self._size, self._fresh = needed, []
+
+    def save(self) -> Any:
+        """Return the vectors, exactly; None where they are too many to be written with every state."""
+        if self._rows is None or self._rows[: self._size].nbytes > _SAVED:
+            return None
+        return {"count": self._size, "rows": b64encode(self._rows[: self._size].tobytes()).decode()}
+
+    def load(self, saved: Any) -> None:
+        """Take over the vectors of the first keys; the others are embedded as if nothing had happened."""
+        if saved is None:
+            return
+        import numpy as np
+
+        self._size = saved["count"]
+        self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(self._size, -1)
+        self._fresh = self._fresh[self._size :]
 
     def best(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best."""

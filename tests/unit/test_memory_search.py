@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +94,45 @@ def test_vectors_find_the_nearest_and_embed_together_what_came_since() -> None:
     assert asked == [3, 1]
 
 
+def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_same() -> None:
+    asked: list[list[str]] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.append(texts)
+        return [[0.1 * text.count("a") + 0.7, len(text) / 3 + 0.01 * len(asked)] for text in texts]
+
+    index, again = Vectors(embed), Vectors(embed)
+    index.add(["aa", "bb"])
+    index.best("a", 2, alive(2))
+    index.add(["late"])
+    for _ in range(2):
+        again = Vectors(embed)
+        again.add(["aa", "bb", "late"])
+        again.load(json.loads(json.dumps(index.save())))
+        assert again.save() == index.save()
+    asked.clear()
+    found = again.best("a", 3, alive(3))
+
+    assert asked == [["late"], ["a"]]
+    asked.clear()
+    assert found == index.best("a", 3, alive(3))
+    again.add(["aaaa"])
+    assert 3 in dict(again.best("aaaa", 4, alive(4)))
+
+
+def test_too_many_vectors_to_write_with_every_state_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Vectors(letters)
+    index.add(["a", "b"])
+    index.best("a", 1, alive(2))
+    monkeypatch.setattr("pytest_ltm.memory.searching._SAVED", 2 * 3 * 4 - 1)
+    again = Vectors(letters)
+    again.add(["a", "b"])
+    again.load(index.save())
+
+    assert index.save() is None
+    assert again.best("a", 1, alive(2)) == index.best("a", 1, alive(2))
+
+
 @pytest.mark.parametrize(
     ("vectors", "said"),
     [
@@ -138,20 +179,29 @@ def test_an_index_that_does_not_exist_is_told_before_the_run(
         make_embeds(index)[0]()
 
 
-def test_an_agent_with_vectors_is_saved_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+@pytest.mark.parametrize("more", [{}, {"join": "ranks", "key": ["value", "facts"]}, {"preset": "memgpt"}], ids=str)
+def test_an_agent_with_vectors_is_saved_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, more: dict[str, Any]
+) -> None:
     (tmp_path / "letters_of.py").write_text(
-        "def embed(texts):\n    return [[t.count(c) for c in 'abc'] for t in texts]\n"
+        "ASKED = []\n"
+        "def embed(texts):\n    ASKED.extend(texts)\n    return [[t.count(c) for c in 'abc'] for t in texts]\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    parameters = Field({"index": "letters_of:embed", "recent": 0, "reading": {"k": 1}}, "bot.yml", "parameters")
+    lines = {"index": "letters_of:embed", "recent": 0, "reading": {"k": 1}, **more}
+    parameters = Field(lines, "bot.yml", "parameters")
     made: list[Any] = [ADAPTERS["memory"]("rules", parameters).make() for _ in range(2)]
     agent, again = made
     for text in ("aaaa", "bbbb", "cccc"):
         agent.accept(text, "")
+    agent.reply("bb")
     again.load(agent.save())
+    asked = sys.modules["letters_of"].ASKED
+    asked.clear()
+    again.reply("bb")
 
-    assert [agent.reply("bb"), again.reply("bb")] == [agent.reply("bb")] * 2
-    assert again.retrieved() == ["bbbb"]
+    assert not {"aaaa", "bbbb", "cccc"} & set(asked)
+    assert again.retrieved()[:1] == ["bbbb"]
 
 
 # --- Pieces of what was said.
