@@ -69,6 +69,8 @@ _MAY_BE_NAMED = re.compile(
     rf"{_QUOTE}?[ \t]{{0,4}}[:=]"
 )
 """What each of them begins with, in lower case: to look for this first takes a tenth of the time."""
+_NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
+"""What that begins with."""
 _PLACEHOLDERS = frozenset(
     {
         "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
@@ -164,23 +166,46 @@ _WORDS = [sign for sign in dict.fromkeys(_SIGNS) if not sign.endswith("-") and n
 
 def without_credentials(text: str) -> str:
     """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
-    if not may_have_credentials(text):  # nearly every text
-        return text
     folded = _folded(text)
+    there = {word for word in _WORDS if word in folded}
+    dashes = _has_dashes(folded)
+    if not there and not dashes:  # nearly every text
+        return text
     for signs, pattern, hide in _PATTERNS:
-        if any(sign in folded for sign in signs) and (
-            pattern is not _NAMED_VALUE or _MAY_BE_NAMED.search(text.lower()) is not None
+        if any(_is_there(sign, folded, there, dashes) for sign in signs) and (
+            pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
             text = pattern.sub(hide, text)
     return text
 
 
+def _is_there(sign: str, folded: str, there: set[str], dashes: bool) -> bool:
+    """Return whether a text has a sign; a long one is looked through for few of them."""
+    if sign in there:
+        return True
+    looks = dashes if sign.endswith("-") else any(sign.startswith(few) for few in _FEW if few in there)
+    return looks and sign in folded
+
+
+def _may_be_named(text: str) -> bool:
+    """Return whether `_MAY_BE_NAMED` is somewhere in a text, which is long where a whole file is looked through."""
+    for name in _NAMES_BEGIN:
+        at = text.find(name)
+        while at >= 0:
+            if _MAY_BE_NAMED.match(text, at):
+                return True
+            at = text.find(name, at + 1)
+    return False
+
+
 def may_have_credentials(text: str) -> bool:
     """Return False only for texts without any, be they written with escapes or not; it takes next to no time."""
     folded = _folded(text)
-    if any(map(folded.__contains__, _WORDS)):
-        return True
-    # To look at what stands before dashes is quicker than to look for each key.
+    return any(map(folded.__contains__, _WORDS)) or _has_dashes(folded)
+
+
+def _has_dashes(folded: str) -> bool:
+    """Return whether one of the keys that end in a dash is there; to look for each of them takes longer."""
     return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
 
 
