@@ -3,7 +3,6 @@
 # ruff: noqa: SIM905 - long lists of words read best as text
 from __future__ import annotations
 
-import re
 import string
 import unicodedata
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from pytest_ltm._providers import PARAMETERS
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client, longest_message
+from pytest_ltm.agents._unmade import Remembering
 from pytest_ltm.memory.embeddings import make_embeds
 from pytest_ltm.memory.parameters import NAMES, asked, settings
 from pytest_ltm.memory.thinking import make_thinker
@@ -27,17 +28,6 @@ CAPABILITIES = frozenset({
     "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "ShowsContext",
     "LimitsMessages", "Configured",
 })  # fmt: skip
-
-
-class Remembering(Struct, frozen=True):
-    """What is known of a memory system that has not been made."""
-
-    most: int
-    """Tokens of the largest prompt of a reply."""
-    longest: int
-    """Tokens of the largest message that it takes."""
-    free: bool
-    """Rules think."""
 
 
 def make_memory(argument: str, parameters: Field) -> AgentSource:

@@ -7,8 +7,6 @@ from collections import deque
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, ContextOverflow, Model, model, sendable
@@ -16,6 +14,7 @@ from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._timed import Timing, stamped
+from pytest_ltm.agents._unmade import ENCODING, Offer, Shown, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,27 +113,6 @@ SHARE = 0.75
 """What is left of a prompt that was too long where the endpoint does not say how much fits."""
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
-_ROOM = 1000
-ENCODING = "o200k_base"
-
-
-class Shown(Struct, frozen=True, kw_only=True):
-    """What the model is shown beside the newest message."""
-
-    system: str | None = None
-    context: int | None = None
-    """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
-    tokenizer: str = ENCODING
-    """For the estimate of sizes, which the endpoint's own counts correct."""
-
-    def limit(self, max_tokens: int | None) -> int | None:
-        """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""
-        return None if self.context is None else max(1, self.context - room(self.context, max_tokens))
-
-
-def room(context: int, max_tokens: int | None) -> int:
-    """Return the tokens of the context that are kept for the reply."""
-    return max_tokens or min(_ROOM, context // 4)
 
 
 def longest_message(limit: float | None) -> int:
@@ -365,14 +343,6 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
     made = source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
     made.given = Offer(agent, chosen, shown)
     return made
-
-
-class Offer(Struct, frozen=True):
-    """A chat model that has not been asked yet."""
-
-    agent: type[OpenAiChat]
-    model: Model
-    shown: Shown
 
 
 def check_client(chosen: Model) -> None:

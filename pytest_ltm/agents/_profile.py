@@ -19,12 +19,10 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities, members
 from pytest_ltm.agents._cheats import OWN, Padding, unpadded
 from pytest_ltm.agents._controls import Bias, Shown
-from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
-from pytest_ltm.agents._memory import Remembering, model_within
-from pytest_ltm.agents._openai import History, Offer, longest_message
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._specs import EMBEDDED
 from pytest_ltm.agents._timed import Timing
+from pytest_ltm.agents._unmade import Offer, Remembering
 from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.reader.memory import count, make_memory
 from pytest_ltm.reader.reader import make_reader
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm._providers import Model
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._openai import Shown as Shown_reads
+    from pytest_ltm.agents._unmade import Shown as Shown_reads
     from pytest_ltm.reader.memory import Memory
 
 E = TypeVar("E", bound=events.Event)
@@ -111,6 +109,8 @@ class Chat(Reads):
     """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
 
     def __init__(self, shown: Shown_reads, max_tokens: int | None) -> None:
+        from pytest_ltm.agents._openai import History  # here and below: few runs have a chat model or a memory system
+
         self._history = History(shown.system, counter(shown.tokenizer).count)
         self._limit = shown.limit(max_tokens)
         self._sent = self._exchanges = 0
@@ -158,6 +158,8 @@ def model_of(spec: str) -> Model | None:
 
     try:
         if kind == "memory":
+            from pytest_ltm.agents._memory import model_within
+
             return model_within(argument)
         return model(argument, Field({}, spec), also=SHOWN)[0]
     except LtmError:  # it is told where the agent is looked up
@@ -238,6 +240,8 @@ def _made(having: frozenset[str], limit: object) -> Profile:
 
 
 def _chat(offer: Offer) -> Profile:
+    from pytest_ltm.agents._openai import longest_message
+
     shown, context = offer.shown, offer.shown.context
     whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
     words = whole if context is None else f"the newest {context:,} tokens,"
@@ -253,6 +257,8 @@ def _chat(offer: Offer) -> Profile:
 
 def _remembering(given: Remembering, make: Callable[[], Any]) -> Profile:
     """Return what is known of a memory system; one that thinks by rules answers for itself."""
+    from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
+
     return Profile(
         capabilities=REMEMBERS,
         max_message_tokens=given.longest,

@@ -13,8 +13,8 @@ from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import AgentFault, BudgetSpent, Unmeasured, told
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._openai import ENCODING
 from pytest_ltm.agents._speaker import OutOfTime, OwnLoop, outside_any_loop, unlimited
+from pytest_ltm.agents._unmade import ENCODING
 from pytest_ltm.judges._chat import Chat
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._providers import Completions, model
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._openai import ENCODING, FRAME
+from pytest_ltm.agents._openai import FRAME
+from pytest_ltm.agents._unmade import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
