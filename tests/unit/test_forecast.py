@@ -11,9 +11,10 @@ from pytest_ltm._engine.cost import Bar
 from pytest_ltm._providers import Model
 from pytest_ltm.agents._adapt import keyless, source
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._openai import OpenAiChat, Shown
+from pytest_ltm.agents._openai import OpenAiChat
 from pytest_ltm.agents._profile import Chat, Reads, Seen, Whole, capabilities_of_class, is_free, model_of, profile_of
 from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._unmade import Shown
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reader.reader import Reader, make_reader
 from pytest_ltm.reporting.forecast import MOST_LINES, gantt
