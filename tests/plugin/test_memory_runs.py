@@ -9,6 +9,8 @@ import pytest
 from run_folders import latest_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Project
 
 VECTORS = """
@@ -54,8 +56,25 @@ def pets(project: Project) -> Project:
 def replies(project: Project) -> list[str]:
     """Return all replies of the newest run, with what was retrieved for them."""
     (journal,) = latest_run(project.path).glob("*/journal.jsonl")
+    return replies_in(journal)
+
+
+def replies_in(journal: Path) -> list[str]:
     events = map(json.loads, journal.read_text("utf-8").splitlines())
     return [f"{event['text']} {event.get('retrieved')}" for event in events if "text" in event and "retrieved" in event]
+
+
+@pytest.mark.slow
+def test_on_two_workers_each_system_replies_as_it_does_alone(pets: Project) -> None:
+    words = (*RUN, "--ltm-agent=memory:rules?preset=memgpt&pressure.window=2000")
+    found = []
+    for more in ((), ("-n2",)):
+        pets.pytest(*words, *more)
+        journals = sorted(latest_run(pets.path).glob("*/journal.jsonl"))
+        found.append({path.parent.name: replies_in(path) for path in journals})
+
+    assert len(found[0]) == 2
+    assert found[1] == found[0]
 
 
 @pytest.mark.slow

@@ -90,6 +90,11 @@ class Raises(Plain):
         raise KeyError("no index")
 
 
+class Full(Async):
+    async def add(self, text, **more):
+        raise OSError("no room")
+
+
 class Slow(Plain):
     def search(self, query, *, k):
         time.sleep(5)
@@ -231,6 +236,15 @@ def test_a_store_that_misbehaves_is_a_fault_that_names_it(name: str, said: str) 
     agent.accept(TRAIN, "Noted.")
     with pytest.raises(AgentFault, match=f"store 'some_stores:{name}'.*{said}"):
         asked(agent, "When?")
+
+
+def test_a_store_that_takes_nothing_in_is_a_fault_that_names_it() -> None:
+    speaker = Speaker(made("Full"), timeout=5, name="full")
+    with pytest.raises(AgentFault, match=r"store 'some_stores:Full' raised in add\(\): OSError: no room"):
+        speaker.tell(TRAIN, "Noted.")
+    with pytest.raises(AgentFault, match=r"raised in add\(\)"):
+        speaker.ask("When?")
+    speaker.close()
 
 
 def test_memories_of_another_conversation_are_noticed_and_named() -> None:
