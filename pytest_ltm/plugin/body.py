@@ -12,7 +12,7 @@ from pytest_ltm._engine.lane import UNWINDING, GreenBody
 from pytest_ltm._engine.scenario import Ask, Say
 from pytest_ltm._engine.score import Score
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.errors import LtmInternalError, Unmeasured
+from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasured
 from pytest_ltm.agents._speaker import OutOfTime, call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.stretch import Stretch
@@ -154,8 +154,17 @@ class ItemBody(GreenBody):
         return super().begin()
 
     def play(self) -> object:
-        """Run the test function, or whatever the item runs."""
-        return self._runtest()
+        """Run the test function, or whatever the item runs; ScenarioError for a coroutine that nobody awaits."""
+        try:
+            return self._runtest()
+        except pytest.fail.Exception as failed:
+            if not str(failed.msg).startswith("async def functions are not natively supported"):
+                raise
+            name = getattr(self.item, "originalname", None) or self.item.name
+            raise ScenarioError(
+                f"{name} is an async def, and no plugin awaits it. `ltm` itself needs no await: write def, or install "
+                "a plugin such as pytest-asyncio and mark the test as it says"
+            ) from None
 
     def around(self) -> AbstractContextManager[object]:
         """Put the item's state in place, and measure."""

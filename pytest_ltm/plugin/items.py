@@ -215,7 +215,7 @@ def refusal(item: pytest.Item) -> str | None:
     owner = getattr(item, "cls", None)
     is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
     if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
-        return _shadowed(item)
+        return _shadowed(item) or _left_out(item)
     if is_case and owner is not None:
         return (
             f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
@@ -251,6 +251,20 @@ def _shadowed(item: pytest.Item) -> str | None:
         f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need the "
         "plugin's. Give yours another name, keep it out of the root folder's conftest, or run with --ltm-suite=none"
     )
+
+
+def _left_out(item: pytest.Item) -> str | None:
+    """Return why a test is no scenario that says it is one, or asks for what scenarios have."""
+    info: Any = getattr(item, "_fixtureinfo", None)
+    if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
+        return None
+    theirs = [name for name, found in info.name2fixturedefs.items() if name.startswith("ltm_") and is_ours(found[-1])]
+    marked = any(mark.name == HANDLE for mark in item.own_markers)
+    if not theirs and not marked:
+        return None
+    what = f"uses {theirs[0]!r}" if theirs else "is marked with @pytest.mark.ltm"
+    name = getattr(item, "originalname", None) or item.name
+    return f"{name} {what} and does not take {HANDLE!r}, so it is no scenario. Add {HANDLE!r} to its arguments"
 
 
 def fixture_names(item: pytest.Item) -> set[str]:

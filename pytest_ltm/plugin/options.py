@@ -94,6 +94,8 @@ class Option(NamedTuple):
     """It may be given again and again; its ini twin is a list of lines."""
     is_path: bool = False
     """It names a file or folder: looked for where the command line is, or the ini file."""
+    endings: tuple[str, ...] = ()
+    """What the name of its file ends in, if that is settled."""
 
     @property
     def dest(self) -> str:
@@ -141,7 +143,8 @@ OPTIONS = (
     Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer", parse=Whole(1)),
     Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", Seconds()),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", is_path=True),
-    Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True),
+    Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True,
+           endings=(".html", ".htm")),
     Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run, such as a CI job's step summary",
            is_path=True),
     Option("--ltm-compare", "NAME|FILE|RUN", "show what changed since a baseline or another run with an equal plan"),
@@ -320,6 +323,8 @@ def value(config: pytest.Config, dest: str) -> Any:
     option, said = table(config).rows[dest], text(config, dest)
     if not said:
         return None
+    if option.endings and not said.lower().endswith(option.endings):
+        raise pytest.UsageError(f"{option.flag}: it is written as HTML, so {said!r} must end in {option.endings[0]}")
     return base(config, dest) / said if option.is_path else named(option.flag, lambda: option.parse(said))
 
 

@@ -23,6 +23,7 @@ from pytest_ltm._text.lists import shortened
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm.reporting.runs import prechecks_in, results_in, suite_of
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
@@ -143,8 +144,11 @@ class Report:
             return "failed", "p", f"PARTIAL {score:.2f}"
         return None
 
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what was not reached, and keep what agents raised that could not be made."""
+        if is_in_body(report):
+            say_body_in_junit(self._run.config, report)
         self._unreached += is_unreached(report)
         if agents_traceback(report):
             self._tracebacks[agents_traceback(report)] = None

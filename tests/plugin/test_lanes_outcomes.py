@@ -194,6 +194,8 @@ def test_any_other_exception_of_a_body_is_an_error(project: Project) -> None:
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*ERROR in test_a*", ">       raise ValueError('oops')", "E       ValueError: oops"])
     assert tags(junit(project)) == {"error"}
+    (error,) = junit(project).iter("error")
+    assert error.get("message") == 'failed in the body with "ValueError: oops"'
     assert project.results()["a"]["score"] is None
 
 

@@ -57,6 +57,7 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-max-cost=free": "--ltm-max-cost: 'free' is not a number of dollars, as in 2.50",
     "--ltm-agent=echo --ltm-dir=bot.py": "--ltm-dir: cannot write to '*bot.py': Not a directory. Name a writable folder",
     "--ltm-agent=echo --ltm-report=bot.py/x.html": "--ltm-report: cannot write '*x.html': ",
+    "--ltm-agent=echo --ltm-report=report.pdf": "--ltm-report: it is written as HTML, so 'report.pdf' must end in .html",
     "--ltm-agent=echo --ltm-compare=main": "there is no baseline, file or run 'main'. * (--ltm-save=NAME makes one)",
     "--ltm-agent=echo --ltm-compare-fail=mean:5%": "'mean:5%': nothing to compare with. Add --ltm-compare=NAME",
     "--ltm-agent=echo --ltm-fail-under=acuracy:1": "there is no metric 'acuracy'. Write *METRIC one of mean, total",
@@ -92,6 +93,9 @@ SCENARIOS = {
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(80)": "ltm.score(80): a score is a number from 0 to 1*",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(1)\n    ltm.score(1)": "scored twice: *Use check()",
     "@pytest.fixture(scope='module')\ndef talk(ltm): ...\ndef test_a(talk): ...": "ScopeMismatch*function scoped fixture ltm*test_a.py:2",
+    "async def test_a(ltm):\n    ltm.say('x')": "ERROR in test_a*test_a is an async def, and no plugin awaits it.*write def, or install a plugin",
+    "def test_a(ltm_agent): ...": "test_a uses 'ltm_agent' and does not take 'ltm', so it is no scenario. Add 'ltm' to",
+    "@pytest.mark.ltm\ndef test_a(): ...": "test_a is marked with @pytest.mark.ltm and does not take 'ltm', so it is no scenario",
     "def make(rng): ...\n@pytest.mark.ltm(generate=make)\ndef test_a(ltm): ...": "make() takes 1 positional argument but 2 were",
     "def make(rng, parameters): ...\n@pytest.mark.ltm(generate=make)\ndef test_a(ltm): ...": "expected a pytest_ltm.Definition",
 }

@@ -231,6 +231,19 @@ def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
     return call_and_report(item, when, log=False, **arguments)
 
 
+def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
+    """Have `--junitxml` say that the test's body raised, where it has this report: to it such an error is setup's."""
+    if not config.getoption("xmlpath", None):
+        return
+    from _pytest.junitxml import xml_key
+
+    xml = config.stash.get(xml_key, None)
+    for element in () if xml is None else xml.node_reporter(report).nodes:
+        if element.tag == "error":
+            said = element.get("message", "")
+            element.set("message", said.replace("failed on setup with", "failed in the body with", 1))
+
+
 def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pytest.TestReport:
     """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR.
 
