@@ -30,6 +30,9 @@ BENCHMARKS = {
     "conversation": Benchmark(
         length.conversation, 500_000, "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass"
     ),
+    "concurrency": Benchmark(
+        workers.at_once, 64, "SIZE conversations at once in one process (--ltm-concurrency) against one alone"
+    ),
     "drills": Benchmark(
         killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"
     ),

@@ -63,6 +63,26 @@ def _words(kind: str, agents: int, processes: int) -> list[str]:
     return [*COMMON, f"-n{processes}", f"--ltm-agent={specs}", "-p", "no:randomly"]
 
 
+def at_once(size: int, repeats: int) -> Iterator[str]:
+    """Yield what conversations at once in one process take beside one alone, by the time of a reply."""
+    common = ("--ltm-suite=standard", "--ltm-no-probe", "--ltm-examples=1", "--ltm-span=1k", "--tb=no", "-rN")
+    for milliseconds in (20, 1_000):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "conftest.py").write_text("")
+            (folder / "slow.py").write_text(AGENT.format(seconds=milliseconds / 1_000), encoding="utf-8")
+            for _ in range(repeats):
+                words = [*common, "--ltm-agent=slow:Waits", "-p", "no:randomly"]
+                alone = pytest_run(folder, words)
+                cost = pytest_run(folder, [*words, f"--ltm-trials={size}", f"--ltm-concurrency={size}"])
+                more = (cost.cpu_seconds - alone.cpu_seconds) / max(size - 1, 1)
+                yield f"one conversation at {milliseconds} ms a reply: {alone.seconds:.1f} s"
+                yield (
+                    f"{size} at once: {cost.seconds:.1f} s, {cost.seconds / alone.seconds:.2f} times as long, "
+                    f"{cost.megabytes:.0f} MB, {more * 1_000:.0f} ms of the processor for each further one"
+                )
+
+
 WORKERS = 2
 SPANS = "1k,2k,4k,8k,16k"
 TRIALS = 3

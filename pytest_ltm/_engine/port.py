@@ -397,6 +397,7 @@ class Live:
 
     `calling` has every call of the agent: what surrounds one is put in place there, and there a conversation can be
     suspended. `tariff`: what the agent's tokens cost where it does not say; `account`: where its budget is kept.
+    `watch`: what times replies.
     """
 
     replaying = False
@@ -411,7 +412,9 @@ class Live:
         calling: Calling = _at_once,
         tariff: Tariff | None = None,
         account: Account | None = None,
+        watch: Callable[[], float] = stopwatch,
     ) -> None:
+        self._watch = watch
         self._connection, self._counter, self._clock, self._timings = connection, counter, clock, timings
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
         self._said = Transcript()
@@ -458,9 +461,9 @@ class Live:
         self._have(message.by)
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
-            began = stopwatch()
+            began = self._watch()
             reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts)
-            seconds = stopwatch() - began
+            seconds = self._watch() - began
             try:
                 retrieved, in_context = self._connection.retrieved(), self._connection.in_context()
                 self._connection.keep(message.exchange)

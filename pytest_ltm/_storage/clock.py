@@ -8,11 +8,12 @@ import signal
 import sys
 import threading
 import time
+from contextvars import ContextVar
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._storage.errors import ScenarioError, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,9 +183,17 @@ def paused_since(before: tuple[int, float]) -> bool:
     return continued != before[0] or slept > before[1] + 1.0
 
 
+WAKE: ContextVar[threading.Event | None] = ContextVar("WAKE", default=None)
+"""What ends a sleep in a thread, which hears no Ctrl-C."""
+
+
 def sleep(seconds: float) -> None:
-    """Let real time pass: for the waits between two attempts. Ctrl-C ends it."""
-    time.sleep(seconds)
+    """Let real time pass: for the waits between two attempts. Ctrl-C ends it; Stopped where `WAKE` does."""
+    wake = WAKE.get()
+    if wake is None:
+        time.sleep(seconds)
+    elif wake.wait(seconds):
+        raise Stopped
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")

@@ -110,6 +110,10 @@ WhyUnscored: TypeAlias = Literal["unscored", "ungraded", "judge", "user", "requi
 judge is missing."""
 
 
+class Stopped(KeyboardInterrupt):
+    """The pytest session is to stop, and another message would have been sent; passes wherever Ctrl-C does."""
+
+
 class Unmeasured(LtmError):
     """Somebody other than the agent failed an example: it is left unscored, never a zero.
 

@@ -75,6 +75,8 @@ class AgentSource:
     """It is one of ours, made anew for each conversation: none knows of another."""
     apart: bool = False
     """Each agent is in a process of its own, where also the clock is moved, if any is."""
+    at_once: bool = False
+    """Several conversations have their agents at the same time."""
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)
 
     @property
@@ -91,6 +93,11 @@ class AgentSource:
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name)
         if any(earlier() is made for earlier in self._made):
+            if self.at_once and "Stateless" not in capabilities(agent):
+                raise AgentError(
+                    f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played at "
+                    "once. Make another one in each call, or give --ltm-concurrency=1"
+                )
             self._put_back(agent, fatal)
         else:
             self._remember(made)

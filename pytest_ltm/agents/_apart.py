@@ -18,9 +18,10 @@ from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._adapt import AgentSource, Refused, grant, is_keyless
+from pytest_ltm.agents._hub import OutOfTime, watched
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents._retry import Told, Trouble
-from pytest_ltm.agents._speaker import OutOfTime, call_within
+from pytest_ltm.agents._speaker import call_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +104,7 @@ def _flags() -> list[str]:
 
 def _unwatched(limit: float | None) -> float | None:
     """Return a limit that nobody else keeps."""
-    return None if can_interrupt() else limit
+    return None if can_interrupt() or watched() else limit
 
 
 class AgentApart(Apart):

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from pytest_ltm._storage import clock as _clock
 from pytest_ltm._storage.errors import TransientFault
+from pytest_ltm.agents._hub import pause
 
 if TYPE_CHECKING:
     import random
@@ -224,7 +225,7 @@ class Retries(Struct, frozen=True, kw_only=True):
 
     most: int
     rng: random.Random
-    sleep: Callable[[float], object] = _clock.sleep
+    sleep: Callable[[float], object] = pause
     began: tuple[datetime, float] = field(default_factory=lambda: (_clock.wall_time(), _clock.stopwatch()))
     """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
 

@@ -24,6 +24,7 @@ from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopw
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import capabilities, takes
+from pytest_ltm.agents._hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, woken_by
 from pytest_ltm.agents._retry import broken_off
 
 if TYPE_CHECKING:
@@ -115,20 +116,12 @@ def shown(given: object) -> str:
 
 REPEAT = 0.25
 """Seconds after which a call that swallowed the first interruption is interrupted again, and so on."""
-
-
 _SOON = 0.02
 """Seconds between the end of a limit and the interruption."""
-IGNORED = 3
-"""The interruptions that a call may swallow."""
 PATIENCE = 3.0
 """Seconds that it has at least, from the first one on, to put things in order."""
 when_hung: list[Callable[[], object]] = []
 """What the last of these does ends the process of a call that goes on beyond that; where there is none, it goes on."""
-
-
-class OutOfTime(BaseException):
-    """The call was interrupted; no `Exception`, because retry loops swallow those."""
 
 
 def call_within(seconds: float | None, call: Callable[[], T]) -> T:
@@ -156,6 +149,27 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
         # Again, because the signal may arrive in the very first instruction of the other one.
         alarm.clear()
         _ALARMS.remove(alarm)
+
+
+def within(seconds: float | None, call: Callable[[], T]) -> T:
+    """Return `call()` as `call_within` does, made in the conversation's own thread where it has one."""
+    return call_within(seconds, call) if own_thread() is None else elsewhere(call, seconds)
+
+
+@contextmanager
+def limits_aside() -> Iterator[None]:
+    """Take down all limits of the caller, and set them up again with what was left of them."""
+    alarms = [(alarm, alarm.left) for alarm in _ALARMS]
+    for alarm, _ in reversed(alarms):
+        alarm.clear()
+    _ALARMS.clear()
+    try:
+        yield
+    finally:
+        for alarm, left in alarms:
+            _ALARMS.append(alarm)
+            alarm.set()
+            alarm.left = left
 
 
 @contextmanager
@@ -345,13 +359,15 @@ class OwnLoop:
         """
         import asyncio  # here and below: most agents are not asynchronous, and it takes long to import
 
-        if self._loop is None:
+        if self._loop is None or self._loop.is_running():  # in a thread that never came back
             self._loop = asyncio.new_event_loop()
         loop = self._loop
         main = loop.create_task(_limited(awaitable, timeout))
         try:
             late = None if timeout is None else timeout + 2 * GRACE
-            value, error = call_within(late, lambda: undisturbed(loop.run_until_complete, main))
+            allow(late)
+            with woken_by(lambda: loop.call_soon_threadsafe(bool)):
+                value, error = call_within(late, lambda: undisturbed(loop.run_until_complete, main))
         except BaseException:
             main.cancel()
             raise
@@ -360,7 +376,16 @@ class OwnLoop:
         return value
 
     def call(self, timeout: float | None, function: Callable[..., Any], *arguments: object) -> Any:
-        """Return what a function returns, or what an awaitable that it returns comes to; OutOfTime as in `run`."""
+        """Return what a function returns, or what an awaitable that it returns comes to; OutOfTime as in `run`.
+
+        In the conversation's own thread where it has one.
+        """
+        if own_thread() is None:
+            return self._called(timeout, function, *arguments)
+        return elsewhere(lambda: self._called(timeout, function, *arguments), timeout)
+
+    def _called(self, timeout: float | None, function: Callable[..., Any], *arguments: object) -> Any:
+        allow(timeout)
         value = call_within(timeout, lambda: undisturbed(function, *arguments))
         awaited = not isinstance(value, str) and inspect.isawaitable(value)
         return self.run(value, timeout=timeout) if awaited else value
@@ -368,7 +393,7 @@ class OwnLoop:
     def close(self) -> None:
         """Cancel what the agent left running and close the loop; nothing happens the second time."""
         loop, self._loop = self._loop, None
-        if loop is None:
+        if loop is None or loop.is_running():  # in a thread that never came back
             return
         import asyncio
 
@@ -567,7 +592,7 @@ class Speaker:
             return str(fault)
         finally:
             with outside_any_loop(), suppress(OutOfTime):
-                call_within(None if self._timeout is None else self._timeout + 2 * GRACE, self._loop.close)
+                within(None if self._timeout is None else self._timeout + 2 * GRACE, self._loop.close)
         return f"{self._who}: {COPY}" if copied() else None
 
     def _close_agent(self) -> None:
@@ -577,6 +602,14 @@ class Speaker:
                 return
 
     def _reply(self, message: str, images: Sequence[str] = ()) -> Reply:
+        if self._takes_turns is None or own_thread() is None:
+            return self._replied(message, images)
+        try:
+            return elsewhere(lambda: self._replied(message, images))
+        except OutOfTime as error:
+            raise self._late("reply", self._timeout or 0.0) from error
+
+    def _replied(self, message: str, images: Sequence[str]) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])

@@ -13,7 +13,8 @@ from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import AgentFault, BudgetSpent, Unmeasured, told
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._speaker import OutOfTime, OwnLoop, outside_any_loop, unlimited
+from pytest_ltm.agents._hub import OutOfTime, own_thread, taking_turns
+from pytest_ltm.agents._speaker import OwnLoop, outside_any_loop, unlimited, within
 from pytest_ltm.agents._unmade import ENCODING
 from pytest_ltm.judges._chat import Chat
 
@@ -68,7 +69,8 @@ class Call:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        self._model, self._who, self._error = asked, who, error
+        self._model = asked.own() if isinstance(asked, Chat) and own_thread() is not None else asked
+        self._who, self._error = who, error
         self._timeout, self._retries, self._retried = timeout, retries, retried
         self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
         self._loop = OwnLoop()
@@ -86,7 +88,8 @@ class Call:
 
     def _asked(self, question: Question) -> Any:
         try:
-            return self._loop.call(self._timeout, self._model.assess, question)
+            with taking_turns(self._model):
+                return self._loop.call(self._timeout, self._model.assess, question)
         except AgentFault as fault:
             if fault.usage is not None:
                 self.lost = fault.usage + self.lost
@@ -144,9 +147,9 @@ class Call:
     def close(self) -> None:
         """Close the connections of a chat model of ours, and the loop of an `async` one."""
         if isinstance(self._model, Chat):  # one of the user's may serve other conversations, too
-            self._model.close()
+            within(None, self._model.close)
         with outside_any_loop():
-            self._loop.close()
+            within(None, self._loop.close)
 
 
 # --- within the budget

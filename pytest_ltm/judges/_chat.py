@@ -6,6 +6,7 @@ Temperature 0, structured replies where the server gives them.
 from __future__ import annotations
 
 import importlib.util
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Reply, usage_of
@@ -49,6 +50,8 @@ def chat(argument: str, role: str) -> Chat:
 class Chat:
     """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
 
+    thread_safe = True
+
     def __init__(self, model: Model, connect: Callable[[Model], Completions]) -> None:
         self._model, self._connect = model, connect
         self._completions: Completions | None = None
@@ -75,6 +78,12 @@ class Chat:
                     error.usage = _usage(self._completions.lost, messages, "")
                 raise
 
+    def own(self) -> Chat:
+        """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
+        other = Chat(self._model, self._connect)
+        other._extras = self._extras
+        return other
+
     def close(self) -> None:
         """Close the connections; asking again opens new ones."""
         if self._completions is not None:
@@ -93,7 +102,8 @@ class Chat:
         if getattr(error, "status_code", None) not in _REFUSED or not self._extras:
             return False
         named = [extra for extra in self._extras if extra in str(error)]
-        self._extras.remove((named or self._extras)[0])
+        with suppress(ValueError):  # another of the same model was first
+            self._extras.remove((named or self._extras)[0])
         return True
 
 

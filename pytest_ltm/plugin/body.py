@@ -11,11 +11,12 @@ from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.lane import UNWINDING, GreenBody
 from pytest_ltm._engine.scenario import Ask, Say
 from pytest_ltm._engine.score import Score
-from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasured
-from pytest_ltm.agents._speaker import OutOfTime, call_within
+from pytest_ltm.agents._hub import OutOfTime, own_thread, own_time
+from pytest_ltm.agents._speaker import call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.stretch import Stretch
+from pytest_ltm.plugin.items import fixture_names
 from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PATCHING = "monkeypatch"
+"""The fixture that changes what is everybody's."""
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 """What ends a body by its own wish: pytest knows best how to report it."""
 
@@ -136,6 +139,7 @@ class ItemBody(GreenBody):
         if self._unready is not None:
             self.error = self._unready
             return None
+        self._patches(begin=True)
         self._around.enter()
         with self._around.active():
             return self._begin()
@@ -174,16 +178,23 @@ class ItemBody(GreenBody):
         """Return what surrounds the agent's reply to it: what it prints, logs and warns of is this item's."""
         return self._begun_stretch.claims()
 
+    @property
+    def log_level(self) -> int:
+        """From which level on its logs are wanted."""
+        return self._begun_stretch.log_level
+
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
         __tracebackhide__ = True
-        began = stopwatch()
+        own, began = own_thread(), own_time()
+        if own is not None:
+            own.may_send()
         self._has_asked |= isinstance(request, Ask)
         try:
             return super().send(request)
         finally:
             if self._stretch is not None and isinstance(request, (Say, Ask)):
-                self._stretch.spent.seconds += stopwatch() - began
+                self._stretch.spent.seconds += own_time() - began
 
     def judging(self, call: Callable[[], T]) -> T:
         """Return what it does with answers, within the limit; Unmeasured if that takes longer."""
@@ -320,7 +331,14 @@ class ItemBody(GreenBody):
         with self._stretch.fixtures():
             report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
         internals.dispose(self.item)
+        self._patches(begin=False)
         return report
+
+    def _patches(self, *, begin: bool) -> None:
+        """What it patches other conversations must not see, and the first to end would undo it for all."""
+        own = own_thread()
+        if own is not None and PATCHING in fixture_names(self.item):
+            (own.enter if begin else own.leave)(PATCHING)
 
 
 BelowThreshold.__module__ = "builtins"  # pytest shows the module of any other

@@ -52,8 +52,9 @@ from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
 from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.agents._hub import OutOfTime, own_time
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import OutOfTime, Speaker, call_within, undisturbed
+from pytest_ltm.agents._speaker import Speaker, undisturbed, within
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
 
@@ -238,7 +239,7 @@ class Supply:
         """Return what is made; the limit for a reply is that for making an agent, too."""
         limit = None if self._source.unlimited else self._settings.reply_timeout
         try:
-            return call_within(limit, lambda: undisturbed(make))
+            return within(limit, lambda: undisturbed(make))
         except OutOfTime:
             raise AgentError(
                 f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
@@ -367,7 +368,7 @@ class WithAgent(Mode):
         given = self.given
         self._live = Live(
             connection, site.counter, site.clock, timings,
-            calling=site.calling, tariff=given.tariff, account=given.account,
+            calling=site.calling, tariff=given.tariff, account=given.account, watch=own_time,
         )  # fmt: skip
         return self._live
 

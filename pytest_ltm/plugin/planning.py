@@ -13,8 +13,10 @@ from pytest_ltm._engine.scenario import LAST, Definition
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.agents._hub import pause
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
+from pytest_ltm.plugin.body import PATCHING
 from pytest_ltm.plugin.collection import version_of
 from pytest_ltm.plugin.dataset import told_in
 from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
@@ -69,7 +71,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
     told = told_in(settings, place)
     unready: dict[str, Exception] = {}
     examples = []
-    patching = {one.scenario for one in known if "monkeypatch" in fixture_names(one.item)}
+    patching = {one.scenario for one in known if PATCHING in fixture_names(one.item)}
     for one in known:
         definition = None
         try:
@@ -165,7 +167,7 @@ def check(mode: str) -> None:
 def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: datetime) -> Clock:
     """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
     if mode == "sleep":
-        return WallClock()
+        return WallClock(sleep=pause)
     return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
 
 

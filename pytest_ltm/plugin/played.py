@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._engine.agent import Usage
@@ -18,6 +19,7 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._storage.errors import LtmInternalError
+from pytest_ltm.agents._hub import own_thread
 from pytest_ltm.plugin.body import SKIPS, ItemBody
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.stretch import unclaimed
@@ -29,6 +31,7 @@ from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from pytest_ltm._engine.lane import Ending, Lane
@@ -59,6 +62,7 @@ class PlayedConversation:
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self.bodies = {one.key: body_of(one) for one in given.items}
+        self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
         tokens, told = counter(settings.tokenizer), told_in(settings, given.place)
@@ -99,10 +103,17 @@ class PlayedConversation:
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body = self.bodies.get(by)
         claimed = body is not None and not body.reported
-        output = body.talking() if body is not None and claimed else unclaimed(self.given.config)
-        mode = "simulated" if self.given.source.apart else self.given.settings.time
-        with around_agent(mode, self._clock, output):
+        mine = body if claimed else None
+        own = own_thread()
+        if own is None:
+            with around_agent(self._time, self._clock, self._output(mine)):
+                return call()
+        level = logging.root.level if mine is None else mine.log_level
+        with own.claimed(lambda: self._output(mine), level):
             return call()
+
+    def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
+        return unclaimed(self.given.config) if body is None else body.talking()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         config, spec = self.given.config, self.given.source.spec
@@ -127,10 +138,25 @@ class PlayedConversation:
             if self.conversation.finished:
                 raise LtmInternalError(f"the conversation is over and {nodeid} was never reported")
             self.conversation.step()
+        if self.all_are_reported:
+            self.close("complete")
+
+    def play(self, interrupted: Callable[[], bool]) -> None:
+        """Carry the conversation on to its end, or until something stops the pytest session."""
+        while not interrupted():
+            if self.all_are_reported:
+                self.close("complete")
+                return
+            if self.conversation.finished:
+                raise LtmInternalError(f"{self.given.place.conversation} is over, and not all was reported")
+            self.conversation.step()
+
+    @property
+    def all_are_reported(self) -> bool:
+        """Whether nothing is left to do but to close it."""
         while self._unreported and self._unreported[-1].reported:
             self._unreported.pop()
-        if not self._unreported:
-            self.close("complete")
+        return not self._unreported
 
     def note(self, nodeid: str, label: str, ok: bool) -> None:
         """A part of an item has been reported: it is a check of its example."""

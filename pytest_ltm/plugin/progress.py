@@ -9,6 +9,7 @@ import pytest  # noqa: TC002
 
 from pytest_ltm._storage.boundary import fit_for
 from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm.agents._hub import own_thread
 from pytest_ltm.plugin.internals.stretch import worker_interactor
 from pytest_ltm.plugin.screen import beneath
 from pytest_ltm.plugin.selection import expected_tokens
@@ -120,8 +121,10 @@ class Progress:
         shown = not self._worker and not captured  # whatever is printed would run into lines
         if shown and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
+                place = played.given.place
+                where = place.span if own_thread() is None else str(place.conversation)
                 writer.line()
-                writer.write(live_line(exchange, exchange.by, exchange.start, played.given.place.span) + "\n")
+                writer.write(live_line(exchange, exchange.by, exchange.start, where) + "\n")
         elif stopwatch() - self._last > INTERVAL:
             self._last = stopwatch()
             if self.is_live:
@@ -131,7 +134,8 @@ class Progress:
         if self._worker:
             worker_interactor(self._config).sendevent("ltm", kind="progress", unit=name, state=state)
         else:
-            self._states.clear()
+            if own_thread() is None:
+                self._states.clear()
             self.show(name, state)
 
     def show(self, name: str, state: dict[str, Any]) -> None:

@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 
 
 _ELSEWHERE = {
-    "ltm_span", "ltm_shard", "ltm_summary", "ltm_compare", "ltm_compare_plans", "ltm_compare_fail", "ltm_fail_under",
+    "ltm_span", "ltm_concurrency", "ltm_shard", "ltm_summary", "ltm_compare", "ltm_compare_plans", "ltm_compare_fail",
+    "ltm_fail_under",
 }  # fmt: skip
 """Options that say nothing of what one conversation is about."""
+
+
+def concurrency(text: str) -> int | None:
+    """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
+    return None if text == "auto" else _options.Whole(1)(text)
 
 
 class Selection:

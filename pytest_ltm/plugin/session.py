@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import make_private, write_whole
-from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._adapt import keyless
@@ -41,11 +42,12 @@ from pytest_ltm.plugin.restart import RUN_FOLDER, run_file
 from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from pytest_ltm._engine.plan import Plan
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm._record import events
+    from pytest_ltm.plugin.at_once import AtOnce
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.opening import Mode
     from pytest_ltm.plugin.selection import Selection
@@ -151,10 +153,6 @@ def _links(folder: Path) -> Iterator[Path]:
         yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
 
 
-class Stopped(BaseException):
-    """The pytest session is to stop, and another message would have been sent: another worker failed, say."""
-
-
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
@@ -206,6 +204,12 @@ class LtmRun:
         self._pool: _internals.Pool = {}
         self._groups: dict[ConversationName, list[LtmItem]] = {}
         self._playing: PlayedConversation | None = None
+        self._at_once: AtOnce | None = None
+        """Plays what is not played alone, where several conversations are played at once."""
+        self._held: dict[ConversationName, list[pytest.Item]] = {}
+        """Items of conversations that are still to come there: fixtures live until nobody needs them any more."""
+        self._of_agent = {} if settings.concurrency == 1 or not self.plays else self._limits()
+        """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
     # --- which items
@@ -303,9 +307,24 @@ class LtmRun:
         self._asked_for = item, nextitem
         if _is_reported(item):
             return True
+        if self._refused is None:
+            self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
+        several = self._several()
+        if several is None:
+            self._play_alone(item)
+        elif self._of_agent[item.stash[LTM_ITEM].place.agent]:
+            several.play_until(lambda: _is_reported(item))
+            if self._stopping:
+                self._stop_asking(item.session)
+        else:
+            several.finish()
+            self._play_alone(item)
+        return True
+
+    def _play_alone(self, item: pytest.Item) -> None:
         try:
             if LANE not in item.stash:
-                self._playing = self._begin(item)
+                self._playing = self._begin(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
                 self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
         except Stopped:
@@ -315,18 +334,64 @@ class LtmRun:
         finally:
             if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
-        return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count subtests as checks; once -x stops, tear down every item with this one."""
-        if self._playing is None:
-            return
         part = _internals.subtest(report)
-        if part is not None:
-            self._playing.note(report.nodeid, *part)
+        for playing in self._all_playing:
+            if part is not None:
+                playing.note(report.nodeid, *part)
+            if self._stopping:
+                playing.begin_no_more()
         if self._stopping:
-            self._playing.begin_no_more()
+            held, self._held = self._held, {}
+            self._let_go(chain.from_iterable(held.values()))
+
+    def _limits(self) -> dict[str, int]:
+        from pytest_ltm.plugin.at_once import AUTO, most_at_once
+
+        wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
+        found = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
+        self._most_at_once = wanted or AUTO
+        for label, source in self.sources.items():
+            source.at_once = found[label] > 1
+        return found if any(found.values()) else {}
+
+    def _several(self) -> AtOnce | None:
+        """Return what plays several conversations at once; None where one is played at a time."""
+        if self._at_once is None and self._setup_state is not None and self._of_agent:
+            from pytest_ltm.plugin.at_once import AtOnce
+
+            names = [name for name in self._groups if self._of_agent[name.agent]]
+            self._held = {name: [one.item for one in self._groups[name]] for name in names}
+            for item in chain.from_iterable(self._held.values()):
+                self._setup_state.hold(item)
+            self._at_once = AtOnce(
+                names, self._most_at_once, self._of_agent, begin=self._begin_held,
+                over=lambda played: self.progress.gone(str(played.given.place.conversation), left=self._at_once_left),
+                stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
+            )  # fmt: skip
+        return self._at_once
+
+    @property
+    def _at_once_left(self) -> int:
+        return 0 if self._at_once is None else self._at_once.left
+
+    def _begin_held(self, name: ConversationName) -> PlayedConversation:
+        playing = self._begin(name)  # whose bodies hold what they need from now on
+        self._let_go(self._held.pop(name, ()))
+        return playing
+
+    def _let_go(self, items: Iterable[pytest.Item]) -> None:
+        for item in items:
+            if self._setup_state is not None:
+                self._setup_state.let_go(item)
+
+    @property
+    def _all_playing(self) -> list[PlayedConversation]:
+        several = [] if self._at_once is None else self._at_once.playing
+        return [*several, *([] if self._playing is None else [self._playing])]
 
     @property
     def _stopping(self) -> bool:
@@ -334,18 +399,21 @@ class LtmRun:
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
     def _stop(self, playing: PlayedConversation) -> None:
-        self._asked_for = None
-        if self._session is not None:
-            _internals.leave_none_behind(self._session, _is_reported)
+        self._stop_asking(self._session)
         try:
             playing.close("interrupted")
         except DiskFault as fault:
             self._end(self._session, fault)
 
+    def _stop_asking(self, session: pytest.Session | None) -> None:
+        self._asked_for = None
+        if session is not None:
+            _internals.leave_none_behind(session, _is_reported)
+
     def keep(self) -> None:
         """Make sure that what was written of the conversation that is being played is on disk."""
-        if self._playing is not None:
-            self._playing.keep()
+        for playing in self._all_playing:
+            playing.keep()
 
     def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
         self.disk_is_gone = True
@@ -353,13 +421,11 @@ class LtmRun:
         if session is not None and not session.shouldstop:
             session.shouldstop = str(fault)
 
-    def _begin(self, item: pytest.Item) -> PlayedConversation:
+    def _begin(self, name: ConversationName) -> PlayedConversation:
         if self._setup_state is None:
             raise pytest.UsageError("pytest-ltm was not loaded when the session started")
         setup_state = self._setup_state
-        if self._refused is None:
-            self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
-        given = self._given(self._groups[item.stash[LTM_ITEM].conversation])
+        given = self._given(self._groups[name])
         playing = PlayedConversation(
             given,
             self._mode(given),
@@ -416,6 +482,8 @@ class LtmRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Unwind what is still in progress before pytest tears everything down."""
+        if self._at_once is not None:
+            self._at_once.close()
         if self._playing is not None:
             self._stop(self._playing)
         if self._setup_state is not None:

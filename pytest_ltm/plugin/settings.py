@@ -69,6 +69,8 @@ class Settings(Struct, frozen=True):
     """The number of xdist workers that may die at the same point of a conversation before it is given up."""
     shard: Shard | None = None
     """Which share of the conversations is played; None: all."""
+    concurrency: int | None = 1
+    """How many conversations this process plays at once; None: as many as suit each agent."""
     judge: str = "none"
     judge_votes: int = 1
     judge_cache: bool = True

@@ -184,6 +184,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
         evaluator_timeout=None if _debugs(config) else said("evaluator_timeout") or None,
         ltm_dir=ltm_dir,
         dataset=dataset,
+        concurrency=_concurrency(config),
         judge=_judging.spec_of(config),
         judge_cache=said("judge_cache") == "on",
         agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
@@ -255,6 +256,24 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
     if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
         filler_from_spec(spec, Random(0), counts)
     return spec
+
+
+def _concurrency(config: pytest.Config) -> int | None:
+    """Return how many conversations are played at once: one where a debugger has the process; UsageError with `-n`."""
+    wanted: int | None = _options.value(config, "ltm_concurrency")
+    option = config.option
+    if wanted == 1 or _debugs(config) or option.ltm_dry_run or option.ltm_rescore:
+        return 1
+    if getattr(option, "numprocesses", None) or getattr(option, "tx", None) or hasattr(config, "workerinput"):
+        raise pytest.UsageError(
+            "--ltm-concurrency: conversations are played at once in one process or by the workers of -n, not both. "
+            "Leave one of them out, or give --ltm-concurrency=1"
+        )
+    if wanted is not None and wanted > 1:
+        from pytest_ltm.plugin.at_once import allow_files
+
+        named("--ltm-concurrency", lambda: allow_files(wanted))
+    return wanted
 
 
 def _debugs(config: pytest.Config) -> bool:

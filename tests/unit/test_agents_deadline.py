@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm._storage.clock import can_interrupt
-from pytest_ltm.agents._speaker import OutOfTime, call_within
+from pytest_ltm.agents._hub import OutOfTime
+from pytest_ltm.agents._speaker import call_within
 
 pytestmark = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 

@@ -7,7 +7,7 @@ import io
 import logging
 import os
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pytest
@@ -15,12 +15,15 @@ from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_record
 from _pytest.warnings import catch_warnings_for_item
 
 from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm.agents._hub import own_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from _pytest.capture import CaptureManager
+
+    from pytest_ltm.agents._hub import OwnThread
 
 
 class Swap(Protocol):
@@ -46,19 +49,63 @@ class InPlace:
 
     def __enter__(self) -> None:
         try:
-            for swap in self._swaps:
-                self._inside.append((swap, swap.put_in()))
+            self.put_in()
         except BaseException:
-            self.__exit__()
+            self.take_out()
             raise
+        _IN_PLACE.append(self)
 
     def __exit__(self, *_: object) -> None:
+        _IN_PLACE.remove(self)
+        self.take_out()
+
+    def put_in(self) -> None:
+        """Put everything in."""
+        for swap in self._swaps:
+            self._inside.append((swap, swap.put_in()))
+
+    def take_out(self) -> None:
+        """Take out what is in."""
         if self._inside:
             swap, outside = self._inside.pop()
             try:
                 swap.take_out(outside)
             finally:
-                self.__exit__()
+                self.take_out()
+
+
+_IN_PLACE: list[InPlace] = []
+"""What is in place now, the innermost last."""
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Take out everything that is in place, and put it in again: another conversation goes on meanwhile."""
+    inside = _IN_PLACE[:]
+    _IN_PLACE.clear()
+    for each in reversed(inside):
+        each.take_out()
+    try:
+        yield
+    finally:
+        for each in inside:
+            each.put_in()
+        _IN_PLACE.extend(inside)
+
+
+class Pinned:
+    """While pytest is in the middle of a fixture or a report, a request of the conversation lets nobody else go on."""
+
+    def __init__(self, own: OwnThread) -> None:
+        self._own = own
+
+    def put_in(self) -> None:
+        """Let everybody wait."""
+        self._own.pinned += 1
+
+    def take_out(self, outside: None) -> None:
+        """Let the others go on again."""
+        self._own.pinned -= 1
 
 
 class Spent:
@@ -141,12 +188,8 @@ class Logs:
     def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
         """Log for this item; return level and handlers as they were, and the handlers as they are."""
         root, others = logging.root, logging.root.handlers[:]
-        outside = level = root.level
-        if self._level is not None:
-            level = self._level
-        elif self.handler is not None and self.handler.level:
-            level = min(level, self.handler.level)
-        _set_level(root, level)
+        outside = root.level
+        _set_level(root, self.wanted(outside))
         mine = root.handlers[:] = [one for one in others if one not in self._removed] + self._added
         return outside, others, mine
 
@@ -159,6 +202,12 @@ class Logs:
         root.handlers[:] = others
         self._level = root.level  # caplog.set_level moves it, for this item only
         _set_level(root, level)
+
+    def wanted(self, outside: int) -> int:
+        """Return the root logger's level for this item."""
+        if self._level is not None:
+            return self._level
+        return min(outside, self.handler.level) if self.handler is not None and self.handler.level else outside
 
     def restore_records(self) -> None:
         """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
@@ -218,6 +267,27 @@ def cut_captured(manager: CaptureManager) -> None:
 
 def _left_out(count: int, what: str) -> str:
     return f"\n[{count:,} {what} are left out here]\n"
+
+
+class Nowhere:
+    """What nobody says: it stays off the screen, unless -s shows everything."""
+
+    def __init__(self, manager: CaptureManager) -> None:
+        self._manager = manager
+
+    def put_in(self) -> bool:
+        """Capture; return whether it does."""
+        if Output.in_debugger:
+            return False
+        self._manager.resume_global_capture()
+        return True
+
+    def take_out(self, outside: bool) -> None:
+        """Forget what was captured."""
+        if outside:
+            self._manager.suspend_global_capture(in_=False)
+            cut_captured(self._manager)
+            self._manager.read_global_capture()
 
 
 class Output:
@@ -356,6 +426,8 @@ class Stretch:
         self._reported = None if worker is None else ReportedItem(item, worker)
         self._logs = None if plugin is None else Logs(item, plugin)
         self._fixture = None if capture is None else CaptureFixture(capture)
+        own = own_thread()
+        self._pinned = None if own is None else Pinned(own)
         self._output = None if capture is None or self._fixture is None else Output(capture, self._fixture)
         self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
         self._active = (self.spent, *self._claimed, RunningLoop())
@@ -373,13 +445,18 @@ class Stretch:
         """Attribute everything printed, logged and warned of meanwhile to this item, wherever it comes from."""
         return InPlace(self._claimed)
 
+    @property
+    def log_level(self) -> int:
+        """From which level on the item wants logs."""
+        return logging.root.level if self._logs is None else self._logs.wanted(logging.root.level)
+
     def fixtures(self) -> InPlace:
         """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""
-        return InPlace(_those_of(self.warnings, self._fixture))
+        return InPlace(_those_of(self._pinned, self.warnings, self._fixture))
 
     def reporting(self) -> InPlace:
         """Tell xdist that the reports are this item's, whichever item it asked for."""
-        return InPlace(_those_of(self._reported))
+        return InPlace(_those_of(self._pinned, self._reported))
 
     def announce_end(self, duration: float) -> None:
         """Tell xdist at once that the item is done, if it is not the one that xdist waits for."""
@@ -413,15 +490,11 @@ def unclaimed(config: pytest.Config) -> Iterator[None]:
     """
     capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
     nobodys = Warnings(config, None)
-    with ExitStack() as stack:
-        stack.callback(nobodys.close)
-        stack.enter_context(nobodys.active())
-        if capture is not None and not Output.in_debugger:
-            capture.resume_global_capture()
-            stack.callback(capture.read_global_capture)
-            stack.callback(cut_captured, capture)
-            stack.callback(capture.suspend_global_capture, in_=False)
-        yield
+    try:
+        with InPlace(_those_of(nobodys, None if capture is None else Nowhere(capture))):
+            yield
+    finally:
+        nobodys.close()
 
 
 @runtime_checkable

@@ -1,0 +1,117 @@
+"""What agents say in threads of their own: prints, logs, warnings; kept there, and said again in their item's place.
+
+Relied on, pytest 8.0 to 9.2: `_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked up
+in the module first.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from _pytest import capture
+
+from pytest_ltm.agents._hub import SAYING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STREAMS = ("stdout", "stderr")
+
+
+class _Routed:
+    """sys.stdout or sys.stderr: what an agent's thread writes there is kept, anything else passes."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self._name, self._file = name, file
+
+    def write(self, text: str) -> Any:
+        said = SAYING.get()
+        if said is None:
+            return self._file.write(text)
+        said.add(lambda: getattr(sys, self._name).write(text), len(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if SAYING.get() is None:
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def _set(where: Any, name: str, value: Any) -> None:
+    routed = where is sys and name in _STREAMS and not isinstance(value, _Routed)
+    setattr(where, name, _Routed(name, value) if routed else value)
+
+
+@contextmanager
+def routed() -> Iterator[None]:
+    """Within the block keep what is said in agents' threads until their conversations go on."""
+    handle, is_enabled, warn = logging.Logger.handle, logging.Logger.isEnabledFor, warnings.warn
+
+    def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
+        said = SAYING.get()
+        if said is None:
+            handle(logger, record)
+        else:
+            said.add(partial(handle, logger, record))
+
+    def enabled(logger: logging.Logger, level: int) -> bool:
+        said = SAYING.get()
+        return is_enabled(logger, level) if said is None else _is_wanted(logger, level, said.level)
+
+    def warned(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
+        said = SAYING.get()
+        if said is None:
+            warn(message, category, stacklevel + 1, source, **more)
+            return
+        frame = _frame(stacklevel)
+        kind = type(message) if isinstance(message, Warning) else category or UserWarning
+        where = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "<unknown>")
+        said.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
+
+    module: Any = capture
+    streams = {name: getattr(sys, name) for name in _STREAMS}
+    module.setattr = _set
+    for name, file in streams.items():
+        _set(sys, name, file)
+    logging.Logger.handle, logging.Logger.isEnabledFor = handled, enabled  # type: ignore[method-assign,assignment]
+    warnings.warn = warned
+    try:
+        yield
+    finally:
+        warnings.warn = warn
+        logging.Logger.handle, logging.Logger.isEnabledFor = handle, is_enabled  # type: ignore[method-assign,unused-ignore]
+        del module.setattr
+        for name in _STREAMS:
+            now = getattr(sys, name)
+            if isinstance(now, _Routed):
+                setattr(sys, name, now._file)
+
+
+def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
+    """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
+    if logger.disabled or logger.manager.disable >= level:
+        return False
+    one: logging.Logger | None = logger
+    while one is not None and one is not logging.root:
+        if one.level:
+            return level >= one.level
+        one = one.parent
+    return level >= roots
+
+
+def _frame(stacklevel: int) -> Any:
+    frame: Any = sys._getframe(2)
+    for _ in range(stacklevel - 1):
+        frame = frame.f_back or frame
+    return frame
