@@ -22,6 +22,7 @@ from _pytest.scope import Scope
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.agents._apart import Traceback
 from pytest_ltm.plugin.internals.stretch import remember_warnings
 
 if TYPE_CHECKING:
@@ -188,6 +189,9 @@ def as_users_see_it(error: BaseException) -> BaseException:
 def users_traceback(error: BaseException) -> str:
     """Return what the users' own code behind an error of ours raised, as Python shows it; "" where it did not."""
     chain = _chain(error)
+    elsewhere = next((link for link in chain if isinstance(link, Traceback)), None)
+    if elsewhere is not None:
+        return str(elsewhere).rstrip()
     raised = next((link for link in chain if not isinstance(link, LtmError)), None)
     if raised is None:
         return ""
