@@ -348,10 +348,10 @@ def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none
     result.stdout.no_fnmatch_line("*pytest_ltm/*:*: *")
 
 
-@pytest.mark.parametrize("options", [("-q",), pytest.param(("-q", "-n1"), marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "options", [("-q",), ("-q", "--ltm-agent-process"), pytest.param(("-q", "-n1"), marks=pytest.mark.slow)]
 )
+def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file(
     project: Project, options: tuple[str, ...]
 ) -> None:
     bot = "class Bot:\n    def __init__(self):\n        raise OSError('no model here')\n    def reply(self, m): ...\n"
