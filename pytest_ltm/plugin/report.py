@@ -93,6 +93,10 @@ class Report:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if any(getattr(config.option, name, None) for name in ("reruns", "retries", "force_flaky")):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
+        if config.pluginmanager.hasplugin("repeat") and getattr(config.option, "count", 1) > 1:
+            lines.append("ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations")
+        if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
+            lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps conversations whole")
         return [*lines, *self._gate.header()]
 
     def _set_by_suite(self) -> list[str]:
