@@ -408,6 +408,29 @@ def test_no_plugin_reruns_a_scenario(project: Project, options: str) -> None:
     result.stdout.fnmatch_lines(["ltm: scenarios are never rerun*"])
 
 
+@pytest.mark.parametrize(
+    ("name", "module", "options", "told"),
+    [
+        (
+            "repeat",
+            "pytest_repeat",
+            ["--count=2"],
+            "ltm: --count repeats scenarios within a conversation; *",
+        ),
+        ("pytest-split", "pytest_split", ["--splits=2", "--group=1"], "ltm: --splits takes scenarios out of *"),
+    ],
+)
+def test_the_header_names_what_repeats_and_divides_conversations(
+    project: Project, name: str, module: str, options: list[str], told: str
+) -> None:
+    pytest.importorskip(module)
+    project.invite(name)
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+
+    project.ltm(*options).stdout.fnmatch_lines([told])
+    project.ltm().stdout.no_fnmatch_line(told)
+
+
 UNASKED = """
 import pytest
 
