@@ -254,7 +254,7 @@ def _shadowed(item: pytest.Item) -> str | None:
 
 
 def _left_out(item: pytest.Item) -> str | None:
-    """Return why a test is no scenario that says it is one, or asks for what scenarios have."""
+    """Return why a test that is marked as a scenario, or uses what scenarios have, is none."""
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
         return None
@@ -264,7 +264,7 @@ def _left_out(item: pytest.Item) -> str | None:
         return None
     what = f"uses {theirs[0]!r}" if theirs else "is marked with @pytest.mark.ltm"
     name = getattr(item, "originalname", None) or item.name
-    return f"{name} {what} and does not take {HANDLE!r}, so it is no scenario. Add {HANDLE!r} to its arguments"
+    return f"{name} {what} and does not take {HANDLE!r}, so it is not a scenario. Add {HANDLE!r} to its arguments"
 
 
 def fixture_names(item: pytest.Item) -> set[str]:

@@ -94,8 +94,8 @@ SCENARIOS = {
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(1)\n    ltm.score(1)": "scored twice: *Use check()",
     "@pytest.fixture(scope='module')\ndef talk(ltm): ...\ndef test_a(talk): ...": "ScopeMismatch*function scoped fixture ltm*test_a.py:2",
     "async def test_a(ltm):\n    ltm.say('x')": "ERROR in test_a*test_a is an async def, and no plugin awaits it.*write def, or install a plugin",
-    "def test_a(ltm_agent): ...": "test_a uses 'ltm_agent' and does not take 'ltm', so it is no scenario. Add 'ltm' to",
-    "@pytest.mark.ltm\ndef test_a(): ...": "test_a is marked with @pytest.mark.ltm and does not take 'ltm', so it is no scenario",
+    "def test_a(ltm_agent): ...": "test_a uses 'ltm_agent' and does not take 'ltm', so it is not a scenario. Add 'ltm' to",
+    "@pytest.mark.ltm\ndef test_a(): ...": "test_a is marked with @pytest.mark.ltm and does not take 'ltm', so it is not a scenario",
     "def make(rng): ...\n@pytest.mark.ltm(generate=make)\ndef test_a(ltm): ...": "make() takes 1 positional argument but 2 were",
     "def make(rng, parameters): ...\n@pytest.mark.ltm(generate=make)\ndef test_a(ltm): ...": "expected a pytest_ltm.Definition",
 }
