@@ -96,7 +96,7 @@ class Report:
         if config.pluginmanager.hasplugin("repeat") and getattr(config.option, "count", 1) > 1:
             lines.append("ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations")
         if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
-            lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps conversations whole")
+            lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
         return [*lines, *self._gate.header()]
 
     def _set_by_suite(self) -> list[str]:
