@@ -173,7 +173,7 @@ class Request:
         self.error: BaseException | None = None
         self.ended = 0.0
         """When it was answered; 0: it was not yet."""
-        self.answers: SimpleQueue[Request]
+        self.answers: SimpleQueue[Request | None]
         self._pauses = pauses()
 
     def start(self) -> None:
@@ -388,7 +388,7 @@ class Hub:
 
     def __init__(self, aside: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
         self._aside, self._main = aside, getcurrent()
-        self._answers: SimpleQueue[Request] = SimpleQueue()
+        self._answers: SimpleQueue[Request | None] = SimpleQueue()
         self._waiting: dict[Request, greenlet] = {}
         self._deadlines: list[tuple[float, int, Request]] = []
         self._numbers = itertools.count()
@@ -419,6 +419,10 @@ class Hub:
         self._playing.append(own)
         green.switch()
 
+    def look_up(self) -> None:
+        """End the `step` that waits, or the next one; callable in any thread."""
+        self._answers.put(None)
+
     def step(self) -> None:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
         while self._deadlines and not self._is_current(self._deadlines[0]):
@@ -432,6 +436,8 @@ class Hub:
                 self._look(request)
                 return
         else:
+            if request is None:
+                return
             if not request.ended:  # it has other limits now
                 self._look(request)
                 return

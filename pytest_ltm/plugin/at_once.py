@@ -19,7 +19,7 @@ from pytest_ltm.plugin.internals.stretch import aside
 from pytest_ltm.plugin.internals.threads import routed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._engine.result import ConversationName
     from pytest_ltm.agents._adapt import AgentSource
@@ -73,13 +73,14 @@ def allow_files(wanted: int) -> None:
 class AtOnce:
     """The conversations that are being played, and those to come, in their order.
 
-    `most`: how many at once; `of_agent`: how many of one agent, by label. `begin` opens a conversation, `over` is told
-    of each that has ended, `stopping` whether the session is to stop, and `broken` of a disk that failed.
+    `left` has those to come: whoever adds some calls `look_up`. `most`: how many at once; `of_agent`: how many of one
+    agent, by label. `begin` opens a conversation, `over` is told of each that has ended, `stopping` whether the session
+    is to stop, and `broken` of a disk that failed.
     """
 
     def __init__(
         self,
-        names: Iterable[ConversationName],
+        left: list[ConversationName],
         most: int,
         of_agent: Mapping[str, int],
         *,
@@ -88,7 +89,7 @@ class AtOnce:
         stopping: Callable[[], bool],
         broken: Callable[[DiskFault], None],
     ) -> None:
-        self._left = list(names)
+        self._left = left
         self._most, self._of_agent = most, of_agent
         self._begin, self._over, self._stopping, self._broken = begin, over, stopping, broken
         self._hub = Hub(_aside)
@@ -102,10 +103,10 @@ class AtOnce:
         self._routed = ExitStack()
         self._routed.enter_context(routed())
 
-    @property
-    def left(self) -> int:
-        """How many have not begun."""
-        return len(self._left)
+    def look_up(self) -> None:
+        """Begin others if there are any, and stop if the session is to; callable in any thread."""
+        self._has_room = True
+        self._hub.look_up()
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item has been reported, or something stops the session: then until everything is closed."""

@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 from msgspec import structs
@@ -166,9 +166,8 @@ class LtmRun:
     ) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         self._mode, self._withheld = mode, withheld
-        option = config.option
-        acts = not any(getattr(option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
-        self.rehearses = acts and option.ltm_dry_run
+        acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+        self.rehearses = acts and config.option.ltm_dry_run
         """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
         if self.rehearses:
             self.settings = settings = structs.replace(settings, time="simulated")
@@ -196,6 +195,8 @@ class LtmRun:
         self.progress = Progress(config)
         self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
         """Make what observes a conversation that begins."""
+        self.following: list[Callable[[ConversationName, Literal["begins", "over"]], object]] = []
+        """Are told of each conversation before it begins, and once all its items are reported and it is written."""
         self.checks: list[Callable[[pytest.Session], str]] = []
         """Before the first conversation each returns why nothing can be measured, or ""."""
         self._refused: str | None = None
@@ -206,9 +207,9 @@ class LtmRun:
         self._playing: PlayedConversation | None = None
         self._at_once: AtOnce | None = None
         """Plays what is not played alone, where several conversations are played at once."""
-        self._held: dict[ConversationName, list[pytest.Item]] = {}
-        """Items of conversations that are still to come there: fixtures live until nobody needs them any more."""
-        self._of_agent = {} if settings.concurrency == 1 or not self.plays else self._limits()
+        self._to_come: list[ConversationName] = []
+        """Those that have not begun there; a worker knows those that it was handed."""
+        self.most_at_once, self.of_agent = self._limits()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
@@ -312,7 +313,7 @@ class LtmRun:
         several = self._several()
         if several is None:
             self._play_alone(item)
-        elif self._of_agent[item.stash[LTM_ITEM].place.agent]:
+        elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
             several.play_until(lambda: _is_reported(item))
             if self._stopping:
                 self._stop_asking(item.session)
@@ -327,6 +328,7 @@ class LtmRun:
                 self._playing = self._begin(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
                 self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
+                self._is_over(self._playing)
         except Stopped:
             pass
         except DiskFault as fault:
@@ -345,48 +347,62 @@ class LtmRun:
             if self._stopping:
                 playing.begin_no_more()
         if self._stopping:
-            held, self._held = self._held, {}
-            self._let_go(chain.from_iterable(held.values()))
+            self._let_go(self._to_come)
+            self._to_come.clear()
 
-    def _limits(self) -> dict[str, int]:
+    def _limits(self) -> tuple[int, dict[str, int]]:
+        if self.settings.concurrency == 1 or not self.plays:
+            return 1, {}
         from pytest_ltm.plugin.at_once import AUTO, most_at_once
 
         wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
         found = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
-        self._most_at_once = wanted or AUTO
         for label, source in self.sources.items():
             source.at_once = found[label] > 1
-        return found if any(found.values()) else {}
+        return wanted or AUTO, found if any(found.values()) else {}
 
     def _several(self) -> AtOnce | None:
         """Return what plays several conversations at once; None where one is played at a time."""
-        if self._at_once is None and self._setup_state is not None and self._of_agent:
+        if self._at_once is None and self._setup_state is not None and self.of_agent:
             from pytest_ltm.plugin.at_once import AtOnce
 
-            names = [name for name in self._groups if self._of_agent[name.agent]]
-            self._held = {name: [one.item for one in self._groups[name]] for name in names}
-            for item in chain.from_iterable(self._held.values()):
-                self._setup_state.hold(item)
+            if not self.is_worker:
+                self.bring(self._groups)
+                for known in chain.from_iterable(self._groups[name] for name in self._to_come):
+                    self._setup_state.hold(known.item)  # fixtures live until nobody needs them any more
             self._at_once = AtOnce(
-                names, self._most_at_once, self._of_agent, begin=self._begin_held,
-                over=lambda played: self.progress.gone(str(played.given.place.conversation), left=self._at_once_left),
+                self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
                 stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
             )  # fmt: skip
         return self._at_once
 
-    @property
-    def _at_once_left(self) -> int:
-        return 0 if self._at_once is None else self._at_once.left
+    def bring(self, names: Iterable[ConversationName]) -> None:
+        """Have these played, too, those of them that need not be played alone; callable in any thread."""
+        self._to_come += [name for name in names if self.of_agent.get(name.agent)]
+        self.look_up()
+
+    def look_up(self) -> None:
+        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
+        if self._at_once is not None:
+            self._at_once.look_up()
+
+    def _is_over(self, played: PlayedConversation) -> None:
+        name = played.given.items[0].conversation
+        if self._at_once is not None:
+            self.progress.gone(str(name), left=len(self._to_come))
+        if played.all_are_reported:
+            for tell in self.following:
+                tell(name, "over")
 
     def _begin_held(self, name: ConversationName) -> PlayedConversation:
         playing = self._begin(name)  # whose bodies hold what they need from now on
-        self._let_go(self._held.pop(name, ()))
+        self._let_go([name])
         return playing
 
-    def _let_go(self, items: Iterable[pytest.Item]) -> None:
-        for item in items:
-            if self._setup_state is not None:
-                self._setup_state.let_go(item)
+    def _let_go(self, names: Iterable[ConversationName]) -> None:
+        if self._setup_state is not None and not self.is_worker:
+            for known in chain.from_iterable(self._groups[name] for name in names):
+                self._setup_state.let_go(known.item)
 
     @property
     def _all_playing(self) -> list[PlayedConversation]:
@@ -425,6 +441,8 @@ class LtmRun:
         if self._setup_state is None:
             raise pytest.UsageError("pytest-ltm was not loaded when the session started")
         setup_state = self._setup_state
+        for tell in self.following:
+            tell(name, "begins")
         given = self._given(self._groups[name])
         playing = PlayedConversation(
             given,

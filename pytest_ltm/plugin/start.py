@@ -259,16 +259,11 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
 
 
 def _concurrency(config: pytest.Config) -> int | None:
-    """Return how many conversations are played at once: one where a debugger has the process; UsageError with `-n`."""
+    """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
     wanted: int | None = _options.value(config, "ltm_concurrency")
     option = config.option
     if wanted == 1 or _debugs(config) or option.ltm_dry_run or option.ltm_rescore:
         return 1
-    if getattr(option, "numprocesses", None) or getattr(option, "tx", None) or hasattr(config, "workerinput"):
-        raise pytest.UsageError(
-            "--ltm-concurrency: conversations are played at once in one process or by the workers of -n, not both. "
-            "Leave one of them out, or give --ltm-concurrency=1"
-        )
     if wanted is not None and wanted > 1:
         from pytest_ltm.plugin.at_once import allow_files
 

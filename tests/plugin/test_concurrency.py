@@ -336,6 +336,72 @@ def test_what_cannot_be_played_at_once_is_refused(talking: Project, text: str) -
     result.stderr.fnmatch_lines(["ERROR: --ltm-concurrency*"])
 
 
-def test_workers_and_concurrency_exclude_each_other(talking: Project) -> None:
-    result = talking.ltm("--ltm-concurrency=8", "-n2")
-    result.stderr.fnmatch_lines(["ERROR: --ltm-concurrency*not both*"])
+WORKERS = ("-n2", "--ltm-trials=4", "--ltm-concurrency=2")
+
+
+def test_each_worker_plays_several_at_once(talking: Project) -> None:
+    agents = "bots:Bot,saved=bots:Saved,main=bots:Main"
+    talking.ltm("--ltm-trials=4", agent=agents).assert_outcomes(passed=24)
+    alone, rows = journals(talking), results(talking)
+    talking.conftest(
+        """
+import pytest
+
+class Watch:
+    most = 0
+
+    def pytest_ltm_exchange(self, config):
+        Watch.most = max(Watch.most, len(config.pluginmanager.get_plugin("ltm-run")._all_playing))
+
+def pytest_configure(config):
+    config.pluginmanager.register(Watch())
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        from ticks import tick
+        tick(Watch.most)
+"""
+    )
+    talking.ltm(*WORKERS, agent=agents).assert_outcomes(passed=24)
+    assert talking.ticks == ["2", "2"]
+    assert journals(talking) == alone
+    assert results(talking) == rows
+
+
+def test_a_worker_that_dies_loses_none_of_the_conversations_that_it_plays(talking: Project) -> None:
+    talking.file(
+        """
+import os, pathlib
+from bots import Saved
+
+class Dies(Saved):
+    async def reply(self, message):
+        if "B asks" in message and not (died := pathlib.Path("died")).exists():
+            died.touch()
+            os._exit(1)
+        return await super().reply(message)
+""",
+        "dying.py",
+    )
+    died, heard = talking.path / "died", talking.path / "heard.txt"
+    died.touch()
+    talking.ltm("--ltm-trials=4", agent="dying:Dies").assert_outcomes(passed=8)
+    once = Counter(heard.read_text().splitlines())
+    died.unlink()
+    heard.unlink()
+    result = talking.ltm(*WORKERS, agent="dying:Dies")
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["*worker gw* died*the conversation continues where it stopped*"])
+    again = Counter(heard.read_text().splitlines())
+    assert not once - again
+    assert (again - once).total() <= 1  # the other one in flight: the agent that died had not heard
+
+
+def test_under_x_no_worker_sends_anything_new(talking: Project) -> None:
+    talking.file(TALK + FAILS)
+    talking.ltm("--ltm-trials=4", agent="bots:Saved").assert_outcomes(passed=8, failed=4)
+    whole = journals(talking)
+    talking.ltm(*WORKERS, "-x", agent="bots:Saved")
+    assert {json.loads(text)["ended"] for text in results(talking).values()} <= {"interrupted", "complete"}
+    talking.pytest("--ltm-resume=latest", "--maxfail=0", "-n0").assert_outcomes(passed=8, failed=4)
+    assert journals(talking) == whole

@@ -188,15 +188,16 @@ def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(
 
 def test_a_complete_conversation_whose_workers_die_behind_it_is_told_of(project: Project) -> None:
     project.conftest(
-        "import os\nfrom pathlib import Path\nimport pytest\n"
-        "@pytest.hookimpl(trylast=True)\n"
+        "import os, pytest\n"
+        "@pytest.hookimpl(wrapper=True)\n"
         "def pytest_sessionstart(session):\n"
         "    workers = [one for one in session.config.pluginmanager.get_plugins() if hasattr(one, 'sendevent')]\n"
         "    for worker in workers:\n"
         "        worker.sendevent = dies_behind(worker.sendevent)\n"
+        "    yield\n"
         "def dies_behind(send):\n"
         "    def sendevent(name, **given):\n"
-        "        if name == 'runtest_protocol_complete' and list(Path.cwd().glob('.ltm/runs/*/*/results.json')):\n"
+        "        if given.get('kind') == 'over':\n"
         "            os._exit(1)\n"
         "        send(name, **given)\n"
         "    return sendevent\n"

@@ -30,7 +30,7 @@ class Worker:
 class Theatre:
     """A scheduler and what it does."""
 
-    def __init__(self, *names: str, lost: bool = True, **expected: int) -> None:
+    def __init__(self, *names: str, lost: bool = True, most: int = 1, **expected: int) -> None:
         self.workers = [Worker(name) for name in names]
         self.differences: list[str] = []
         self.dead: list[str] = []
@@ -45,6 +45,7 @@ class Theatre:
             lost=self._lost,
             differ=lambda worker, text: self.differences.append(f"{worker}: {text}"),
             may_play=lambda worker, unit: (worker.gateway.id, unit.name) not in self.barred,
+            beside=lambda units, _: len(units) < most,
         )
 
     def _send(self, worker: Any, unit: Any, indices: list[int]) -> None:
@@ -146,6 +147,26 @@ def test_what_was_begun_on_one_machine_waits_for_a_worker_there() -> None:
     theatre.scheduling.add_node_collection(anew, ["a/1", "b/1", "c/1"])
     theatre.scheduling.schedule()
     assert anew.units == ["a"]
+
+
+def test_workers_with_room_for_several_get_equally_many() -> None:
+    theatre = Theatre("w0", "w1", most=2, a=9, b=8, c=7, d=6, e=5, f=4)
+    first, second = theatre.begin(*(f"{name}/1" for name in "abcdef"))
+
+    assert (first.units, second.units) == (["a", "c"], ["b", "d"])
+    theatre.scheduling.over(second, "b")
+    assert second.units == ["b", "d", "e"]
+    theatre.scheduling.remove_node(second)
+    assert theatre.dead == ["w1 in d", "w1 in e"]
+    theatre.scheduling.over(first, "a")
+    theatre.scheduling.over(first, "c")
+    assert first.units == ["a", "c", "d", "e"]
+    theatre.scheduling.over(first, "e")
+    theatre.scheduling.over(first, "f")
+    assert theatre.scheduling.has_pending
+    theatre.scheduling.over(first, "d")
+    assert first.shutting_down
+    assert theatre.scheduling.tests_finished
 
 
 def test_what_no_worker_may_play_keeps_nobody_waiting() -> None:

@@ -384,6 +384,7 @@ class Controller:
             lost=self._lost,
             differ=self._differ,
             may_play=self._may_play,
+            beside=self._beside,
         )
         return self.scheduling
 
@@ -410,6 +411,14 @@ class Controller:
     def _may_play(self, node: Any, unit: Unit) -> bool:
         """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
         return node not in self._away or not self._run.folder.has_journal(unit.name)
+
+    def _beside(self, playing: Sequence[Unit], unit: Unit) -> bool:
+        """Return whether a worker that plays these may play another one at once."""
+        run = self._run
+        if len(playing) >= run.most_at_once:
+            return False
+        agent, *others = [conversation_of(one.items[0]).agent for one in (unit, *playing)]
+        return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
 
     def _lost(self, node: Any, unit: Unit) -> bool:
         self._run.progress.gone(unit.name, left=self._left)

@@ -1,8 +1,9 @@
-"""ConversationScheduling: xdist's view of the schedule; a worker gets a conversation when it is done with the last."""
+"""ConversationScheduling: xdist's view of the schedule; a worker gets a conversation when it has room for one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,7 +43,7 @@ class ConversationScheduling:
     Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
     `send(node, unit, indices)` hands a unit to a worker; `lost(node, unit)` is told of a worker that died in the
     middle of one, and returns whether it must be played again. `may_play(node, unit)` says who can: what was begun on
-    one machine goes on there.
+    one machine goes on there. `beside(units, unit)` says whether who plays some may play another one at once.
     """
 
     def __init__(
@@ -55,13 +56,15 @@ class ConversationScheduling:
         lost: Callable[[Any, Unit], bool],
         differ: Callable[[str, str], None],
         may_play: Callable[[Any, Unit], bool],
+        beside: Callable[[Sequence[Unit], Unit], bool],
     ) -> None:
         self.numnodes = workers
         self.collection: list[str] | None = None
         """The node ids that are played, once all workers have collected."""
         self._unit_of, self._expected = unit_of, expected
-        self._send, self._lost, self._differ, self._may_play = send, lost, differ, may_play
-        self._playing: dict[Any, Unit | None] = {}
+        self._send, self._lost, self._differ = send, lost, differ
+        self._may_play, self._beside = may_play, beside
+        self._playing: dict[Any, list[Unit]] = {}
         self._indices: dict[Any, dict[str, int]] = {}
         self._collections = 0
         self._queue: list[Unit] = []
@@ -99,13 +102,13 @@ class ConversationScheduling:
     @property
     def unplayed(self) -> list[Unit]:
         """What has not been played to its end."""
-        return [*self._stranded, *self._queue, *filter(None, self._playing.values())]
+        return [*self._stranded, *self._queue, *chain.from_iterable(self._playing.values())]
 
     # --- what xdist reports
 
     def add_node(self, node: Any) -> None:
         """A worker is up."""
-        self._playing[node] = None
+        self._playing[node] = []
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """A worker has collected."""
@@ -126,28 +129,27 @@ class ConversationScheduling:
             if mine is not None and mine.keys() != set(reference):
                 self._differ(node.gateway.id, _difference(node.gateway.id, reference, mine))
                 self._queue = []
-        for node in self.nodes:
-            self._serve(node)
+        self._serve()
 
     def over(self, node: Any, name: str) -> None:
         """A worker has played a conversation to its end."""
-        unit = self._playing.get(node)
-        if unit is not None and unit.name == name:
-            self._playing[node] = None
-            self._serve(node)
+        playing = self._playing.get(node, [])
+        unit = next((unit for unit in playing if unit.name == name), None)
+        if unit is not None:
+            playing.remove(unit)
+            self._serve()
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
         """Nothing follows from the end of one item: its conversation continues."""
 
     def remove_node(self, node: Any) -> None:
         """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
-        unit = self._playing.pop(node)
+        units = self._playing.pop(node)
         self._indices.pop(node, None)
-        if unit is None or not self._lost(node, unit):
-            return
-        self._queue.insert(0, unit)  # it has been waited for longest
-        for other in self.nodes:
-            self._serve(other)
+        again = [unit for unit in units if self._lost(node, unit)]
+        if again:
+            self._queue[:0] = again  # they have been waited for longest
+            self._serve()
 
     def mark_test_pending(self, item: str) -> None:
         """Items cannot be repeated one by one."""
@@ -157,18 +159,27 @@ class ConversationScheduling:
         """Nothing is ever taken back from a worker."""
         raise NotImplementedError
 
-    def _serve(self, node: Any) -> None:
-        """Give an idle worker something to play, or let it go."""
-        indices = self._indices.get(node)
-        if self._playing[node] is not None or indices is None or node.shutting_down:
-            return
-        unit = next((unit for unit in self._queue if self._may_play(node, unit)), None)
-        if unit is None:
-            node.shutdown()
-            return
-        self._queue.remove(unit)
-        self._playing[node] = unit
-        self._send(node, unit, [indices[nodeid] for nodeid in unit.items])
+    def _serve(self) -> None:
+        """Hand out what workers have room for, to who plays least; let go who has nothing to play."""
+        ready = [node for node in self.nodes if node in self._indices and not node.shutting_down]
+        full: set[Any] = set()
+        while len(full) < len(ready):
+            node = min((node for node in ready if node not in full), key=lambda node: len(self._playing[node]))
+            playing, indices = self._playing[node], self._indices[node]
+            unit = next((one for one in self._queue if self._has_room(node, one)), None)
+            if unit is None:
+                full.add(node)
+                continue
+            self._queue.remove(unit)
+            playing.append(unit)
+            self._send(node, unit, [indices[nodeid] for nodeid in unit.items])
+        for node in ready:
+            if not self._playing[node]:
+                node.shutdown()
+
+    def _has_room(self, node: Any, unit: Unit) -> bool:
+        playing = self._playing[node]
+        return (not playing or self._beside(playing, unit)) and self._may_play(node, unit)
 
 
 def _difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -20,11 +19,12 @@ from pytest_ltm.plugin.items import LTM_ITEM
 from pytest_ltm.plugin.selection import conversations, expected_tokens
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.wire import Brief, Filter
+from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from pytest_ltm._engine.result import ConversationName
     from pytest_ltm.plugin.played import PlayedConversation
     from pytest_ltm.plugin.session import LtmRun
 
@@ -34,19 +34,6 @@ _TOLD = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One item that xdist asks this worker for."""
-
-    unit: str
-    indices: tuple[int, ...]
-    """Of all items of the unit, with the first of them; else empty."""
-    last: bool
-    """Of its conversation: after it everything has been reported and written."""
-    again: bool
-    """It has been run already: it only keeps xdist, which must know what follows, from waiting with the last."""
-
-
 class Worker:
     """What a worker does beyond playing conversations."""
 
@@ -54,16 +41,22 @@ class Worker:
         self._run = run
         self._interactor: Any = None
         self._session: pytest.Session | None = None
-        self._steps: deque[Step] = deque()
+        self._again: deque[bool] = deque()
+        """By item that xdist will ask for: it has been run, and only keeps xdist from waiting with the one before."""
+        self._units: dict[str, list[pytest.Item]] = {}
+        """Those that were handed to this worker and are not over."""
+        self._open: dict[str, set[ConversationName]] = {}
+        """Their conversations that are not over."""
         self._filter = Filter()
         self._items: dict[str, pytest.Item] = {}
         self._here = (run.folder.path / RUN_FILE).is_file()
         """The controller's run folder is on this machine; else the results are sent."""
-        self._unsent: list[str] = []
-        """Names of conversations' folders, where results must be sent."""
+        self._unsent: dict[str, list[str]] = {}
+        """Names of conversations' folders whose results must be sent, by unit that has begun."""
         if run.plays and not self._here:
             make_private(run.folder.path, exist_ok=True)
             run.observing.append(self._telling)
+        run.following.append(self._follow)
         run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
 
     def _telling(self, played: PlayedConversation) -> Callable[[events.Event], None]:
@@ -128,26 +121,25 @@ class Worker:
     # --- playing what the controller says
 
     def _play(self, unit: str, indices: list[int], told: dict[str, list[int]]) -> None:
+        assert self._session is not None
         self._filter.leave_out(told)
-        last = len(indices) - 1
-        for number in range(len(indices)):
-            first = () if number else tuple(indices)
-            self._steps.append(Step(unit, first, last=number == last, again=False))
-        self._steps.append(Step(unit, (), last=False, again=True))
+        items = self._units[unit] = [self._session.items[index] for index in indices]
+        names = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
+        self._open[unit] = set(names)
+        self._again.extend([*(False for _ in indices), True])
+        self._run.bring(names)
         # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
         self._interactor.handle_command(("runtests", {"indices": [*indices, indices[-1]]}))
 
     def _stop(self, why: str) -> None:
         if self._session is not None:
             self._session.shouldstop = why
+        self._run.look_up()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Do not run an item again that is only named again; after the very last take everything down."""
-        step = self._steps[0]
-        if step.indices:
-            self._announce(step)
-        if not step.again:
+        if not self._again[0]:
             return None
         if nextitem is None:
             report = last_teardown(item)
@@ -155,40 +147,55 @@ class Worker:
                 item.ihook.pytest_runtest_logreport(report=report)
         return True
 
-    def _announce(self, step: Step) -> None:
+    def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
+        if what == "begins":
+            self._begins(name)
+        else:
+            self._is_over(name)
+
+    def _begins(self, name: ConversationName) -> None:
         """Tell what is about to be played, so that it can be accounted for whatever happens to this process."""
-        every = self._session.items if self._session is not None else []
-        briefs = [_brief(every[index]) for index in step.indices]
-        self._unsent += [] if self._here else dict.fromkeys(brief.folder for brief in briefs)
-        self._tell("begun", unit=step.unit, briefs=[list(brief) for brief in briefs])
+        unit = str(name)
+        if unit in self._unsent:
+            return
+        briefs = [_brief(item) for item in self._units[unit]]
+        self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
+        self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
+
+    def _is_over(self, name: ConversationName) -> None:
+        """Tell that a unit is over once all its conversations are: everything has been reported and written."""
+        unit = str(name)
+        self._open[unit].discard(name)
+        if not self._open[unit]:
+            self._send_results(unit)
+            del self._units[unit], self._open[unit]
+            self._tell("over", unit=unit)
 
     def _sendevent(self, name: str, **values: Any) -> None:
-        if name == "logstart" and self._steps:
+        if name == "logstart":
             self._tell_row(values["nodeid"])
         if self._filter.is_known(name, values):
             return
         self._send(name, **values)
         if name == "runtest_protocol_complete" and values["item_index"] == self._interactor.item_index:
-            step = self._steps.popleft()
-            if step.last:
-                self._send_results()
-                self._tell("over", unit=step.unit)
+            self._again.popleft()
 
     def pytest_sessionfinish(self) -> None:
-        """Send the results so far of a conversation that was stopped."""
-        self._send_results()
+        """Send the results so far of conversations that were stopped."""
+        for unit in list(self._unsent):
+            self._send_results(unit)
 
-    def _send_results(self) -> None:
-        for name in self._unsent:
+    def _send_results(self, unit: str) -> None:
+        for name in self._unsent.pop(unit):
             path = self._run.folder.path / name / RESULTS
             if path.is_file():
                 self._tell("results", folder=name, text=path.read_text(encoding="utf-8"))
-        self._unsent.clear()
 
     def _tell_row(self, nodeid: str) -> None:
         body = self._items[nodeid].stash.get(LANE, None)
         if body is not None and body.result is not None:
-            self._tell("row", unit=self._steps[0].unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
+            unit = str(conversation_of(nodeid))
+            self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)
