@@ -20,8 +20,8 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
 _WORD = later(r"\w+")
-_SAVED = 32 << 20
-"""Bytes of the vectors that are saved: those of 21,000 memories by MiniLM."""
+_SAVED = 8 << 20
+"""Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM."""
 _SATURATION, _LENGTH = 1.5, 0.75
 """BM25's k1 and b."""
 
@@ -123,10 +123,11 @@ class Vectors:
         self._size, self._fresh = needed, []
 
     def save(self) -> Any:
-        """Return the vectors, exactly; None where they are too many to be written with every state."""
-        if self._rows is None or self._rows[: self._size].nbytes > _SAVED:
+        """Return the oldest vectors, exactly, as many as may be written with every state; None if there are none."""
+        if self._rows is None:
             return None
-        return {"count": self._size, "rows": b64encode(self._rows[: self._size].tobytes()).decode()}
+        count = min(self._size, _SAVED // self._rows[0].nbytes)
+        return {"count": count, "rows": b64encode(self._rows[:count].tobytes()).decode()} if count else None
 
     def load(self, saved: Any) -> None:
         """Take over the vectors of the first keys; the others are embedded as if nothing had happened."""

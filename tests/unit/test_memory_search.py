@@ -120,17 +120,24 @@ def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_sam
     assert 3 in dict(again.best("aaaa", 4, alive(4)))
 
 
-def test_too_many_vectors_to_write_with_every_state_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Vectors(letters)
-    index.add(["a", "b"])
-    index.best("a", 1, alive(2))
-    monkeypatch.setattr("pytest_ltm.memory.searching._SAVED", 2 * 3 * 4 - 1)
-    again = Vectors(letters)
-    again.add(["a", "b"])
+def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return letters(texts)
+
+    index, again = Vectors(letters), Vectors(embed)
+    for one in (index, again):
+        one.add(["a", "b", "ab"])
+    index.best("a", 1, alive(3))
+    monkeypatch.setattr("pytest_ltm.memory.searching._SAVED", 3 * 3 * 4 - 1)
     again.load(index.save())
 
-    assert index.save() is None
-    assert again.best("a", 1, alive(2)) == index.best("a", 1, alive(2))
+    assert again.best("a", 3, alive(3)) == index.best("a", 3, alive(3))
+    assert asked == ["ab", "a"]
 
 
 @pytest.mark.parametrize(
