@@ -90,19 +90,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else [*argv]
     if words and words[0] in OTHERS:
         return OTHERS[words[0]](words[1:])
+    names = [*BENCHMARKS, *OTHERS]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure what pytest-ltm itself costs, and how often its statistics err. Names: "
         + "; ".join(f"{name}: {one.what.replace('SIZE', f'SIZE ({one.size:,})')}" for name, one in BENCHMARKS.items())
-        + ".",
+        + f". With arguments of their own, see --help behind the name: {', '.join(OTHERS)}.",
     )
-    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
+    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--size", type=int, help="see the names; without it the size in brackets there")
     parser.add_argument("--repeat", type=int, default=1, help="how often everything is measured (1)")
     given = parser.parse_args(words)
     if given.name not in BENCHMARKS:
-        hint = did_you_mean(given.name, BENCHMARKS)
-        raise ConfigurationError(f"there is no benchmark {given.name!r}.{hint} There are {', '.join(BENCHMARKS)}.")
+        hint = did_you_mean(given.name, names)
+        raise ConfigurationError(f"there is no benchmark {given.name!r}.{hint} There are {', '.join(names)}.")
     if given.repeat < 1 or (given.size is not None and given.size < 1):
         raise ConfigurationError("--size and --repeat are whole numbers of at least 1")
     chosen = BENCHMARKS[given.name]
