@@ -73,7 +73,7 @@ def allow_files(wanted: int) -> None:
 class AtOnce:
     """The conversations that are being played, and those to come, in their order.
 
-    `left` has those to come; after some were added, call `look_up`. `most`: how many at once; `of_agent`: how many of one
+    `left` has those to come; after adding some, call `look_up`. `most`: how many at once; `of_agent`: how many of one
     agent, by label. `begin` opens a conversation, `over` is told of each that has ended, `stopping` whether the session
     is to stop, and `broken` of a disk that failed.
     """

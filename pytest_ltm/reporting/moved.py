@@ -287,6 +287,7 @@ def gate_json(verdict: Verdict) -> dict[str, Any]:
     names = ("rule", "agent", "span_label", "state", "sentence")
     return {
         "state": verdict.state,
+        "sentence": verdict_line(verdict),
         "exit_status": verdict.status,
         "lost": verdict.lost,
         "findings": [fields_of(finding, *names) for finding in verdict.findings],

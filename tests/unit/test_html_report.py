@@ -171,6 +171,24 @@ def test_equal_agents_are_level(tmp_path: Path) -> None:
     assert "Is the difference real?No difference" in page.text
 
 
+@pytest.mark.parametrize(
+    ("state", "sentence", "told"),
+    [
+        ("failed", "gate: regressed: full at 2k, 1 rule broken",
+         "NoRegressed: full at 2k, 1 rule broken. full at 2k: it fell by a third."),
+        ("passed", "gate: passed (1 rule)", "YesPassed (1 rule)."),
+        ("unmeasurable", "gate: could not be measured: half is lost",
+         "Could not be measuredHalf is lost. full at 2k: it fell by a third."),
+    ],
+)  # fmt: skip
+def test_the_page_begins_with_what_the_gate_said(tmp_path: Path, state: str, sentence: str, told: str) -> None:
+    finding = {"rule": "mean:5%", "agent": "full", "span_label": "2k", "sentence": "it fell by a third", "state": state}
+    gate = {"state": state, "sentence": sentence, "exit_status": 1, "lost": "", "findings": [finding]}
+    page = report(tmp_path, write_run(tmp_path / "run", held([played()]), gate=gate))
+    assert f"Did the gate hold?{told}" in page.text
+    assert ("div", (("class", f"gate {state}"),)) in page.elements
+
+
 def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), played("names", 0.25), played("jokes", 0.0)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))

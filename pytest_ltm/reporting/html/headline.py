@@ -13,7 +13,7 @@ from pytest_ltm.reporting.terminal import scoreless
 from pytest_ltm.reporting.text import amount, counted, dollars, score_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm.reporting.columns import Column
     from pytest_ltm.reporting.compared import Told
@@ -50,15 +50,41 @@ class Answer(NamedTuple):
     """A few words in large type."""
     text: str
     """One to three sentences."""
+    state: str = ""
+    """Of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
 def headline(found: Material) -> list[Answer]:
-    """Return who is best at the largest span, what it forgets, whether its lead is real, the cost, and what to mind."""
+    """Return whether the gate held, who is best at the largest span, what it forgets and so on, and what to mind."""
     place = largest(found)
     ranked = rank(found.at(place))
-    answers: list[Answer | None] = [*_leading(found)]
+    answers: list[Answer | None] = [*_gates(found), *_leading(found)]
     answers += [_best(ranked, place), _forgets(ranked, place), _real(found, ranked), _far(found), _cost(found)]
     return [answer for answer in [*answers, _mind(found)] if answer is not None]
+
+
+_HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured"}
+
+
+def _gates(found: Material) -> list[Answer]:
+    """Return what the gate of each run said, in the words of the terminal, with each rule that did not hold."""
+    answers = []
+    for run in found.runs:
+        gate = run.summary.get("gate")
+        if not isinstance(gate, dict) or gate.get("state") not in _HELD:
+            continue
+        state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
+        said = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
+        told = shortened([_finding(one) for one in broken], _FEW, "{:,} more")
+        which = f" ({run.result.run_id})" if len(found.runs) > 1 else ""
+        text = ". ".join([*[said[:1].upper() + said[1:]] * bool(said), *told])
+        answers.append(Answer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
+    return answers
+
+
+def _finding(one: Mapping[str, str]) -> str:
+    place = " at ".join(filter(None, (one["agent"], one["span_label"])))
+    return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
 def _leading(found: Material) -> list[Answer]:
