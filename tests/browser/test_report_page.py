@@ -83,6 +83,29 @@ def test_what_the_agent_retrieved_unfolds_below_its_reply(page: Chromium, tmp_pa
     ]  # fmt: skip
 
 
+def test_of_a_long_reply_its_beginning_and_what_decided_are_shown_until_all_of_it_is_wanted(
+    page: Chromium, tmp_path: Path
+) -> None:
+    row = played()
+    run = write_run(tmp_path / "run", held([row]))
+    [file] = run.glob("*/journal.jsonl")
+    reply = "la " * 200_000 + "Teal it is." + " la" * 200_000
+    file.write_text("".join(journal([row], {3: ("Which colour do I like?", reply)})))
+    build_report([run], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    page.click("#e0 button")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    assert text(page, "tr.detail mark") == "Teal"
+    assert len(text(page, "tr.detail")) < 6_000
+    tall = "document.documentElement.scrollHeight < 5000"
+    assert page.run(tall)
+    assert text(page, "tr.detail .talk.question button") == "show the other 1,196,011 characters"
+    page.click("tr.detail .talk.question button")
+    page.wait_for("document.querySelector('tr.detail p.whole') === document.activeElement")
+    assert len(text(page, "tr.detail p.whole")) >= len(reply)
+    assert page.run(tall)
+
+
 def test_the_keyboard_unfolds_an_example(page: Chromium, report: Path) -> None:
     page.open(report)
     page.run("document.querySelector('#e0 button').focus()")

@@ -16,12 +16,25 @@ function words(who, text, evidence) {
   return make("p", {}, make("span", { class: "who" }, who), ...parts);
 }
 
-// A long text shows its beginning until somebody wants all of it.
-function clamped(paragraph, text) {
-  if (text.length < 1200) return [paragraph];
-  paragraph.classList.add("long");
-  const more = button(`all ${number(text.length)} characters`, () => { paragraph.classList.remove("long"); more.remove(); });
-  return [paragraph, more];
+// A long text shows its beginning, and what decided, until somebody wants all of it, which then scrolls in a box.
+const SHOWN = 4000, AROUND = 120;
+function said(who, text, evidence = "") {
+  if (text.length <= SHOWN) return [words(who, text, evidence)];
+  const at = evidence ? text.indexOf(evidence) : -1, end = at + evidence.length;
+  const parts = [words(who, text.slice(0, SHOWN), end <= SHOWN ? evidence : "")];
+  if (end > SHOWN) {
+    const from = Math.max(at - AROUND, 0);
+    parts.push(words("…", text.slice(from, end + AROUND), evidence));
+  }
+  const more = button(`show the other ${number(text.length - SHOWN)} characters`, () => {
+    const whole = words(who, text, evidence);
+    whole.className = "whole";
+    whole.tabIndex = 0;
+    parts[0].before(whole);
+    for (const part of [...parts, more]) part.remove();
+    whole.focus();
+  });
+  return [...parts, more];
 }
 
 // What an agent says that it retrieved for a reply, best first; nothing where it does not say.
@@ -34,18 +47,18 @@ function retrieved(found) {
 function exchange(talk, evidence) {
   const kinds = { question: "question", needle: "needed by a question", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
-  const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...clamped(words("you", talk.m, ""), talk.m));
+  const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...said("you", talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
-  else box.append(...clamped(words("agent", talk.r, evidence), evidence ? "" : talk.r), ...retrieved(talk.found));
+  else box.append(...said("agent", talk.r, evidence), ...retrieved(talk.found));
   return box;
 }
 
 function questioned(question) {
   const box = make("div", { class: "talk question" });
   for (const needle of question.needles) {
-    box.append(make("div", { class: "head" }, `needle #${needle.n}, ${needle.gap}`), make("p", {}, needle.text));
+    box.append(make("div", { class: "head" }, `needle #${needle.n}, ${needle.gap}`), ...said("you", needle.text));
   }
-  box.append(make("div", { class: "head" }, `question #${question.n}`), words("you", question.q, ""), words("agent", question.a, ""), ...retrieved(question.found));
+  box.append(make("div", { class: "head" }, `question #${question.n}`), ...said("you", question.q), ...said("agent", question.a), ...retrieved(question.found));
   return box;
 }
 
