@@ -17,6 +17,7 @@ from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._record.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
 from pytest_ltm._statistics import paces
+from pytest_ltm._storage.boundary import printable
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._text.lists import shortened
@@ -218,7 +219,7 @@ class Report:
         config = self._run.config
         for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
             terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
-            terminalreporter.write_line(traceback)
+            terminalreporter.write_line(printable(traceback))
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup

@@ -354,7 +354,7 @@ def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none
 def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file(
     project: Project, options: tuple[str, ...]
 ) -> None:
-    bot = "class Bot:\n    def __init__(self):\n        raise OSError('no model here')\n    def reply(self, m): ...\n"
+    bot = "class Bot:\n    def __init__(self):\n        raise OSError('model\\33[31m')\n    def reply(self, m): ...\n"
     project.file(bot, "b.py")
     project.file("def test_a(ltm): ...\ndef test_b(ltm): ...\n")
 
@@ -362,7 +362,9 @@ def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file
 
     assert shown.count("ERROR in the agent") == shown.count("Traceback") == 1
     assert re.findall(r'File ".*?(\w+\.py)", line (\d+)', shown) == [("b.py", "3")]
-    assert "unmeasurable (exit status 75): agent 'b:Bot' could not be made: OSError: no model here (b.py:3)" in shown
+    said = "unmeasurable (exit status 75): agent 'b:Bot' could not be made: OSError: model\\x1b[31m (b.py:3)"
+    assert said in " ".join(shown.split())
+    assert "\x1b" not in shown
     assert "resume with" not in shown
 
 
