@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _now = datetime.now
 _perf_counter = partial(time.perf_counter)
-"""Both kept so that freezegun, which replaces what modules have imported, leaves our own time alone."""
+_thread_time = partial(time.thread_time)
+"""All kept so that freezegun, which replaces what modules have imported, leaves our own time alone."""
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 """Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times."""
@@ -138,6 +139,11 @@ class WallClock:
 def wall_time() -> datetime:
     """Return the time on the wall: for `timings.jsonl` and run ids only."""
     return _now(timezone.utc)
+
+
+def thread_seconds() -> float:
+    """Return the seconds of the processor that this thread has used."""
+    return _thread_time()
 
 
 def stopwatch() -> float:

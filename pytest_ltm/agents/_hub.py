@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from pytest_ltm._storage.clock import WAKE, pauses, sleep, stopwatch
+from pytest_ltm._storage.clock import WAKE, pauses, sleep, stopwatch, thread_seconds
 from pytest_ltm._storage.clock import paused_since as was_paused
 from pytest_ltm._storage.errors import Stopped
 
@@ -171,6 +171,8 @@ class Request:
         self.rings = 0
         self.value: Any = None
         self.error: BaseException | None = None
+        self.busy = 0.0
+        """Seconds of the processor that it took."""
         self.ended = 0.0
         """When it was answered; 0: it was not yet."""
         self.answers: SimpleQueue[Request | None]
@@ -223,10 +225,12 @@ class _Serving(threading.Thread):
                 request.begun = True
                 request.start()
                 self.current = request
+            before = thread_seconds()
             try:
                 request.value = request.call() if request.call else None
             except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
                 request.error = error
+            request.busy = thread_seconds() - before
             request.ended = stopwatch()
             self._let_go()
             request.answers.put(request)
@@ -281,6 +285,8 @@ class OwnThread:
         """It is in the middle of an exchange."""
         self.lag = 0.0
         """Seconds that answers have waited for the conversation to go on."""
+        self.busy = 0.0
+        """Seconds of the processor that its calls took."""
         self.context = copy_context()
         """What the conversation runs in."""
         self.context.run(_OWN.set, self)
@@ -289,6 +295,7 @@ class OwnThread:
         """Return what the call returns; OutOfTime after so many seconds."""
         request = Request(self, call, seconds)
         self._hub.wait(request)
+        self.busy += request.busy
         said = self._said.take()
         if said:
             with self._around():
@@ -334,13 +341,17 @@ class OwnThread:
             if not self._held[turn]:
                 self._hub.give_back(turn)
 
+    def begin(self) -> _Serving:
+        """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
+        if self._serving is None:
+            self._serving = self._started()
+        return self._serving
+
     def hand_over(self, request: Request) -> None:
         """Have the thread carry it out; from a call that nobody waits for any more it has a moment to come back."""
         request.start()
-        serving = self._serving
-        if serving is None:
-            serving = self._serving = self._started()
-        elif serving.current is not None:
+        serving = self.begin()
+        if serving.current is not None:
             request.at = stopwatch() + GRACE
         serving.requests.put(request)
 

@@ -24,7 +24,7 @@ from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopw
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import capabilities, takes
-from pytest_ltm.agents._hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, woken_by
+from pytest_ltm.agents._hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, watched, woken_by
 from pytest_ltm.agents._retry import broken_off
 
 if TYPE_CHECKING:
@@ -88,6 +88,12 @@ def texts_of(given: object, who: str, method: str) -> tuple[str, ...]:
     if isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
         return tuple(text_of(one, who) for one in given)
     raise AgentFault(f"{who} returned {shown(given)}; {method}() returns a list of texts")
+
+
+def _elsewhere(error: BaseException) -> str:
+    """Return what helps code that only the main thread can run, such as signal handlers; else ""."""
+    needs_it = (watched() or own_thread() is not None) and "main thread" in str(error)
+    return ". Say main_thread = True on the agent: its conversations are then played alone, there" if needs_it else ""
 
 
 def is_count(value: object) -> bool:
@@ -725,7 +731,7 @@ class Speaker:
             raise own from fault
         except BaseException as error:
             self._pass_on(error)
-            raise AgentFault(f"{self._who} raised in {method}(): {told(error)}") from error
+            raise AgentFault(f"{self._who} raised in {method}(): {told(error)}{_elsewhere(error)}") from error
         finally:
             end_copy(process)
 

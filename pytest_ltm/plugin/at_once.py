@@ -7,10 +7,12 @@ time elsewhere overlaps. Items are reported as they end.
 from __future__ import annotations
 
 import inspect
+from collections import defaultdict
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents._hub import Hub
 from pytest_ltm.agents._profile import spec_within
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 AUTO: Final = 64
 """How many conversations `auto` plays at most."""
+MUCH: Final = 2.0
+"""Seconds that agents may compute before anybody is told."""
 FILES = 8
 """Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over."""
 _REMOTE = frozenset({"openai", "http", "cmd"})
@@ -100,6 +104,11 @@ class AtOnce:
         self._error: BaseException | None = None
         self._has_room = True
         """Others may begin, as far as is known."""
+        self._began = stopwatch()
+        self._busy: dict[str, float] = defaultdict(float)
+        """Seconds that agents have computed."""
+        self._fewer = ""
+        """Why not as many were played as were to be."""
         self._routed = ExitStack()
         self._routed.enter_context(routed())
 
@@ -107,6 +116,19 @@ class AtOnce:
         """Begin others if there are any, and stop if the session is to; callable in any thread."""
         self._has_room = True
         self._hub.look_up()
+
+    @property
+    def notices(self) -> list[str]:
+        """Why it took longer than it might."""
+        seconds, computed = stopwatch() - self._began, sum(self._busy.values())
+        found = [self._fewer] * bool(self._fewer)
+        if computed > MUCH and computed > seconds / 4:
+            agent = max(self._busy, key=self._busy.__getitem__)
+            found.append(
+                f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
+                "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
+            )
+        return found
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item has been reported, or something stops the session: then until everything is closed."""
@@ -170,9 +192,16 @@ class AtOnce:
                 self._names.append(name)
                 self._hub.start(partial(self._play, name))
                 self._raise()
+                if name in self._left:
+                    return
 
     def _play(self, name: ConversationName, own: OwnThread) -> None:
         playing = None
+        try:
+            own.begin()
+        except RuntimeError as error:
+            self._play_later(name, error)
+            return
         try:
             playing = self._begin(name)
             self.playing.append(playing)
@@ -186,8 +215,17 @@ class AtOnce:
         finally:
             own.leaving = True
             self._close(playing)
+            self._busy[name.agent] += own.busy
             self._names.remove(name)
             self._has_room = True
+
+    def _play_later(self, name: ConversationName, error: RuntimeError) -> None:
+        """The system has no room for another thread: play this one when another has ended."""
+        self._names.remove(name)
+        self._left.insert(0, name)
+        self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
+        if not self._names:
+            self._error = error
 
     def _close(self, playing: PlayedConversation | None) -> None:
         if playing is None:

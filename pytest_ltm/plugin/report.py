@@ -278,6 +278,7 @@ class Report:
         settings = self._run.settings
         legend = getattr(settings.dataset, "legend", ())  # what a data set says to readers of its scores
         deaths = getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ())
+        played = (*deaths, *self._run.notices)
         unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
         left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
@@ -288,7 +289,7 @@ class Report:
             run_id=self._run.folder.name,
             conversations=tuple(held),
             folder=self._run.folder.shown(),
-            notices=(*legend, *notices, *left_out, *deaths, *self._alone(held), *untimed, *self._sent_again()),
+            notices=(*legend, *notices, *left_out, *played, *self._alone(held), *untimed, *self._sent_again()),
             paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),

@@ -405,6 +405,11 @@ class LtmRun:
                 self._setup_state.let_go(known.item)
 
     @property
+    def notices(self) -> list[str]:
+        """What the report says of conversations that were played at once."""
+        return [] if self._at_once is None else self._at_once.notices
+
+    @property
     def _all_playing(self) -> list[PlayedConversation]:
         several = [] if self._at_once is None else self._at_once.playing
         return [*several, *([] if self._playing is None else [self._playing])]

@@ -6,12 +6,15 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 from run_folders import latest_run
+
+from pytest_ltm.plugin import at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -334,6 +337,58 @@ def test_a(ltm, capsys):
 def test_what_cannot_be_played_at_once_is_refused(talking: Project, text: str) -> None:
     result = talking.ltm(f"--ltm-concurrency={text}")
     result.stderr.fnmatch_lines(["ERROR: --ltm-concurrency*"])
+
+
+BAD = """
+import signal, threading, time
+
+class Computes:
+    def reply(self, message):
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+        return message
+
+class Signals:
+    def reply(self, message):
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        return message
+
+class Main(Signals):
+    main_thread = True
+"""
+
+
+def test_an_agent_that_computes_instead_of_waiting_is_named(talking: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_once, "MUCH", 0.1)
+    talking.file(BAD, "bad.py")
+    result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes")
+    result.stdout.fnmatch_lines(["note: agents in this process computed for * s, *Computes the most: *"])
+    result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", agent="bots:Bot")
+    result.stdout.no_fnmatch_line("*computed for*")
+
+
+def test_who_needs_the_main_thread_is_told_how_to_say_so(talking: Project) -> None:
+    talking.file(BAD, "bad.py")
+    result = talking.ltm("--ltm-concurrency=2", agent="bad:Signals,bad:Main")
+    result.assert_outcomes(passed=2, errors=2)
+    assert "main_thread = True" in " ".join(result.stdout.str().split())
+
+
+def test_where_the_system_has_no_more_threads_fewer_are_played_at_once(
+    talking: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, alive = threading.Thread.start, threading.active_count()
+
+    def start(thread: threading.Thread) -> None:
+        if threading.active_count() >= alive + 2:
+            raise RuntimeError("can't start new thread")
+        started(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    result = talking.ltm(*MANY, agent="bots:Bot")
+    result.assert_outcomes(passed=16)
+    result.stdout.fnmatch_lines(["note: fewer conversations were played at once than*can't start new thread*"])
 
 
 WORKERS = ("-n2", "--ltm-trials=4", "--ltm-concurrency=2")
