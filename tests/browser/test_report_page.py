@@ -166,6 +166,40 @@ def test_a_link_to_an_example_opens_it(page: Chromium, report: Path) -> None:
     page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
 
 
+def test_the_address_says_what_is_shown_and_shows_it_again(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.click("#e4 button")
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    page.run("byId('search').value = 'ochre'; byId('search').dispatchEvent(new Event('input'))")
+    page.run("byId('one').value = '1'; byId('one').dispatchEvent(new Event('input'))")
+    said = page.run("location.hash")
+    assert page.run("Object.fromEntries(address())") == {
+        "ex": page.run("byId('e4').dataset.i"), "q": "ochre", "one": "poor at 2k",
+    }  # fmt: skip
+    assert str(page.run("byId('e4').dataset.i")).startswith("ltm/names::")
+    page.open(report, said)
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
+    assert page.run("[byId('search').value, byId('one').value]") == ["ochre", "1"]
+    page.open(report, "#q=ochre&in=poor+at+2k")
+    assert page.run("[byId('search').value, byId('by-series').value]") == ["ochre", "1"]
+    assert len(scenarios(page)) == 2
+    page.open(report, said.replace("q=ochre", "q=nothing+of+the+kind"))
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")  # whatever the search hides
+    assert page.run("byId('search').value") == ""
+
+
+def test_keys_go_from_example_to_example_and_to_the_next_that_failed(page: Chromium, report: Path) -> None:
+    page.open(report)
+    opened = "[...document.querySelectorAll('tr.detail')].map(each => each.previousElementSibling.id)"
+    for key, wanted in (("j", "e0"), ("j", "e1"), ("k", "e0"), ("n", "e4"), ("n", "e4")):
+        page.press(key)
+        page.wait_for(f"JSON.stringify({opened}) === '[\"{wanted}\"]'")
+    page.press("?")
+    assert page.run("byId('keys').open")
+    page.press("?")
+    assert not page.run("byId('keys').open")
+
+
 def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) -> None:
     page.open(report)
     page.wait_for(DRAWN)
@@ -242,7 +276,7 @@ def test_exchanges_can_stand_side_by_side(page: Chromium, report: Path) -> None:
 def test_an_example_is_shown_on_the_time_line(page: Chromium, report: Path) -> None:
     page.open(report, "#e4")
     page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
-    page.click("tr.detail button")
+    page.click("tr.detail .inside button")
     page.wait_for("document.activeElement.classList.contains('mark')")
     assert page.run("document.getElementById('talk').value") == "1"
     assert page.run("document.activeElement.dataset.n") == "6"

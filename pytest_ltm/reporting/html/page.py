@@ -156,7 +156,7 @@ def _fingerprint(definition: object) -> str:
 
 
 STYLES = ("page.css", "tables.css", "timeline.css", "print.css")
-SCRIPTS = ("page.js", "details.js", "examples.js", "timeline.js", "compare.js", "start.js")
+SCRIPTS = ("page.js", "details.js", "examples.js", "timeline.js", "compare.js", "address.js", "start.js")
 FIRST_ROWS = 300
 """So many examples are shown at first: browsers lay longer tables out slowly."""
 ALL_PAIRS = 12

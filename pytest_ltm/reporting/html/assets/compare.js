@@ -51,5 +51,4 @@ function pairRow([a, b]) {
 
 function startCompare() {
   for (const id of ["one", "other", "differing"]) byId(id).addEventListener("input", compare);
-  compare();
 }

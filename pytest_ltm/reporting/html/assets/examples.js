@@ -9,7 +9,7 @@ async function unfold(row) {
   row.after(make("tr", { class: "detail" }, cell));
   row.querySelector("button").setAttribute("aria-expanded", "true");
   try {
-    cell.append(await detail(row));
+    cell.append(make("p", { class: "link" }, copyLink(row)), await detail(row));
   } catch (error) {
     cell.append(make("p", { class: "note" }, "This browser cannot unpack the transcript: " + error.message));
   }
@@ -103,30 +103,15 @@ function exampleRows() {
   return [...byId("rows").tBodies[0].rows].filter((row) => !row.classList.contains("detail"));
 }
 
-// Opens the example that the address names, whatever the filters hide.
-function followHash() {
-  const row = /^#e\d+$/.test(location.hash) ? byId(location.hash.slice(1)) : null;
-  if (!row) return;
-  if (row.hidden) {
-    byId("search").value = byId("by-series").value = byId("by-outcome").value = "";
-    filterRows();
-    show(row, true);
-  }
-  unfold(row).then(() => {
-    row.scrollIntoView({ block: "start" });
-    row.querySelector("button").focus({ preventScroll: true });
-  });
-}
-
 function startExamples() {
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   for (const id of ["search", "by-series", "by-outcome"]) byId(id).addEventListener("input", filterRows);
   byId("rows").tBodies[0].addEventListener("click", (event) => {
     const opener = event.target.closest("th button");
-    if (opener) toggle(opener.closest("tr"));
+    if (!opener) return;
+    const row = opener.closest("tr");
+    toggle(row);
+    remember({ ex: openRow(row) ? row.dataset.i : "" });
   });
   byId("more").addEventListener("click", () => { most = Infinity; filterRows(); });
-  filterRows();
-  addEventListener("hashchange", followHash);
-  followHash();
 }

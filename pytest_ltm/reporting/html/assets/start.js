@@ -1,6 +1,7 @@
 startExamples();
 startCompare();
 startLine();
+startAddress();
 
 const PAPER = 480;  // pixels of a page beside the names of the lanes
 addEventListener("beforeprint", () => {
