@@ -196,6 +196,26 @@ def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     assert "jokes 0.00 and names 0.25" in page.text
 
 
+@pytest.mark.parametrize(
+    ("agents", "spans", "told"),
+    [
+        (["good", "poor", "fair"], ["2k", "32k"], ["good at 32k", "fair at 32k"]),
+        (["good"], ["2k", "32k"], ["good at 32k", "good at 2k"]),
+        (["good"], ["2k"], ["good at 2k", "good at 2k"]),
+    ],
+)
+def test_at_first_the_best_two_of_the_largest_span_are_compared(
+    tmp_path: Path, agents: list[str], spans: list[str], told: list[str]
+) -> None:
+    scores, lengths = {"good": 1.0, "fair": 0.5, "poor": 0.0}, {"2k": 2_000, "32k": 32_000}
+    talks = [
+        held([played("colours", scores[agent], agent=agent, span_label=span, span=lengths[span])])
+        for agent in agents for span in spans
+    ]  # fmt: skip
+    page = report(tmp_path, write_run(tmp_path / "run", *talks))
+    assert re.findall(r"<option value=\"\d+\" selected>([^<]*)<", page.source) == told
+
+
 def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), replace(played("coin", 0.5), floor=0.5), replace(played("dice", 0.5), floor=0.1)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))

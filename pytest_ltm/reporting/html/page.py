@@ -194,6 +194,7 @@ def render(found: Material, most: int, lines: int) -> str:
         losses={series.agent: forgets(series) for series in found.at(last)},
         figures=figure_table(found),
         against=_against_best(found),
+        versus=_versus(found),
         charts=charts(found),
         heat_maps=heat_maps(found, shown),
         gaps=by_gap(found),
@@ -275,6 +276,17 @@ def _tests(found: Material) -> dict[str, str]:
         pairs = [(each[0], other) for each in ranked for other in each[1:]]
     tested = {f"{one.key}|{other.key}": difference(one, other) for one, other in pairs}
     return {key: test.told.text for key, test in tested.items() if test}
+
+
+def _versus(found: Material) -> tuple[int, int]:
+    """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
+    ranked = rank(found.at(largest(found)))
+    if len(ranked) > 1:
+        return ranked[0].key, ranked[1].key
+    first, *others = sorted(found.series, key=lambda series: series not in ranked)
+    same = [series for series in others if series.agent == first.agent]
+    other = next(iter([*same, *others]), first)
+    return first.key, other.key
 
 
 def _against_best(found: Material) -> dict[int, str]:

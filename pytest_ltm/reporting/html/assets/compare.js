@@ -21,7 +21,7 @@ function compare() {
 }
 
 function gain([a, b]) {
-  return Math.abs((scoreOf(a) ?? 0) - (scoreOf(b) ?? 0));
+  return scoreOf(a) === null || scoreOf(b) === null ? -1 : Math.abs(scoreOf(a) - scoreOf(b));  // no score: below the others
 }
 
 function told(one, other, pairs) {
