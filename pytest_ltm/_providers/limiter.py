@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 FIRST = 8.0
 """Requests at a time before anything is known."""
 MOST = 256.0
+CALM = 5.0
+"""Seconds after a refusal until more is tried than the endpoint has carried; longer where that was refused before."""
+LONGEST_CALM = 60.0
+SOON = 5.0
+"""Seconds after a pause in which another refusal means that it carries less than it did."""
 POLL = 0.1
 """Seconds after which to look again for a place."""
 LONGEST_PAUSE = 3600.0
@@ -35,7 +40,9 @@ LONGEST_PAUSE = 3600.0
 _LONGEST_GUESS = 60.0
 
 State = dict[str, Any]
-"""`limit`, `halved` (when), `refusals` (in a row), `until` (end of a pause), `places`: ticket -> Place's fields."""
+"""`limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM), `refusals` (in a row), `until`
+(end of a pause), `places`: ticket -> Place's fields.
+"""
 
 
 class Ticket(Struct, frozen=True):
@@ -65,22 +72,40 @@ def leave(state: State, ticket: Ticket) -> None:
     state.get("places", {}).pop(ticket.name, None)
 
 
-def succeeded(state: State) -> None:
-    """An answer came: if most places were in use, there may be a little more of them."""
+def succeeded(state: State, now: float) -> None:
+    """An answer came: if most places were in use, there may be more of them.
+
+    Twice as many after a round of answers until the endpoint refuses for the first time, and later up to what it
+    carried then; beyond that one more after a round, once it has been calm: to find out costs everybody a pause.
+    """
     limit = _limit(state)
     state["refusals"] = 0
-    if 2 * len(state.get("places", {})) >= limit:
+    if 2 * len(state.get("places", {})) < limit:
+        return
+    if "halved" not in state:
+        state["limit"] = min(MOST, limit + 1)
+    elif limit < state.get("carried", 1.0):
+        state["limit"] = min(state["carried"], limit + 1)
+    elif not 0 <= now - state["halved"] < state.get("calm", CALM):
         state["limit"] = min(MOST, limit + 1 / limit)
 
 
 def refused(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
     """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
 
-    `spread` (0…1, by chance) keeps processes that guess from guessing alike.
+    What it carried is what was in use, unless it refuses again at once: then that was too much. `spread` (0…1, by
+    chance) keeps processes that guess from guessing alike.
     """
-    began = state.get("places", {}).get(ticket.name, [0, 0, now, 0])[2]
+    places = state.get("places", {})
+    began = places.get(ticket.name, [0, 0, now, 0])[2]
     if began >= state.get("halved", 0.0) or state.get("halved", 0.0) > now:
-        state["limit"] = max(1.0, _limit(state) / 2)
+        limit = _limit(state)
+        used = max(1.0, min(limit, len(places)))
+        again = "halved" in state and now < state.get("until", 0.0) + SOON
+        carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
+        at_the_same = not again and used > state.get("carried", MOST) >= used - 2
+        state["calm"] = min(LONGEST_CALM, 2 * state.get("calm", CALM)) if at_the_same else state.get("calm", CALM)
+        state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
         state["halved"] = now
         state["refusals"] = state.get("refusals", 0) + 1
     guess = min(_LONGEST_GUESS, 2.0 ** (max(1, state.get("refusals", 1)) - 1)) * (0.5 + spread)
@@ -166,7 +191,7 @@ class Turn:
 
     def succeeded(self) -> None:
         """An answer came."""
-        self._limiter.change(succeeded)
+        self._limiter.change(lambda state: succeeded(state, stopwatch()))
 
     def refused(self, retry_after: float | None) -> None:
         """The endpoint asks for less, and perhaps for a pause of so many seconds."""
@@ -196,8 +221,9 @@ class Limiter:
 
     def refused(self, ticket: Ticket, retry_after: float | None) -> None:
         """Note a refusal."""
-        now, spread = stopwatch(), self._rng.random()
-        self.change(partial(refused, ticket=ticket, now=now, retry_after=retry_after, spread=spread))
+        spread = self._rng.random()
+        # The time is that of the change: who got a place while this waited for the lock came before it.
+        self.change(lambda state: refused(state, ticket, stopwatch(), retry_after, spread))
 
     def change(self, note: Callable[[dict[str, Any]], object]) -> None:
         """Change the endpoint's state; one that cannot be read is learned anew."""

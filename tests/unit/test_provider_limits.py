@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import json
 import os
 import random
@@ -85,33 +87,83 @@ def test_no_more_places_are_taken_than_there_are() -> None:
     assert taken(state, "c")
 
 
-def test_a_round_of_successes_adds_one_place() -> None:
-    state: dict[str, Any] = {"limit": 4.0, "places": {}}
+def test_until_the_first_refusal_a_round_of_successes_doubles_the_places() -> None:
+    state: dict[str, Any] = {"limit": 4.0}
     for name in "abcd":
         assert taken(state, name)
     for _ in range(4):
-        _places.succeeded(state)
-    assert 4.8 < state["limit"] <= 5.0
+        _places.succeeded(state, 1.0)
+    assert state["limit"] == 8.0
 
 
 def test_successes_say_nothing_of_more_places_where_few_are_used() -> None:
     state: dict[str, Any] = {"limit": 8.0}
     taken(state, "a")
-    _places.succeeded(state)
+    _places.succeeded(state, 1.0)
     assert state["limit"] == 8.0
 
 
 def test_a_refusal_halves_the_places_once_for_all_that_were_under_way() -> None:
-    state: dict[str, Any] = {"limit": 8.0}
+    state: dict[str, Any] = {"limit": 4.0}
     for name in "abcd":
         taken(state, name, now=1.0)
     for name in "abcd":
         _places.refused(state, ticket(name), 2.0, 0.0, 0.5)
-    assert state["limit"] == 4.0
-    _places.leave(state, ticket("a"))
-    assert taken(state, "e", now=3.0)
-    _places.refused(state, ticket("e"), 4.0, 0.0, 0.5)
     assert state["limit"] == 2.0
+    for name in "abcd":
+        _places.leave(state, ticket(name))
+    for name in "ef":
+        assert taken(state, name, now=3.0)
+    _places.refused(state, ticket("e"), 4.0, 0.0, 0.5)
+    assert state["limit"] == 1.0
+
+
+def test_after_a_refusal_what_was_carried_comes_back_at_once_and_more_when_it_is_calm() -> None:
+    state: dict[str, Any] = {"limit": 9.0}
+    for name in "abcdefghi":
+        taken(state, name, now=1.0)
+    _places.refused(state, ticket("i"), 2.0, 0.0, 0.5)
+    for _ in range(100):
+        _places.succeeded(state, 3.0)
+    assert state["limit"] == 8.0
+    for _ in range(8):
+        _places.succeeded(state, 2.0 + _places.CALM)
+    assert 8.9 < state["limit"] <= 9.0
+
+
+def test_another_refusal_soon_after_the_pause_means_that_less_is_carried() -> None:
+    state: dict[str, Any] = {"limit": 32.0, "carried": 32.0, "halved": 1.0, "until": 100.0}
+    for number in range(20):
+        taken(state, str(number), now=101.0)
+    _places.refused(state, ticket("19"), 102.0, 0.0, 0.5)
+    assert state["carried"] == 19.0
+
+
+@pytest.mark.parametrize(("capacity", "bursts"), [(32, 0.0), (32, 20.0), (5, 0.0)])
+def test_what_an_endpoint_can_do_is_used_to_nine_tenths(capacity: int, bursts: float) -> None:
+    rng, state, ends = random.Random(0), dict[str, Any](), list[float]()
+    events = [(0.0, number, "ask") for number in range(2 * capacity)]  # so many are asked at a time, one by one
+    numbers, busy = itertools.count(len(events)), 0
+    while events and events[0][0] < 120.0:
+        now, number, what = heapq.heappop(events)
+        place = ticket(str(number))
+        if what == "ask":
+            wait = _places.take(state, place, now, anybody)
+            after = (now + wait + rng.uniform(0, 0.05), number, "ask") if wait else (now, number, "arrive")
+        elif what == "arrive" and (busy >= capacity or (bursts and now % bursts > bursts - 0.5)):
+            _places.refused(state, place, now, 1.0, 0.5)
+            _places.leave(state, place)
+            after = (now + 1.0, next(numbers), "ask")
+        elif what == "arrive":
+            busy, after = busy + 1, (now + rng.uniform(0.9, 1.1), number, "end")
+        else:
+            busy -= 1
+            ends.append(now)
+            _places.succeeded(state, now)
+            _places.leave(state, place)
+            after = (now + 0.01, next(numbers), "ask")
+        heapq.heappush(events, after)
+    assert sum(end > 20.0 for end in ends) >= 0.9 * capacity * 100
 
 
 def test_one_place_is_always_left() -> None:
@@ -141,7 +193,7 @@ def test_without_retry_after_the_pauses_grow_and_end() -> None:
         _places.leave(state, ticket(str(number)))
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     taken(state, "x", now + 1000)
-    _places.succeeded(state)
+    _places.succeeded(state, now)
     _places.refused(state, ticket("x"), now + 1000, None, 0.0)
     assert state["until"] == now + 1000 + 0.5
 
@@ -252,7 +304,8 @@ def test_a_file_that_cannot_be_read_is_learned_anew(tmp_path: Path) -> None:
 def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(tmp_path: Path) -> None:
     _providers.share(tmp_path / "limits")
     for endpoint in ("https://h/v1 m", "https://h/v1 n", "https://g/v1 m"):
-        Limiter(endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0)).change(_places.succeeded)
+        asked = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0))
+        asked.change(lambda state: _places.succeeded(state, 0.0))
     told = {json.loads(path.read_text())["endpoint"] for path in (tmp_path / "limits").glob("*.json")}
     assert told == {"https://h/v1 m", "https://h/v1 n", "https://g/v1 m"}
 
@@ -283,7 +336,10 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_after_a_refusal_fewer_are_asked_at_a_time(chat_server: ChatServer, tmp_path: Path) -> None:
+def test_after_a_refusal_fewer_are_asked_at_a_time(
+    chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_places, "CALM", 0.0)
     _providers.share(tmp_path)
     chat_server.next(refuses(429, retry_after=0))
     assert ask_all(chat_server, 1) == [429]
