@@ -36,6 +36,9 @@ BENCHMARKS = {
     "drills": Benchmark(
         killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"
     ),
+    "in-flight": Benchmark(
+        killed.in_flight, 100, "whether SIZE runs killed with 32 conversations in flight end like the undisturbed one"
+    ),
     "many": Benchmark(
         workers.many,
         20,

@@ -2,7 +2,7 @@
 
 `crash`: the standard suite with three examples, 33 in one conversation. The process kills itself (SIGKILL) some
 milliseconds after a random message has come in, and the run is resumed until it is done. `drills`: three agents on two
-workers, which are killed at any moment.
+workers, which are killed at any moment. `in_flight`: three agents in 33 conversations, of which 32 are played at once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.runs import check_ended, children
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import sleep, stopwatch
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -255,3 +256,80 @@ def difference(calm: Drill, disturbed: Drill) -> str:
         f"{len(after.heard) - len(before.heard)} messages sent again; "
         f"differing files: {', '.join(differing) or 'none'}; " + "; ".join(told)
     )
+
+
+# --- in flight
+
+AT_ONCE = 32
+TRIALS = 11
+"""Of each of the three agents: when the first conversation ends, another one begins."""
+IN_FLIGHT = (
+    DRILLED[0], f"--ltm-trials={TRIALS}", f"--ltm-concurrency={AT_ONCE}", "--ltm-span=300", "--ltm-suite=none",
+    "--tb=no", "-rN", "--ltm-no-probe", "test_talk.py",
+)  # fmt: skip
+TALK = """
+def talk(ltm, name):
+    ltm.say(f"{name} speaks")
+    ltm.wait(span=0.5)
+    assert name in ltm.ask(f"{name} asks")
+
+
+def test_a(ltm):
+    talk(ltm, "A")
+
+
+def test_b(ltm):
+    talk(ltm, "B")
+"""
+
+
+def in_flight(size: int, repeats: int) -> Iterator[str]:
+    """Yield a line for every tenth run and one for all; LtmError, with the folder kept, for the first that differs."""
+    for repeat in range(repeats):
+        chance, folder = random.Random(repeat), Path(tempfile.mkdtemp(prefix="ltm-in-flight-"))
+        (calm, _), kills, again = _flown(folder / "calm", []), 0, 0
+        asked = len(calm.heard)
+        for number in range(1, size + 1):
+            moments = sorted(chance.sample(range(1, asked), chance.choice([1, 1, 2])))
+            flown, killed = _flown(folder / str(number), moments)
+            more = Counter(message for _, message in flown.heard)
+            more.subtract(message for _, message in calm.heard)
+            if flown.files != calm.files or min(more.values()) < 0 or more.total() > AT_ONCE * killed:
+                names = sorted(name for name, kept in calm.files.items() if flown.files.get(name) != kept)
+                raise LtmError(
+                    f"{folder / str(number)}: killed {killed} times, after {moments} messages, it differs in {names}; "
+                    f"{more.total()} messages sent again, {sum(one < 0 for one in more.values())} never sent"
+                )
+            shutil.rmtree(folder / str(number))
+            kills, again = kills + killed, again + more.total()
+            if number % 10 == 0:
+                yield f"{number} runs, {kills} kills: all ended like the undisturbed one"
+        shutil.rmtree(folder)
+        yield (
+            f"{size} runs killed {kills} times with {AT_ONCE} conversations in flight: all ended like the undisturbed "
+            f"one, byte for byte; messages sent again: {again} of {size * asked}, at most {AT_ONCE} for each kill"
+        )
+
+
+def _flown(folder: Path, moments: Sequence[int]) -> tuple[Run, int]:
+    """Play in a new folder, kill and resume once so many messages were heard; return what is left, and the kills."""
+    folder.mkdir()
+    kills = 0
+    shutil.copy(AGENTS, folder / "drilled.py")
+    (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LTM_DRILL_SECONDS": "0.03"}
+    words: Sequence[str] = IN_FLIGHT
+    for moment in [*moments, None]:
+        with (folder / "output.txt").open("wb") as output:
+            process = subprocess.Popen(
+                _command(["-p", "pytest_ltm.plugin", *words]), cwd=folder, env=environment,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+        while moment is not None and process.poll() is None and len(_heard(folder)) < moment:
+            sleep(0.005)
+        if moment is not None:
+            process.kill()
+        kills += process.wait() == -signal.SIGKILL
+        words = ["--ltm-resume=latest", "--tb=no", "-rN"]
+    check_ended(process.returncode, folder / "output.txt", f"{folder}: pytest")
+    return left(folder, KEPT), kills

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import startup
+from benchmarks import killed, startup
 from benchmarks.__main__ import BENCHMARKS, main
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -32,6 +32,17 @@ def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: py
         capsys.readouterr().out,
         flags=re.MULTILINE,
     )
+
+
+@pytest.mark.slow
+def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(killed, "IN_FLIGHT", (*killed.IN_FLIGHT, "--ltm-trials=2"))
+
+    assert main(["in-flight", "--size", "1"]) == 0
+
+    assert capsys.readouterr().out.startswith("1 runs killed ")
 
 
 @pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
