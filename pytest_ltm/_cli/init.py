@@ -30,7 +30,8 @@ def run(given: Namespace) -> int:
     here = [path for path in texts if (folder / path).exists()]
     if here:
         raise ConfigurationError(
-            f"there already: {', '.join(here)}. No file is overwritten. Move it, or name another folder: init FOLDER"
+            f"there already: {', '.join(here)}. No file is overwritten. Move them, or name another "
+            "folder: ltm init FOLDER"
         )
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

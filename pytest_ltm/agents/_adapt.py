@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from pytest_ltm._engine.agent import Agent, Configured, Resettable, Usage
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
-from pytest_ltm.agents._calls import Called, method_that_replies
+from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import capabilities, required, takes
 from pytest_ltm.agents._speaker import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 
@@ -208,10 +208,7 @@ def _agent(made: object, spec: str, calls: str = "") -> Agent:
         raise AgentError(_about_module(made, spec))
     if not calls and hasattr(made, "reply"):
         if not takes(made.reply, 1):
-            raise AgentError(
-                f"agent {spec!r}: {type(made).__name__}.reply cannot be called with one message. "
-                f"Write `def reply(self, message)`."
-            )
+            raise AgentError(cannot_reply(type(made), spec))
         return cast(Agent, made)
     if not calls and callable(made) and takes(made, 1):
         return cast(Agent, Called(made, made))

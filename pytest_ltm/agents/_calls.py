@@ -42,9 +42,13 @@ def method_that_replies(given: object, spec: str) -> str:
 
     AgentError, with what is there instead, if there is none or more than one.
     """
-    if hasattr(given, "reply") or isinstance(given, ModuleType):
+    if isinstance(given, ModuleType):
         return ""
     kind = given if isinstance(given, type) else type(given)
+    if hasattr(given, "reply"):
+        if inspect.isfunction(inspect.getattr_static(given, "reply", None)) and not _fits(given, "reply"):
+            raise AgentError(cannot_reply(kind, spec))
+        return ""
     there = [name for name in CALLS if _own(given, name)]
     fitting = [name for name in there if _fits(given, name)]
     if len(fitting) == 1:
@@ -56,11 +60,28 @@ def method_that_replies(given: object, spec: str) -> str:
         )
     if _may_get_reply(kind):
         return ""
-    near = there or [name for name in dir(given) if set(name.split("_")) & _WORDS and _own(given, name)]
-    has = f"It has {', '.join(name + _parameters(given, name) for name in near)}; what replies takes the message alone"
-    raise AgentError(
-        f"agent {spec!r}: {kind.__name__} has no reply(message). {has if near else 'Write `def reply(self, message)`'}."
-    )
+    near = there or [name for name in dir(given) if _is_near(name) and _own(given, name)]
+    cure = f"It has {', '.join(name + _parameters(given, name) for name in near)}"
+    taking = [name for name in near if _fits(given, name)]
+    if taking:
+        cure += f". If {taking[0]} replies, name it: '{spec}.{taking[0]}'"
+    elif near:
+        cure += "; what replies takes the message alone"
+    else:
+        cure = "Write `def reply(self, message)`"
+    raise AgentError(f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}.")
+
+
+def cannot_reply(kind: type, spec: str) -> str:
+    """Return what to say of a `reply` that takes something else than a message."""
+    return f"agent {spec!r}: {kind.__name__}.reply cannot be called with one message. Write `def reply(self, message)`."
+
+
+def _is_near(name: str) -> bool:
+    """Return whether a method's name says that it may be meant to reply."""
+    from difflib import get_close_matches
+
+    return bool({*name.split("_")} & _WORDS or get_close_matches(name, ("reply", *_WORDS), n=1, cutoff=0.8))
 
 
 def _own(given: object, name: str) -> bool:
@@ -84,6 +105,14 @@ def _parameters(given: object, name: str) -> str:
     return f"({', '.join(names[is_plain:])})"
 
 
+def _is_written(kind: type) -> bool:
+    """Return whether all of a class can be read: it is in Python."""
+    try:
+        return kind is not object and all(map(inspect.getsource, kind.__mro__[:-1]))
+    except (OSError, TypeError):
+        return False
+
+
 def _may_get_reply(kind: type) -> bool:
     """Return whether an object of this class may have `reply` though the class has not."""
     codes = [
@@ -91,6 +120,6 @@ def _may_get_reply(kind: type) -> bool:
     ]
     return (
         hasattr(kind, "__getattr__")
-        or not codes
+        or (not codes and not _is_written(kind))
         or any({"reply", "setattr", "__dict__"} & {*code.co_names} for code in codes)
     )

@@ -390,5 +390,8 @@ def span_of(text: str, where: str) -> tuple[str, int | None]:
             f"{where}: {text!r} is not a memory span.{hint} Write tokens as 2000, 32k or 1.5m, or 'isolated'"
         ) from None
     if tokens < 1:
-        raise pytest.UsageError(f"{where}: a memory span has at least one token, not {text!r}")
+        raise pytest.UsageError(
+            f"{where}: a memory span has at least one token, not {text!r}. Write tokens as 2000, 32k or 1.5m: commas "
+            "separate spans"
+        )
     return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

@@ -38,6 +38,7 @@ COMMANDS = {
     "--ltm-agent=full,full": "two agents have the label 'full'*Give one a name of its own: NAME=full",
     "--ltm-agent=replay:nowhere": "agent 'replay:nowhere': cannot be read: it is not a file, and there is no run 'nowhere'",
     "--ltm-agent=echo --ltm-span=2kk": "--ltm-span: '2kk' is not a memory span. Write tokens as 2000, 32k or 1.5m",
+    "--ltm-agent=echo --ltm-span=2,000": "at least one token, not '000'. Write tokens as 2000, 32k or 1.5m: commas separate spans",
     "--ltm-agent=echo --ltm-span=0": "--ltm-span: a memory span has at least one token, not '0'",
     "--ltm-agent=echo --ltm-span=2k,2k": "--ltm-span: 2k is given twice",
     "--ltm-agent=echo --ltm-suite=standrad": "--ltm-suite: there is no suite 'standrad'. Did you mean 'standard'?",
@@ -103,6 +104,9 @@ SCENARIOS = {
 AGENTS = {
     "class Bot:\n    def chat(self, text, history): ...": "Bot has no reply(message). It has chat(text, history); what replies",
     "class Bot:\n    def chat(self, m): ...\n    def run(self, m): ...": "but chat() and run(). Name the one that replies, as in 'bot:Bot.chat'",
+    "class Bot: ...": "--ltm-agent: agent 'bot:Bot': Bot has no reply(message). Write `def reply(self, message)`",
+    "class Bot:\n    def rply(self, m): ...": "Bot has no reply(message). It has rply(m). If rply replies, name it: 'bot:Bot.rply'",
+    "class Bot:\n    def reply(self, *, text): ...": "--ltm-agent: *Bot.reply cannot be called with one message. Write `def reply(self, message)`",
     "class Bot:\n    def reply(self): ...": "Bot.reply cannot be called with one message. Write `def reply(self, message)`",
     "class Bot:\n    def __init__(self, model): ...\n    def reply(self, m): ...": "making a Bot needs 'model'. Give a factory instead",
     "class Bot:\n    def __init__(self):\n        {}['key']\n    def reply(self, m): ...": (

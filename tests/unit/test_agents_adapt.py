@@ -389,7 +389,7 @@ def test_a_reply_that_takes_no_message_is_refused() -> None:
 def test_a_class_without_reply_is_refused() -> None:
     class Blank: ...
 
-    assert "cannot reply" in refused(Blank)
+    assert "Blank has no reply(message)" in refused(Blank)
 
 
 def test_an_instance_with_slots_serves_one_conversation_too() -> None:

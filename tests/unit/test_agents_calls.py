@@ -87,7 +87,8 @@ def test_an_async_method_is_awaited_by_whoever_talks() -> None:
     [
         ({"chat": says, "run": says}, r"but chat\(\) and run\(\)\. Name the one that replies, as in 'x:Bot\.chat'"),
         ({"chat": needs_more}, r"It has chat\(message, history\); what replies takes the message alone"),
-        ({"send_message": says, "other": says}, r"It has send_message\(message\); what"),
+        ({"send_message": says, "other": says}, r"It has send_message\(message\)\. If .* it: 'x:Bot\.send_message'"),
+        ({"rply": says, "other": says}, r"It has rply\(message\)\. If rply replies"),
         ({"other": says}, r"Bot has no reply\(message\)\. Write `def reply\(self, message\)`\."),
         ({"chat": "not a method", "other": says}, r"Write `def reply"),
     ],

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from importlib.metadata import requires
 from typing import TYPE_CHECKING
 
 import pytest
 from journals import begin, fault, header, message, reply, write
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.doctor import Diagnosis, diagnose, run_lines
+from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose, run_lines
 from pytest_ltm._record.events import End, Event
 from pytest_ltm._record.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
@@ -206,3 +208,16 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     monkeypatch.setattr("pytest_ltm._cli.doctor.tempfile.TemporaryFile", refuse)
     assert main(["doctor"]) == 1
     assert "cannot be written: Permission denied" in capsys.readouterr().out
+
+
+def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_package() -> None:
+    wanted = [re.split(r"\W*[<>=;]\W*", line, maxsplit=1) for line in requires("pytest-ltm") or ()]
+    needed = {name for name, rest in wanted if "extra ==" not in rest and "python_version" not in rest}
+    extras = {name for name, rest in wanted if "extra ==" in rest and "dev" not in rest}
+    assert needed == {*KNOWN["needed"]}
+    assert extras == {*KNOWN["extras"]}
+
+
+def test_a_command_that_begins_like_the_one_typed_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "bot:Bot"]) != 0
+    assert "there is no command 'check'. Did you mean 'check-agent'?" in capsys.readouterr().err

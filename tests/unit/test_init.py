@@ -46,7 +46,9 @@ def test_no_file_is_overwritten_and_nothing_written_beside_one(
 ) -> None:
     (folder / "test_ltm_appointment.py").write_text("mine")
     assert main(["init"]) == USAGE
-    assert "there already: test_ltm_appointment.py" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "there already: test_ltm_appointment.py" in told
+    assert told.endswith("name another folder: ltm init FOLDER\n")
     assert [path.name for path in folder.iterdir()] == ["test_ltm_appointment.py"]
     assert (folder / "test_ltm_appointment.py").read_text() == "mine"
 
