@@ -35,7 +35,11 @@ _ELSEWHERE = {
 
 def concurrency(text: str) -> int | None:
     """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
-    return None if text == "auto" else _options.Whole(1)(text)
+    if text == "auto":
+        return None
+    if not text.removeprefix("-").isdigit():
+        raise ConfigurationError(f"{text!r} is not a number of conversations. Write one, or auto")
+    return _options.Whole(1)(text)
 
 
 class Selection:

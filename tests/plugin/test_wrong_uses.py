@@ -45,6 +45,8 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-suite=my.yml": "there is no suite 'my.yml'. Built-in: *; or name a *.ltm-suite.yml file",
     "--ltm-agent=echo --ltm-seed=lucky": "--ltm-seed: 'lucky' is not a whole number",
     "--ltm-agent=echo --ltm-examples=0": "--ltm-examples: at least 1, not 0",
+    "--ltm-agent=echo --ltm-concurrency=lots": "--ltm-concurrency: 'lots' is not a number of conversations. Write one, or auto",
+    "--ltm-agent=echo --ltm-concurrency=0": "--ltm-concurrency: at least 1, not 0",
     "--ltm-agent=echo --ltm-trials=many": "--ltm-trials: 'many' is not a whole number",
     "--ltm-agent=echo --ltm-filler=trivai": "--ltm-filler: unknown filler 'trivai'. Did you mean 'trivia'?",
     "--ltm-agent=echo --ltm-filler=trivia:no.txt": "filler file 'no.txt' cannot be read (No such file or directory)",
