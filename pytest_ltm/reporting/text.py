@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
+"""Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each."""
 NOTHING = "-"
 """Stands where there is no number."""
 _CENTS = 0.1
@@ -27,11 +30,15 @@ def one_line(text: str) -> str:
 
 def columns_of(text: str) -> int:
     """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
-    if text.isascii() or text.replace("…", "").isascii():
+    if _is_narrow(text):
         return len(text)
     from wcwidth import wcswidth  # here and below: its tables take a while to load, and few texts need them
 
     return wcswidth(text.replace("\n", " "))
+
+
+def _is_narrow(text: str) -> bool:
+    return text.isascii() or _NARROW.fullmatch(text) is not None
 
 
 def left(text: str, width: int) -> str:
@@ -155,7 +162,7 @@ def _shorter(text: str, room: int) -> str:
 
 
 def _start(text: str, width: int) -> str:
-    if text.isascii():
+    if _is_narrow(text):
         return text[: max(width, 0)]
     from wcwidth import iter_graphemes
 
@@ -163,7 +170,7 @@ def _start(text: str, width: int) -> str:
 
 
 def _end(text: str, width: int) -> str:
-    if text.isascii():
+    if _is_narrow(text):
         return text[len(text) - min(max(width, 0), len(text)) :]
     from wcwidth import iter_graphemes_reverse
 

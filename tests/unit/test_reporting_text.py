@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wcwidth import wcwidth
 
 from pytest_ltm._storage.boundary import printable
 from pytest_ltm.reporting.text import (
@@ -95,3 +96,10 @@ def test_large_numbers_become_short(number: int, shown: str) -> None:
 )  # fmt: skip
 def test_times_are_told_in_their_two_largest_units(seconds: float, shown: str) -> None:
     assert span_of_time(seconds) == shown
+
+
+def test_a_character_is_as_wide_as_the_tables_say() -> None:
+    given = [chr(code) for code in range(0x20, 0x3000) if code not in range(0x7F, 0xA0)]
+    wide = {each: wcwidth(each) for each in given}
+    assert [each for each in given if wide[each] > 0 and columns_of(each) != wide[each]] == []
+    assert columns_of("é…—’") == 4
