@@ -351,6 +351,7 @@ class SetupFailed(Exception):
 def _why_it_ended(setup: pytest.TestReport) -> BaseException:
     if setup.failed:
         crash = getattr(setup.longrepr, "reprcrash", None)
-        return SetupFailed(crash.message if crash is not None else str(setup.longrepr))
+        missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
+        return SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
     said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
     return pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))

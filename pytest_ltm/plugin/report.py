@@ -209,9 +209,13 @@ class Report:
         self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None, None, None]:
         """Print the tables below all that pytest and others have to say: the result stands last."""
         yield
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            terminalreporter.write_line(
+                "ltm: nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others"
+            )
         if self.result is not None and self.result.conversations:
             self._show(self.result, terminalreporter)
 

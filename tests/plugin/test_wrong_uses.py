@@ -82,6 +82,8 @@ SCENARIOS = {
     "@pytest.mark.ltm(threshold=80)\ndef test_a(ltm): ...": "test_a.py:2: *expected a score from 0 to 1",
     "@pytest.mark.ltm(3)\ndef test_a(ltm): ...": "test_a.py:2: @pytest.mark.ltm takes keywords only, not 3",
     "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self, ltm): ...": "*Make it a plain class (class TestA:)",
+    "def test_a(lmt):\n    lmt.say('x')": "nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others",
+    "def test_a(ltm, tmp_pth): ...": "scenario error: SetupFailed: fixture 'tmp_pth' not found",
     "def test_a(ltm)\n    ltm.say('x')": "test_a.py\", line 2*def test_a(ltm)*SyntaxError: expected ':'",
     "def test_a(ltm): pass": "ERROR in test_a*asks nothing, so it cannot be scored. Add an `ask` or a watcher",
     "def test_a(ltm):\n    ltm.ask('x')": "test_a.py:3*asks before it has said anything*Say something first",
