@@ -243,7 +243,12 @@ def _factory(given: object, spec: str) -> Callable[[], object] | None:
 
 
 def _class(given: type, spec: str) -> Callable[[], object]:
-    """Return the class itself, once it is known to need no argument."""
+    """Return the class itself, once it is known to be complete and to need no argument."""
+    lacking = sorted(getattr(given, "__abstractmethods__", ()))
+    if lacking:
+        raise AgentError(
+            f"agent {spec!r}: {given.__name__} is abstract: it lacks {_names(lacking)}. Name a class that has them."
+        )
     try:
         needed = [name for names in required(given) for name in names if name != ID]
     except (TypeError, ValueError):  # built in C: calling it will tell

@@ -108,6 +108,7 @@ SCENARIOS = {
 AGENTS = {
     "class Bot:\n    def chat(self, text, history): ...": "Bot has no reply(message). It has chat(text, history); what replies",
     "class Bot:\n    def chat(self, m): ...\n    def run(self, m): ...": "but chat() and run(). Name the one that replies, as in 'bot:Bot.chat'",
+    "import abc\nclass Bot(abc.ABC):\n    @abc.abstractmethod\n    def reply(self, m): ...": "--ltm-agent: agent 'bot:Bot': Bot is abstract: it lacks 'reply'. Name a class",
     "class Bot: ...": "--ltm-agent: agent 'bot:Bot': Bot has no reply(message). Write `def reply(self, message)`",
     "class Bot:\n    def rply(self, m): ...": "Bot has no reply(message). It has rply(m). If rply replies, name it: 'bot:Bot.rply'",
     "class Bot:\n    def reply(self, *, text): ...": "--ltm-agent: *Bot.reply cannot be called with one message. Write `def reply(self, message)`",
