@@ -112,6 +112,7 @@ class _Visit:
             else "one agent for all conversations" if source.serves_many
             else "one agent for one conversation"
         )  # fmt: skip
+        found.kind += f", which replies by {source.calls}()" * bool(source.calls)
         if not source.serves_many:
             found.finds.append(source.refusal)
         with self._talking() as first:

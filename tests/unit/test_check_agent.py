@@ -57,6 +57,11 @@ def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> 
     assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
 
 
+def test_the_method_that_was_taken_is_named(check: Check) -> None:
+    _, told = check(NOTES.replace("def reply", "def chat"))
+    assert told.startswith("checked_bot:Bot: a new agent for each conversation, which replies by chat()")
+
+
 def test_one_store_for_all_conversations_is_found(check: Check) -> None:
     status, told = check(SHARED)
     assert status == FINDS
