@@ -217,10 +217,8 @@ def test_waits_between_attempts_let_others_go_on() -> None:
         pause(seconds)
         order.append(f"{seconds}")
 
-    began = time.perf_counter()
-    played(Hub(), *(partial(waits, seconds) for seconds in (0.15, 0.1, 0.05)))
-    assert order == ["0.05", "0.1", "0.15"]
-    assert time.perf_counter() - began < 0.29
+    played(Hub(), *(partial(waits, seconds) for seconds in (0.9, 0.5, 0.1)))
+    assert order == ["0.1", "0.5", "0.9"]  # one after the other they would end in their own order
 
 
 def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
@@ -231,13 +229,13 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
         elsewhere(lambda: None)
         times.append(_hub.own_time() - began)
 
-    played(Hub(), talk, lambda: time.sleep(0.1))
-    assert times[0] < 0.09
+    played(Hub(), talk, lambda: time.sleep(0.5))
+    assert times[0] < 0.4
 
 
 def test_a_limit_of_the_caller_stands_still_while_others_go_on() -> None:
     def judged() -> None:
-        call_within(0.05, lambda: elsewhere(lambda: time.sleep(0.1)))
+        call_within(0.3, lambda: elsewhere(lambda: time.sleep(0.6)))
 
     def slow() -> None:
         with pytest.raises(OutOfTime):
