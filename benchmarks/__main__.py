@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import evidence, gate, killed, length, memory, memory_linear, overhead, startup, workers
+from benchmarks import concurrency, evidence, gate, killed, length, memory, memory_linear, overhead, startup, workers
 from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
@@ -31,7 +31,9 @@ BENCHMARKS = {
         length.conversation, 500_000, "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass"
     ),
     "concurrency": Benchmark(
-        workers.at_once, 64, "SIZE conversations at once in one process (--ltm-concurrency) against one alone"
+        concurrency.at_once,
+        64,
+        "SIZE conversations at once in one process against one alone, against workers, at a provider with limits",
     ),
     "drills": Benchmark(
         killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"

@@ -63,26 +63,6 @@ def _words(kind: str, agents: int, processes: int) -> list[str]:
     return [*COMMON, f"-n{processes}", f"--ltm-agent={specs}", "-p", "no:randomly"]
 
 
-def at_once(size: int, repeats: int) -> Iterator[str]:
-    """Yield what conversations at once in one process take beside one alone, by the time of a reply."""
-    common = ("--ltm-suite=standard", "--ltm-no-probe", "--ltm-examples=1", "--ltm-span=1k", "--tb=no", "-rN")
-    for milliseconds in (20, 1_000):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            (folder / "conftest.py").write_text("")
-            (folder / "slow.py").write_text(AGENT.format(seconds=milliseconds / 1_000), encoding="utf-8")
-            for _ in range(repeats):
-                words = [*common, "--ltm-agent=slow:Waits", "-p", "no:randomly"]
-                alone = pytest_run(folder, words)
-                cost = pytest_run(folder, [*words, f"--ltm-trials={size}", f"--ltm-concurrency={size}"])
-                more = (cost.cpu_seconds - alone.cpu_seconds) / max(size - 1, 1)
-                yield f"one conversation at {milliseconds} ms a reply: {alone.seconds:.1f} s"
-                yield (
-                    f"{size} at once: {cost.seconds:.1f} s, {cost.seconds / alone.seconds:.2f} times as long, "
-                    f"{cost.megabytes:.0f} MB, {more * 1_000:.0f} ms of the processor for each further one"
-                )
-
-
 WORKERS = 2
 SPANS = "1k,2k,4k,8k,16k"
 TRIALS = 3
@@ -124,11 +104,7 @@ def _run(folder: Path, size: int) -> Iterator[str]:
             [sys.executable, "-m", "pytest", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
             stderr=output,
         )  # fmt: skip
-        peaks: dict[int, float] = {}
-        while process.poll() is None:
-            for pid in [process.pid, *children(process.pid)]:
-                peaks[pid] = max(peaks.get(pid, 0.0), _peak(pid))
-            sleep(EVERY)
+        peaks = peaks_until_ended(process)
     seconds = stopwatch() - began
     check_ended(process.returncode, folder / "output.txt", "the benchmark's pytest")
     points = [tuple(map(float, line.split())) for line in (folder / "costs.txt").read_text().splitlines()]
@@ -141,6 +117,16 @@ def _run(folder: Path, size: int) -> Iterator[str]:
     yield "controller, processor time for each item in the thirds of the run: " + ", ".join(
         f"{cost:.2f} ms" for cost in costs
     )
+
+
+def peaks_until_ended(process: subprocess.Popen[bytes]) -> dict[int, float]:
+    """Return the most memory (in units of 2**20 bytes) that a process and each of its children held until it ended."""
+    peaks: dict[int, float] = {}
+    while process.poll() is None:
+        for pid in [process.pid, *children(process.pid)]:
+            peaks[pid] = max(peaks.get(pid, 0.0), _peak(pid))
+        sleep(EVERY)
+    return peaks
 
 
 def _peak(pid: int) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import killed, startup
+from benchmarks import concurrency, killed, startup
 from benchmarks.__main__ import BENCHMARKS, main
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -43,6 +43,19 @@ def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one
     assert main(["in-flight", "--size", "1"]) == 0
 
     assert capsys.readouterr().out.startswith("1 runs killed ")
+
+
+@pytest.mark.slow
+def test_what_is_used_of_a_provider_is_counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concurrency, "SECONDS", 0.01)
+    monkeypatch.setattr(concurrency, "TALK", "def test_talk(ltm):\n    ltm.say('Yes.')\n    ltm.ask('Well?')\n")
+    monkeypatch.delenv("LTM_INSPECT", raising=False)
+
+    [line] = concurrency._at_a_provider(2)
+
+    assert re.match(
+        r"a provider that takes 32 requests at a time: (\d+) of \1 requests answered in \d+ s, 0 refused", line
+    )
 
 
 @pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
