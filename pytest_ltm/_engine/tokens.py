@@ -6,6 +6,7 @@ import re
 import threading
 import zlib
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._storage.dotted import DottedPath
@@ -179,12 +180,9 @@ def _ranks(name: str) -> dict[bytes, int]:
     from importlib.resources import files
 
     data = zlib.decompress(files("pytest_ltm._engine.ranks").joinpath(f"ranks_{name}.bin.z").read_bytes())
-    end = _CARRIED[name].tokens
-    ranks: dict[bytes, int] = {}
-    for rank, length in enumerate(data[:end]):
-        ranks[data[end : end + length]] = rank
-        end += length
-    return ranks
+    number = _CARRIED[name].tokens
+    bounds = list(accumulate(data[:number], initial=number))
+    return dict(zip(map(data.__getitem__, map(slice, bounds, bounds[1:])), range(number), strict=True))
 
 
 def _constructor(name: str) -> Callable[[], dict[str, Any]]:
