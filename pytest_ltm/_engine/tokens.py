@@ -6,7 +6,6 @@ import re
 import threading
 import zlib
 from functools import cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._storage.dotted import DottedPath
@@ -180,9 +179,12 @@ def _ranks(name: str) -> dict[bytes, int]:
     from importlib.resources import files
 
     data = zlib.decompress(files("pytest_ltm._engine.ranks").joinpath(f"ranks_{name}.bin.z").read_bytes())
-    number = _CARRIED[name].tokens
-    bounds = list(accumulate(data[:number], initial=number))
-    return dict(zip(map(data.__getitem__, map(slice, bounds, bounds[1:])), range(number), strict=True))
+    end = _CARRIED[name].tokens
+    ranks: dict[bytes, int] = {}
+    for rank, length in enumerate(data[:end]):
+        ranks[data[end : end + length]] = rank
+        end += length
+    return ranks
 
 
 def _constructor(name: str) -> Callable[[], dict[str, Any]]:
