@@ -497,6 +497,22 @@ def test_the_policy_allows_the_pages_own_script_and_style_only(page: Page) -> No
     assert "unsafe" not in policy
 
 
+def luminance(colour: str) -> float:
+    """Return the relative luminance of `#rrggbb`, as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_shade_of_a_score_can_be_read_in_both_themes(page: Page) -> None:
+    light, dark = re.findall(r":root \{(.*?)\}", page.scripts["style"], re.DOTALL)
+    for theme in (light, dark):
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", theme))
+        for shade in (f"h{step}" for step in range(11)):
+            darker, lighter = sorted(luminance(colours[name]) for name in ("on", shade))
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, shade
+
+
 def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
     run = grid(tmp_path / "run")
     assert report(tmp_path, run).source == report(tmp_path, run).source

@@ -65,14 +65,14 @@ function questioned(question) {
 async function detail(row) {
   const data = await opened(Number(row.id.slice(1)), row.dataset.v);
   const inside = make("div", { class: "inside" }, described(data.facts));
-  if (data.checks.length) inside.append(make("h4", {}, "Checks"), checked(data.checks));
+  if (data.checks.length) inside.append(make("h3", {}, "Checks"), checked(data.checks));
   if (data.missing) {
-    if (data.questions.length) inside.append(make("h4", {}, "Questions"), ...data.questions.map(questioned));
+    if (data.questions.length) inside.append(make("h3", {}, "Questions"), ...data.questions.map(questioned));
     inside.append(make("p", { class: "note" }, data.missing));
     return inside;
   }
   if (data.questions.length && byId("z-c" + row.dataset.v)) inside.append(make("p", {}, button("Show on the time line", () => showOnLine(row, data.questions[data.questions.length - 1].n))));
-  inside.append(make("h4", {}, "Its own exchanges"));
+  inside.append(make("h3", {}, "Its own exchanges"));
   if (!data.talk.length) inside.append(make("p", { class: "note" }, "Nothing was said."));
   for (const talk of data.talk) {
     if (talk.gap) inside.append(make("div", { class: "gap" }, `… ${talk.gap} …`));

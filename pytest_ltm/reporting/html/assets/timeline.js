@@ -222,9 +222,9 @@ async function read(n) {
   }
   const data = await opened(owner.k, line.key);
   if (line.held !== n) return;
-  if (!data) return box.replaceChildren(make("h4", {}, owner.name), make("p", { class: "note" }, "This example is not listed here."), steps(n, null));
+  if (!data) return box.replaceChildren(make("h3", {}, owner.name), make("p", { class: "note" }, "This example is not listed here."), steps(n, null));
   const talk = data.talk.find((each) => each.n === n);
-  const head = make("h4", {}, owner.name);
+  const head = make("h3", {}, owner.name);
   const parts = [head, exchange(talk, data.evidence)];
   const question = data.questions.find((each) => each.n === n);
   if (question) parts.push(depends(question), described(data.facts.filter(([name]) => name === "score" || name === "why")));
