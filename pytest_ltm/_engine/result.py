@@ -257,6 +257,8 @@ CONTROLS = frozenset({
     "notes", "inject",
 })  # fmt: skip
 """The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
+YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})
+"""Those of the other agents that this package has: beside an agent of somebody's own they show what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,6 +326,11 @@ class ConversationResult:
     def is_control(self) -> bool:
         """Whether its agent is told what full marks ask for, or cheats: it is never ranked."""
         return self.agent_spec.partition(":")[0] in CONTROLS
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether its agent is one of this package, ranked only among such."""
+        return self.agent_spec.partition(":")[0] in YARDSTICKS
 
     @property
     def name(self) -> ConversationName:

@@ -88,6 +88,8 @@ class Column(Struct, frozen=True, kw_only=True):
     span: int | None
     control: bool
     """The agent is a control: marked, and never ranked."""
+    yardstick: bool
+    """The agent is one of this package: beside others it is not ranked."""
     cells: Mapping[str, Cell]
     """By scenario, sorted by name; also those without any score."""
     total: float
@@ -315,6 +317,7 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         span_label=held[0].span_label,
         span=held[0].span,
         control=held[0].is_control,
+        yardstick=held[0].is_yardstick,
         cells={
             name: Cell(
                 scores=scores.get(name, ()),

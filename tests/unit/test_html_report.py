@@ -189,6 +189,17 @@ def test_the_page_begins_with_what_the_gate_said(tmp_path: Path, state: str, sen
     assert ("div", (("class", f"gate {state}"),)) in page.elements
 
 
+def test_agents_of_the_package_are_yardsticks_beside_somebody_s_own(tmp_path: Path) -> None:
+    talks = [
+        held([played("colours", score, agent=agent)], agent_spec=spec)
+        for agent, spec, score in (("mine", "bot:Bot", 0.5), ("full", "full", 1.0), ("window_8k", "window:8k", 0.25))
+    ]
+    page = report(tmp_path, write_run(tmp_path / "run", *talks))
+    assert "How much is remembered at 2k tokens?50%mine: 0.50 of 1 point" in page.text
+    assert "What do the bundled agents earn there?full 100%full 100% and window_8k 25%." in page.text
+    assert "Is the difference real?" not in page.text
+
+
 def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), played("names", 0.25), played("jokes", 0.0)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
@@ -220,7 +231,7 @@ def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), replace(played("coin", 0.5), floor=0.5), replace(played("dice", 0.5), floor=0.1)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
     assert "2.00 of 3 points (67%; 0.60 without memory, by guessing)" in page.text
-    assert "full at 2k earns no more than guessing does in coin." in page.text
+    assert "No more than guessing earns in coin: full at 2k." in page.text
 
 
 def test_the_headline_adds_up_what_is_known_of_the_cost(page: Page) -> None:
@@ -248,7 +259,7 @@ def test_what_has_no_score_is_told_with_its_reasons(tmp_path: Path) -> None:
     assert "no judge was given" in page.text
     assert "no reply within 300 s" in page.text
     assert "Totals and accuracy count 2 of them as 0 and as 1." in page.text
-    assert "full at 2k: no score in jokes and names." in page.text
+    assert "No score in jokes and names: full at 2k." in page.text
     assert "1.00 to 3.00 of 3" in page.text
 
 

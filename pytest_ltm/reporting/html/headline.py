@@ -9,11 +9,10 @@ from pytest_ltm._statistics import FULL_MARKS, compare, effective_span, grouped,
 from pytest_ltm._text.lists import few, listed, shortened
 from pytest_ltm.reporting.columns import leading, short_span, span_sentence
 from pytest_ltm.reporting.compared import told
-from pytest_ltm.reporting.terminal import scoreless
 from pytest_ltm.reporting.text import amount, counted, dollars, score_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm.reporting.columns import Column
     from pytest_ltm.reporting.compared import Told
@@ -59,7 +58,14 @@ def headline(found: Material) -> list[Answer]:
     place = largest(found)
     ranked = rank(found.at(place))
     answers: list[Answer | None] = [*_gates(found), *_leading(found)]
-    answers += [_best(ranked, place), _forgets(ranked, place), _real(found, ranked), _far(found), _cost(found)]
+    answers += [
+        _best(ranked, place),
+        _beside(found.at(place), ranked),
+        _forgets(ranked, place),
+        _real(found, ranked),
+        _far(found),
+        _cost(found),
+    ]
     return [answer for answer in [*answers, _mind(found)] if answer is not None]
 
 
@@ -106,9 +112,11 @@ def largest(found: Material) -> str:
 def rank(series: Iterable[Series]) -> list[Series]:
     """Return the series that have a score, best accuracy first, without controls.
 
+    Nor are agents of this package among them, unless there are no others: nobody asks whether `full` is better.
     Those with a score in less than half of the scenarios that another has one in come last: they were hardly measured.
     """
     scored = [each for each in series if each.column.out_of and not each.column.control]
+    scored = [each for each in scored if not each.column.yardstick] or scored
     most = _most(scored)
     return sorted(scored, key=lambda each: (2 * each.column.out_of < most, -(each.column.least or 0.0)))
 
@@ -138,6 +146,17 @@ def _best(ranked: Sequence[Series], place: str) -> Answer:
         short = names if len(level) <= 2 else f"{len(level)} agents are tied"
         return Answer(question, short, f"{names} are tied at {points}.{rest}")
     return Answer(question, ranked[0].agent, f"{points}.{rest}")
+
+
+def _beside(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | None:
+    """Return what agents of this package earn where others are tested, as a measure of what is possible."""
+    others = [each for each in series if each.column.yardstick and each.column.out_of and each not in ranked]
+    if not others or not ranked:
+        return None
+    parts = sorted(others, key=lambda each: -(each.column.least or 0.0))
+    short = listed([f"{each.agent} {each.column.share}" for each in parts[:1]])
+    text = listed([f"{each.agent} {each.column.share}" for each in parts])
+    return Answer("What do the bundled agents earn there?", short, f"{text}. They are yardsticks and take no part.")
 
 
 def _standing(series: Series, most: int) -> str:
@@ -254,15 +273,16 @@ def _mind(found: Material) -> Answer | None:
         )
         open_ = sum(each.is_open for each in missing)
         parts += [f"Totals and accuracy count {open_:,} of them as 0 and as 1."] * bool(open_)
-        parts += [f"{sentence}." for series in found.series for sentence in scoreless(series.column)]
+        parts += [f"No score in {told}." for told in _each(found.series, lambda column: column.scoreless)]
     over = sum(each.overrun for each in results)
     if over:
         parts.append(f"{counted(over, 'example')} overran their memory span.")
     amended = sum(each.automatic is not None for each in results)
     if amended:
         parts.append(f"Amended by hand: {amended:,} of {counted(len(results), 'verdict')}.")
-    guessed = [series.column for series in found.series if series.column.guessed]
-    parts += [f"{each.label} earns no more than guessing does in {listed(each.guessed)}." for each in guessed]
+    tested = [each for each in found.series if not each.column.control and not each.column.yardstick] or found.series
+    guessed = [each for each in tested if each.column.guessed]
+    parts += [f"No more than guessing earns in {told}." for told in _each(guessed, lambda column: column.guessed)]
     counts = {
         "without a score": len(missing),
         "overran": over,
@@ -271,6 +291,12 @@ def _mind(found: Material) -> Answer | None:
     }
     short = next((f"{count:,} {what}" for what, count in counts.items() if count), "")
     return Answer("Caveats", short, " ".join(parts)) if parts else None
+
+
+def _each(some: Iterable[Series], names: Callable[[Column], Iterable[str]]) -> list[str]:
+    """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
+    same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
+    return [f"{listed(of)}: {listed(_few([each.label for each in those]))}" for of, those in same.items()]
 
 
 def _at(label: str) -> str:
