@@ -262,7 +262,11 @@ class Slow:
         "slow.py",
     )
     began = time.perf_counter()
-    result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
+    given = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
+    try:
+        result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
+    finally:
+        signal.signal(signal.SIGINT, given)
     assert "KeyboardInterrupt" in result.stdout.str()
     assert time.perf_counter() - began < 20
     assert talking.ticks == ["closed"] * 8
