@@ -1,7 +1,7 @@
 """pytest-ltm: tests the long-term memory of conversational agents, as pytest items in one long conversation.
 
-What scenarios, agents and evaluators need is exported here; `pytest_ltm.testing` has the fakes. Names are imported
-when they are used, because pytest loads this package in every project of its environment.
+What scenarios, agents and evaluators need is exported here, and what loads results; `pytest_ltm.testing` has the fakes.
+Names are imported when they are used, because pytest loads this package in every project of its environment.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
     from pytest_ltm._engine.score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._export.loaded import Results, load
     from pytest_ltm._storage.clock import duration
     from pytest_ltm._storage.errors import (
         AgentError,
@@ -61,6 +62,7 @@ __all__ = [
     "LtmUser",
     "Opinion",
     "Reply",
+    "Results",
     "Say",
     "ScenarioError",
     "Score",
@@ -74,6 +76,7 @@ __all__ = [
     "Wait",
     "Watch",
     "duration",
+    "load",
     "spread",
 ]
 
@@ -92,6 +95,7 @@ _HOMES = {
     "_engine.score": "Check Evaluator Score Unscored Verdict",
     "_engine.transcript": "Exchange",
     "_engine.agent": "Agent Reply Usage",
+    "_export.loaded": "Results load",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

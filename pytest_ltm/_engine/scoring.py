@@ -40,7 +40,7 @@ def scenario_result(
     if own_wish:
         outcome, cause, reason = "skipped", "", str(ending.error)
     score = ending.verdict if isinstance(ending.verdict, Score) else None
-    questions = tuple(_question(question, transcript) for question in lane.questions)
+    questions = tuple(question_result(question, transcript) for question in lane.questions)
     measured = lane.measured_span(transcript)
     own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
     return ScenarioResult(
@@ -120,7 +120,8 @@ def describe(error: BaseException | None) -> str:
     return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
 
 
-def _question(question: Question, transcript: Transcript) -> QuestionResult:
+def question_result(question: Question, transcript: Transcript) -> QuestionResult:
+    """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
     places = dict(asked.places)
