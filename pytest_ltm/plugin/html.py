@@ -72,7 +72,7 @@ class HtmlReport:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """Show totals, the curve over memory spans and heat maps above the rows."""
+        """Show totals, the curve over memory spans and where agents break above the rows."""
         prefix.append(summary(self._report.result or RunResult(run_id="", conversations=())))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             played("names", 1.0 if agent == "good" else 0.25, agent=agent, first=4, gap=12_000),
             played("jokes", None, agent=agent, reason="no judge was given", questions=(), gap=None),
         ]
+        rows = [replace(row, nodeid=row.nodeid.replace("full", agent)) for row in rows]
         talks.append(held(rows, tokens=500))
     build_report([write_run(folder / "run", *talks)], folder / "report.html")
     return folder / "report.html"
@@ -152,13 +154,57 @@ def test_search_and_choices_filter_together(page: Chromium, report: Path) -> Non
     assert scenarios(page) == ["names poor"]
 
 
-def test_a_cell_of_the_heat_map_opens_its_example_whatever_is_filtered(page: Chromium, report: Path) -> None:
+def test_a_cell_of_where_it_breaks_opens_its_worst_example_beside_the_best_other_agent_s(
+    page: Chromium, report: Path
+) -> None:
     page.open(report)
-    page.run("{ const s = document.getElementById('search'); s.value = 'zzz'; s.dispatchEvent(new Event('input')); }")
-    assert scenarios(page) == []
-    page.click(".heat a[href='#e4']")
-    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
-    assert page.run("document.activeElement.closest('tr').id") == "e4"
+    page.click("#breaks a[href='#e4']")
+    page.wait_for("document.querySelector('.beside .reply') !== null")
+    columns = "[...document.querySelectorAll('.beside .side, .beside .reply')].map(e => e.textContent)"
+    assert page.run(columns) == [
+        "0.25 poor at 2k", "1.00 good at 2k", "poorTeal, I think.", "goodTeal, I think.",
+    ]  # fmt: skip
+    assert text(page, ".beside .both .needle") == "needleI like ochre best, says names."
+    assert "needle #4, 900 tokens" in text(page, ".beside").replace(":", ",")
+    assert page.run("Object.fromEntries(address())") == {"beside": page.run("byId('e4').dataset.i")}
+    page.press("Escape")
+    assert text(page, ".beside") == ""
+    assert page.run("[document.activeElement.hash, String(address())]") == ["#e4", ""]
+
+
+def test_the_address_opens_an_example_beside_the_chosen_one(page: Chromium, report: Path) -> None:
+    page.open(report)
+    name = page.run("encodeURIComponent(byId('e4').dataset.i)")
+    page.open(report, f"#beside={name}&with=good+at+2k")
+    page.wait_for("document.querySelector('.beside .reply') !== null")
+    assert page.run("[document.querySelector('.beside select').value, address().get('with')]") == ["e1", "good at 2k"]
+
+
+def test_each_table_of_where_it_breaks_is_one_tab_stop_with_arrow_keys(page: Chromium, tmp_path: Path) -> None:
+    spans = {"2k": 2_000, "32k": 32_000}
+    talks = [
+        held([
+            played(name, 0.5, agent="poor", span_label=label, span=span, nodeid=f"{name}-{label}", first=1 + 3 * at)
+            for at, name in enumerate(("colours", "names"))
+        ])
+        for label, span in spans.items()
+    ]  # fmt: skip
+    build_report([write_run(tmp_path / "run", *talks)], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    stops = "[...document.querySelectorAll('#breaks td a')].filter(a => a.tabIndex === 0).length"
+    assert page.run(stops) == 2  # scenarios, skills
+    page.run("document.querySelector('#breaks td a').focus()")
+    focused = "document.activeElement.getAttribute('aria-label').split(',')[0] + document.activeElement.hash"
+    for key, there in (
+        ("ArrowRight", "colours#e2"), ("ArrowRight", "colours#e2"), ("ArrowDown", "names#e3"), ("Home", "names#e1"),
+        ("End", "names#e3"), ("ArrowLeft", "names#e1"), ("ArrowUp", "colours#e0"),
+    ):  # fmt: skip
+        page.press(key)
+        assert page.run(focused) == there
+    assert page.run(stops) == 2
+    page.press("Enter")
+    page.wait_for("document.querySelector('.beside .reply') !== null")
+    assert text(page, ".beside h3") == "colours/0, poor at 2k"
 
 
 def test_a_link_to_an_example_opens_it(page: Chromium, report: Path) -> None:
@@ -290,6 +336,10 @@ def test_two_columns_are_compared_row_by_row(page: Chromium, report: Path) -> No
     assert page.run(rows) == [["names", "0", "1.00", "0.25"]]
     told = text(page, "#verdict")
     assert told.startswith("On these texts good at 2k is better than poor at 2k by 0.38 of full marks: better in 1,")
+    page.click("#pairs tbody button")
+    page.wait_for("document.querySelectorAll('#pairs .reply').length === 2")
+    page.click("#pairs tbody button")
+    assert text(page, "#pairs .detail") == ""
     page.click("#differing")
     assert len(page.run(rows)) == 3
 
@@ -326,6 +376,8 @@ def test_a_hostile_text_does_nothing(page: Chromium, tmp_path: Path, hostile: st
     page.run("Promise.all([...document.querySelectorAll('#rows tbody tr[id]')].map(row => unfold(row)))")
     page.run("(async () => { for (const mark of line.data.marks) await hold(mark[0]); })()")
     page.run("document.getElementById('differing').click()")
+    page.run("Promise.all([...document.querySelectorAll('#pairs button')].map(each => each.click()))")
+    page.run("(async () => { for (const row of exampleRows()) await openBeside(row); })()")
     page.run(
         "document.querySelectorAll('a, button, [title]').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))"
     )

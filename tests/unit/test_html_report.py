@@ -324,14 +324,66 @@ def test_time_lines_have_so_much_room_and_each_column_has_its_first(tmp_path: Pa
     assert [name for name in report(tmp_path, run, lines=0).scripts if name.startswith("z-c")] == ["z-c0"]
 
 
-def test_a_heat_map_is_never_wider_than_anybody_reads(tmp_path: Path) -> None:
-    rows = [played("colours", float(i % 2), example=str(i), nodeid=f"n{i}") for i in range(150)]
-    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+def cells(page: Page) -> list[str]:
+    """The tooltips of where it breaks, in order."""
+    return [title for title in page.values("title") if ": " in title and title.endswith(("example", "examples"))]
 
-    titles = [title for title in page.values("title") if title.startswith("colours, mean of 2 examples")]
-    assert len(titles) == 75
-    assert titles[0] == "colours, mean of 2 examples, 0 to 1, at 2k: 0.50"
-    assert "the mean of a few" in page.text
+
+def test_where_it_breaks_what_loses_most_comes_first_and_what_loses_nothing_is_named(tmp_path: Path) -> None:
+    scores = {"whole": (1.0, 1.0), "some": (1.0, 0.5), "most": (0.5, 0.0), "unknown": (None, None)}
+    talks = [
+        held([
+            played(name, of[at], span_label=label, span=span, nodeid=f"{name}-{label}", agent="mine")
+            for name, of in scores.items()
+        ], agent_spec="m:A")
+        for at, (label, span) in enumerate((("2k", 2_000), ("32k", 32_000)))
+    ]  # fmt: skip
+    page = report(tmp_path, write_run(tmp_path / "run", *talks))
+    assert [cell for cell in cells(page) if not cell.startswith("recall")] == [
+        "most, mine at 2k: 0.50, 1 example", "most, mine at 32k: 0.00, 1 example",
+        "some, mine at 2k: 1.00, 1 example", "some, mine at 32k: 0.50, 1 example",
+    ]  # fmt: skip
+    assert "Full marks: whole" in page.text
+    assert "No score: unknown" in page.text
+    assert "most0.500.0075%" in page.text
+    assert "some1.000.5025%" in page.text
+    assert "recall, mine at 32k: 0.50, 4 examples" in cells(page)
+
+
+def test_a_cell_opens_the_example_that_went_worst(page: Page) -> None:
+    links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "aria-label" in dict(attrs)]
+    worst = {link["aria-label"]: link["href"] for link in links}
+    assert worst["names, poor at 32k: 0.00, 5 examples"] == "#e35"
+    assert worst["colours, poor at 32k: 0.50, 5 examples"] == "#e30"
+
+
+def test_a_cell_says_what_moved_since_the_baseline(tmp_path: Path) -> None:
+    change = {"agent": "full", "span_label": "2k", "scenarios": {"names": {"before": 1.0, "after": 0.25}}}
+    comparison = {"before": "baseline 'main'", "before_agent": "", "changes": [change]}
+    page = report(tmp_path, write_run(tmp_path / "run", held([played("names", 0.25)]), comparison=comparison))
+    assert "0.25-0.75" in page.text
+    assert "names, full at 2k: 0.25, 1 example; 1.00 in what it was compared with" in [*page.values("title")]
+
+
+def test_the_baseline_of_a_column_is_the_run_it_was_compared_with_or_the_same_agent_in_another_run(
+    tmp_path: Path,
+) -> None:
+    old = write_run(tmp_path / "old", held([played(agent="bot")]), held([played(agent="other")]))
+    new = [
+        write_run(tmp_path / name, held([played(score=0.5, agent="bot")]), comparison=comparison)
+        for name, comparison in (
+            ("new", None), ("newer", {"before": "run old", "before_agent": "other", "changes": []}),
+        )
+    ]  # fmt: skip
+    columns = json.loads(report(tmp_path, old, *new).scripts["index"])["columns"]
+    assert columns == [["2k", 0, 2], ["2k", 0, None], ["2k", 0, 0], ["2k", 0, 1]]
+
+
+def test_of_many_scenarios_those_are_shown_that_lose_most(tmp_path: Path) -> None:
+    rows = [played(f"s{i:02}", i / 50, nodeid=f"n{i}", skills=()) for i in range(50)]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    assert [cell.partition(",")[0] for cell in cells(page)] == [f"s{i:02}" for i in range(40)]
+    assert "10 more scenarios lose less." in page.text
 
 
 def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Path) -> None:
@@ -421,16 +473,6 @@ def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: 
     page = report(tmp_path, run)
     assert page.example(0)["missing"] == ""
     assert page.example(1)["missing"].startswith("It has a score, but the journal has none")
-
-
-def test_the_heat_map_puts_the_nth_examples_below_each_other(tmp_path: Path) -> None:
-    rows = [played(name, example=example) for name, example in (("a", "0"), ("a", "1"), ("b", "42_7"), ("b", "9_1"))]
-    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
-    titles = [title for title in page.values("title") if ", example " in title]
-    assert [title.partition(" at")[0] for title in titles] == [
-        "a, example 0", "a, example 1", "b, example 9_1", "b, example 42_7",
-    ]  # fmt: skip
-    assert ("th", (("scope", "colgroup"), ("colspan", "2"))) in page.elements
 
 
 def test_who_was_hardly_measured_is_not_the_best(tmp_path: Path) -> None:

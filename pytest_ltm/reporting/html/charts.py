@@ -1,19 +1,17 @@
-"""The one place where charts are made: accuracy against span and cost, and heat maps; the templates draw them."""
+"""The one place where charts are made: accuracy against span and cost, and shades; the templates draw them."""
 
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._engine.plan import natural
-from pytest_ltm._statistics import FULL_MARKS, grouped, mean
-from pytest_ltm.reporting.text import NOTHING, dollars, score_text
+from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm.reporting.text import dollars, score_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
-    from pytest_ltm.reporting.html.material import Entry, Material, Series
+    from pytest_ltm.reporting.html.material import Material, Series
 
 
 WIDTH, HEIGHT = 640, 300
@@ -170,77 +168,3 @@ class Shaded(NamedTuple):
     """In small type."""
     link: int | None = None
     """The example that it stands for."""
-
-
-# --- Heat maps: scenario x example, one map an agent.
-
-WIDEST = 100
-"""So many columns a span has at most: nobody reads across more."""
-
-
-class HeatMap(NamedTuple):
-    """One agent's scenario x example."""
-
-    agent: str
-    spans: Sequence[tuple[str, int]]
-    """Label, and how many columns it takes."""
-    edges: Collection[int]
-    """The first column of each span."""
-    rows: Sequence[tuple[str, Sequence[Shaded | None]]]
-    joined: bool
-    """Columns stand for several examples."""
-
-
-def heat_maps(found: Material, shown: frozenset[int]) -> list[HeatMap]:
-    """Return scenario x example for each agent, its spans beside each other; several trials are one mean.
-
-    `shown`: the examples that a cell can open.
-    """
-    scenarios = sorted({row.result.scenario for row in found.rows})
-    return [
-        _heat_map(agent, [each for each in found.series if each.agent == agent], scenarios, shown)
-        for agent in found.agents
-    ]
-
-
-def _heat_map(agent: str, series: Sequence[Series], scenarios: Sequence[str], shown: frozenset[int]) -> HeatMap:
-    """Return one agent's map: the n-th column of a span is the n-th example of each scenario, whatever its name."""
-    columns = [_columns(each.rows) for each in series]
-    widths = [max(map(len, of.values()), default=0) for of, _ in columns]
-    rows = []
-    for name in scenarios:
-        cells: list[Shaded | None] = []
-        for (of, _), width in zip(columns, widths, strict=True):
-            found = of.get(name, [])
-            cells += [_heat_cell(rows_of, shown) for rows_of in found] + [None] * (width - len(found))
-        rows.append((name, cells))
-    spans = [(each.column.span_label, width) for each, width in zip(series, widths, strict=True)]
-    return HeatMap(agent, spans, set(accumulate(widths)), rows, joined=any(together > 1 for _, together in columns))
-
-
-def _columns(rows: Sequence[Entry]) -> tuple[dict[str, list[list[Entry]]], int]:
-    """Return the rows of each scenario's columns, and how many examples make one.
-
-    A column is an example over its trials or, where there are more than WIDEST, several that follow each other.
-    """
-    ordered = grouped(sorted(rows, key=lambda row: natural(row.result.example)), lambda row: row.result.scenario)
-    examples = {name: list(grouped(of, lambda row: row.result.example).values()) for name, of in ordered.items()}
-    together = max(math.ceil(max(map(len, examples.values()), default=0) / WIDEST), 1)
-    return {
-        name: [[row for rows in of[at : at + together] for row in rows] for at in range(0, len(of), together)]
-        for name, of in examples.items()
-    }, together
-
-
-def _heat_cell(rows: Sequence[Entry], shown: frozenset[int]) -> Shaded:
-    score = mean([row.result.score for row in rows if row.result.score is not None])
-    first, names = rows[0].result, list(dict.fromkeys(row.result.example for row in rows))
-    said = "no score" if score is None else score_text(score)
-    which = f"example {names[0]}" if len(names) == 1 else f"mean of {len(names)} examples, {names[0]} to {names[-1]},"
-    opens = rows[0].key if len(names) == 1 and rows[0].key in shown else None
-    return Shaded(
-        text=NOTHING if score is None else said.removesuffix(".00") if said.endswith(".00") else said.removeprefix("0"),
-        shade=shade(score),
-        title=f"{first.scenario}, {which} at {first.span_label}: {said}",
-        link=opens,
-    )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.boundary import for_screen
-from pytest_ltm.reporting.html.charts import charts, heat_maps
+from pytest_ltm.reporting.html.breaks import breaks
+from pytest_ltm.reporting.html.charts import charts
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.runs import Run
@@ -23,12 +24,25 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.transcript import Exchange
 
 
-_CHARTS = (".chart", "figcaption", "svg", ".k", ".curve", ".dashed", ".bar", ".line", ".legend", ".h", ".heat", "table")
+_CHARTS = (
+    ".chart",
+    "figcaption",
+    "svg",
+    ".k",
+    ".curve",
+    ".dashed",
+    ".bar",
+    ".line",
+    ".legend",
+    ".h",
+    ".breaks",
+    "table",
+)
 """What the rules of our own page begin with that its charts need, too."""
 
 
 def summary(run: RunResult) -> str:
-    """Return what stands above pytest-html's rows: totals, curve and heat maps as in our own page."""
+    """Return what stands above pytest-html's rows: totals, curve and where agents break as in our own page."""
     # The script unpacks a fragment when it is opened: what it unpacks was escaped before it was packed.
     head = f"<style>\n{asset(('embedded.css',))}</style><script>\n{asset(('embedded.js',))}</script>"
     if not run.conversations:
@@ -36,14 +50,14 @@ def summary(run: RunResult) -> str:
     found = material([Run.of(run)])
     text = environment().get_template("embedded.html.j2").render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
-        charts=charts(found), heat_maps=heat_maps(found, frozenset()),
+        charts=charts(found), breaks=breaks(found, frozenset()),
     )  # fmt: skip
     return f"{head}<style>{_chart_style()}</style>{text}"
 
 
 def _chart_style() -> str:
     """Return the rules of our own page that charts need, for the charts alone, in its colours on a light ground."""
-    colours, _, rules = asset(("page.css", "tables.css")).removeprefix(":root {").partition("}")
+    colours, _, rules = asset(("page.css", "tables.css", "breaks.css")).removeprefix(":root {").partition("}")
     kept = [rule for rule in rules.splitlines() if rule.startswith(_CHARTS)]
     return "\n".join([".ltm-charts {", colours, *kept, "}"])
 

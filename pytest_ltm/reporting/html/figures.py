@@ -1,4 +1,4 @@
-"""Rows of the report's tables: scores by agent and span, all figures, gaps and skills."""
+"""Rows of the report's tables: scores by agent and span, all figures and gaps."""
 
 from __future__ import annotations
 
@@ -149,31 +149,18 @@ def by_gap(found: Material) -> Grid | None:
 
     def cell(agent: str, number: int) -> Shaded | None:
         rows = [row for row, of in scored if of == number and found.series[row.series].agent == agent]
-        return _mean_cell(rows, f"{agent}, gap {_gap(number)}", count=True)
+        return _mean_cell(rows, f"{agent}, gap {_gap(number)}")
 
     return Grid([*map(_gap, known)], [(agent, [cell(agent, number) for number in known]) for agent in found.agents])
 
 
-def by_skill(found: Material) -> Grid | None:
-    """Return the mean score of each series by the memory skill that scenarios need; None where none is named."""
-    skills = sorted({skill for row in found.rows for skill in row.result.skills})
-    if not skills:
-        return None
-
-    def cell(series: Series, skill: str) -> Shaded | None:
-        return _mean_cell([row for row in series.rows if skill in row.result.skills], f"{series.label}, {skill}")
-
-    heads = [f"{skill} {SKILLS[skill]}" if skill in SKILLS else skill for skill in skills]
-    return Grid(heads, [(each.label, [cell(each, skill) for skill in skills]) for each in found.series])
-
-
-def _mean_cell(rows: Iterable[Entry], where: str, *, count: bool = False) -> Shaded | None:
+def _mean_cell(rows: Iterable[Entry], where: str) -> Shaded | None:
     scores = [row.result.score for row in rows if row.result.score is not None]
     found = mean(scores)
     if found is None:
         return None
-    more = f"{len(scores)}" if count else ""
-    return Shaded(text=score_text(found), more=more, shade=shade(found), title=f"{where}: {len(scores)} examples")
+    count = len(scores)
+    return Shaded(text=score_text(found), more=f"{count}", shade=shade(found), title=f"{where}: {count} examples")
 
 
 def _class(gap: int) -> int:

@@ -17,14 +17,15 @@ from pytest_ltm._storage.boundary import for_screen, printable
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.columns import measured
-from pytest_ltm.reporting.html.charts import charts, heat_maps, shade
+from pytest_ltm.reporting.html.breaks import breaks, columns
+from pytest_ltm.reporting.html.charts import charts, shade
 from pytest_ltm.reporting.html.details import definitions, details, timeline
-from pytest_ltm.reporting.html.figures import by_gap, by_skill, figure_table, forgets, scoreboard
+from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import difference, headline, largest, rank
 from pytest_ltm.reporting.html.material import Material, material, origin, reasons, rules
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import METRICS
-from pytest_ltm.reporting.text import amount, score_text
+from pytest_ltm.reporting.text import amount, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,8 +156,11 @@ def _fingerprint(definition: object) -> str:
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:8]
 
 
-STYLES = ("page.css", "tables.css", "timeline.css", "print.css")
-SCRIPTS = ("page.js", "details.js", "examples.js", "timeline.js", "compare.js", "address.js", "start.js")
+STYLES = ("page.css", "tables.css", "breaks.css", "timeline.css", "print.css")
+SCRIPTS = (
+    "page.js", "details.js", "examples.js", "timeline.js", "compare.js", "beside.js", "breaks.js",
+    "address.js", "start.js",
+)  # fmt: skip
 FIRST_ROWS = 300
 """So many examples are shown at first: browsers lay longer tables out slowly."""
 ALL_PAIRS = 12
@@ -196,10 +200,9 @@ def render(found: Material, most: int, lines: int) -> str:
         against=_against_best(found),
         versus=_versus(found),
         charts=charts(found),
-        heat_maps=heat_maps(found, shown),
+        breaks=breaks(found, shown),
         gaps=by_gap(found),
         averages=[one for run in found.runs for one in measured(run.result)],
-        skills=by_skill(found),
         first_rows=FIRST_ROWS,
         rules=rules(found),
         origins=[origin(run) for run in found.runs],
@@ -230,7 +233,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"shade": shade, "score": score_text, "amount": amount, "own": Markup}
+    made.filters |= {"shade": shade, "score": score_text, "amount": amount, "percent": percent, "own": Markup}
     made.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
     made.filters["breakable"] = lambda text: Markup(escape(for_screen(text)).replace("_", "_\u200b"))  # noqa: S704
     return made
@@ -258,6 +261,7 @@ def _index(found: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
     return {
         "series": [series.label for series in found.series],
+        "columns": columns(found),
         "conversations": [
             {"label": held.label, "first": held.rows[0].key if held.rows else 0} for held in found.conversations
         ],

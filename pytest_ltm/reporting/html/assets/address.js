@@ -47,11 +47,12 @@ function go(row) {
   });
 }
 
-function copyLink(row) {
-  const link = location.href.split("#")[0] + "#" + new URLSearchParams({ ex: row.dataset.i });
+// A button that copies the address of what is told; what is empty is left out.
+function copyLink(told) {
+  const link = location.href.split("#")[0] + "#" + new URLSearchParams(Object.entries(told).filter(([, value]) => value));
   const copy = button("copy link", () => navigator.clipboard.writeText(link).then(
     () => { copy.textContent = "copied"; },
-    () => { copy.replaceWith(make("input", { readonly: "", value: link, "aria-label": "link to this example" })); }
+    () => { copy.replaceWith(make("input", { readonly: "", value: link, "aria-label": "link to this" })); }
   ));
   return copy;
 }
@@ -88,4 +89,5 @@ function startAddress() {
   });
   byId("close").addEventListener("click", () => byId("keys").close());
   followAddress();
+  followBeside();
 }

@@ -42,11 +42,20 @@ function counts(one, pairs) {
 }
 
 function pairRow([a, b]) {
-  const link = make("a", { href: "#" + a.id }, a.cells[0].textContent);
-  const row = make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, a.cells[1].textContent));
+  const opener = make("button", { type: "button", "aria-expanded": "false", click: () => unfoldPair(row, a, b) }, a.cells[0].textContent);
+  const row = make("tr", {}, make("th", { scope: "row" }, opener), make("td", {}, a.cells[1].textContent));
   for (const each of [a, b]) row.append(make("td", { class: "n" }, make("a", { href: "#" + each.id, class: each.cells[4].firstElementChild.className }, each.cells[4].textContent)));
   for (const each of [a, b]) row.append(make("td", { class: "why" }, each.cells[5].textContent));
   return row;
+}
+
+// Both replies, below the pair; a second time folds them.
+async function unfoldPair(row, a, b) {
+  if (openRow(row)) return fold(row);
+  const cell = make("td", { colspan: String(row.cells.length) });
+  row.after(make("tr", { class: "detail" }, cell));
+  row.querySelector("button").setAttribute("aria-expanded", "true");
+  cell.append(await sideBySide([a, b]));
 }
 
 function startCompare() {

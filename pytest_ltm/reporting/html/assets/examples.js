@@ -9,7 +9,7 @@ async function unfold(row) {
   row.after(make("tr", { class: "detail" }, cell));
   row.querySelector("button").setAttribute("aria-expanded", "true");
   try {
-    cell.append(make("p", { class: "link" }, copyLink(row)), await detail(row));
+    cell.append(make("p", { class: "link" }, copyLink({ ex: row.dataset.i })), await detail(row));
   } catch (error) {
     cell.append(make("p", { class: "note" }, "This browser cannot unpack the transcript: " + error.message));
   }

@@ -1,5 +1,6 @@
 startExamples();
 startCompare();
+startBreaks();
 startLine();
 startAddress();
 

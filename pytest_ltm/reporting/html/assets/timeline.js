@@ -68,7 +68,7 @@ function rowY(lane) {
   return HEAD + (lane + 1) * ROW + ROW / 2;
 }
 
-function step(total, count) {
+function tickEvery(total, count) {
   const raw = Math.max(total / count, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((factor) => factor * power).find((value) => value >= raw);
@@ -79,7 +79,7 @@ function short(tokens) {
 }
 
 function drawAxis(svg, x, width, height) {
-  const each = step(line.data.tokens, width / 90);
+  const each = tickEvery(line.data.tokens, width / 90);
   for (let tokens = 0; tokens <= line.data.tokens; tokens += each) {
     const at = x(tokens).toFixed(1);
     svg.append(drawn("path", { class: "tick", d: `M${at} ${HEAD - 8}V${height}` }));

@@ -1,0 +1,123 @@
+// The tables of where it breaks: each is one tab stop, arrow keys go from cell to cell; a cell opens its worst example.
+const panel = { box: null, row: null };
+const MOST_CHIPS = 60;
+
+function cellLinks(table) {
+  return [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.querySelector("a")));
+}
+
+function rove(event) {
+  const links = cellLinks(event.currentTarget), link = event.target.closest("td a");
+  if (!link) return;
+  const down = links.findIndex((row) => row.includes(link)), right = links[down].indexOf(link);
+  const ways = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity] };
+  const way = ways[event.key];
+  if (!way) return;
+  event.preventDefault();
+  const line = way[0] ? links.map((row) => row[right]) : links[down];
+  const here = way[0] ? down : right, by = way[0] + way[1];
+  const further = by > 0 ? line.slice(here + 1) : line.slice(0, here).reverse();
+  const found = further.filter(Boolean).at(Math.abs(by) > 1 ? -1 : 0);
+  if (found) moveTo(found);
+}
+
+function moveTo(link) {
+  for (const each of link.closest("table").querySelectorAll("td a")) each.tabIndex = each === link ? 0 : -1;
+  link.focus();
+}
+
+// The examples of a cell, those that went worst first.
+function cellRows(row) {
+  const score = (each) => scoreOf(each) ?? 2;
+  return exampleRows().filter((each) => each.dataset.c === row.dataset.c && each.cells[0].textContent === row.cells[0].textContent).sort((one, other) => score(one) - score(other));
+}
+
+function chips(row) {
+  const rows = cellRows(row);
+  if (rows.length < 2) return [];
+  const list = rows.slice(0, MOST_CHIPS).map((each) => {
+    const chip = make("button", { type: "button", class: each.cells[4].firstElementChild.className, title: nameOf(each), click: () => openBeside(each) }, each.cells[4].textContent);
+    if (each === row) chip.setAttribute("aria-current", "true");
+    return chip;
+  });
+  const more = rows.length > MOST_CHIPS ? [` … of ${number(rows.length)}`] : [];
+  return [make("p", { class: "chips" }, "its examples, worst first: ", ...list, ...more)];
+}
+
+function nameOf(row) {
+  return `${row.cells[0].textContent}/${row.cells[1].textContent}`.replace(" trial", ", trial");
+}
+
+function chooser(row, other) {
+  const select = make("select", {}, ...others(row).map((each) => make("option", { value: each.id }, INDEX.series[each.dataset.c])));
+  select.value = other.id;
+  select.addEventListener("input", () => openBeside(row, byId(select.value)));
+  return make("label", {}, "beside ", select);
+}
+
+// The cell that an example is in; none where its scenario loses nothing.
+function cellOf(row) {
+  const alike = (link) => {
+    const worst = byId(link.hash.slice(1));
+    return worst.dataset.c === row.dataset.c && worst.cells[0].textContent === row.cells[0].textContent;
+  };
+  return [...document.querySelectorAll("#breaks td a")].find(alike) || null;
+}
+
+// Shows an example beside another: below the table that its cell is in. `chosen`: the other, where somebody chose it,
+// which the address then says, too.
+async function openBeside(row, chosen = null) {
+  const other = chosen || partner(row), cell = cellOf(row);
+  const address = { beside: row.dataset.i, with: chosen ? INDEX.series[chosen.dataset.c] : "" };
+  panel.row = row;
+  const content = await sideBySide(other ? [row, other] : [row]);
+  if (panel.row !== row) return;
+  const title = make("h3", { tabindex: "-1" }, `${nameOf(row)}, ${INDEX.series[row.dataset.c]}`);
+  const bar = make("div", { class: "controls" }, ...(other ? [chooser(row, other)] : []), make("a", { href: "#" + row.id }, "all of this example"), copyLink(address), button("close", () => closeBeside(cell)));
+  const box = make("div", { class: "beside", role: "region", "aria-label": "An example beside the same of another agent" }, title, bar, ...chips(row), content);
+  box.addEventListener("keydown", (event) => { if (event.key === "Escape") closeBeside(cell); });
+  closeBeside(null);
+  panel.box = box;
+  if (cell) {
+    const folded = cell.closest("details");
+    if (folded) folded.open = true;
+    for (const each of cell.closest("table").querySelectorAll("td a")) each.tabIndex = each === cell ? 0 : -1;
+    cell.setAttribute("aria-current", "true");
+    cell.closest("figure").after(box);
+  } else document.querySelector("#breaks .many").append(box);
+  remember({ ...address, ex: "" });
+  title.focus({ preventScroll: true });
+  box.scrollIntoView({ block: "nearest" });
+}
+
+function closeBeside(cell) {
+  document.querySelectorAll("#breaks a[aria-current]").forEach((each) => each.removeAttribute("aria-current"));
+  if (panel.box) panel.box.remove();
+  panel.box = null;
+  if (!cell) return;
+  remember({ beside: "", with: "" });
+  cell.focus();
+}
+
+// Opens what the address names.
+function followBeside() {
+  const said = address(), row = exampleNamed(said.get("beside"));
+  if (row) openBeside(row, others(row).find((each) => INDEX.series[each.dataset.c] === said.get("with")) || null);
+}
+
+function startBreaks() {
+  for (const table of document.querySelectorAll("#breaks .breaks table")) {
+    const links = table.querySelectorAll("td a");
+    if (!links.length) continue;
+    table.setAttribute("role", "grid");
+    links.forEach((link, at) => { link.tabIndex = at ? -1 : 0; });
+    table.addEventListener("keydown", rove);
+  }
+  byId("breaks").addEventListener("click", (event) => {
+    const link = event.target.closest("td a");
+    if (!link) return;
+    event.preventDefault();
+    openBeside(byId(link.hash.slice(1)));
+  });
+  addEventListener("hashchange", followBeside);
+}
