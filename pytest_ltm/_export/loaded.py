@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_
 from msgspec import structs
 
 from pytest_ltm._engine.result import RunResult
+from pytest_ltm._export.library import library
 from pytest_ltm._export.rows import (
     ExampleRow,
     ExchangeRow,
@@ -108,21 +108,14 @@ _OF_PANDAS: Mapping[type, str] = {
 }  # fmt: skip
 
 
-def library(name: str, *, extra: str, user: str) -> Any:
-    """Return the library that owns a format; LtmError, with the command that installs it, if it is absent."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise LtmError(f"{user} needs {package}: pip install 'pytest-ltm[{extra}]' ({error})") from error
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Results:
     """What `load` found: four tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
 
     runs: tuple[Run, ...]
     """The runs, with the conversations that have not come to their end; for the exports of this package."""
+    lost: tuple[str, ...] = ()
+    """Why conversations or whole runs are not there, or not to their end."""
 
     def __repr__(self) -> str:
         return f"<results of {', '.join(run.result.run_id for run in self.runs)}: {len(self.examples):,} examples>"
@@ -148,9 +141,9 @@ class Results:
         return self._journals[0]
 
     @property
-    def notices(self) -> tuple[str, ...]:
-        """Sentences on what could not be read, and on conversations that have not come to their end."""
-        return tuple(text for run in self.runs for text in run.result.notices) + self._journals[1]
+    def missing(self) -> tuple[str, ...]:
+        """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
+        return self.lost + self._journals[1]
 
     @cached_property
     def _results(self) -> tuple[Table[ExampleRow], Table[QuestionRow], Table[VerdictRow]]:
@@ -192,14 +185,23 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
 
     Raises:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of runs, those that cannot be read
-            are notices.
+            are listed in `missing`.
     """
     found: dict[Path, Run] = {}
+    lost: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
         inside = [] if _is_run(folder) else _runs_in(folder)
-        found |= {path.resolve(): _read_or_say(path) for path in inside} or {folder.resolve(): _read(folder)}
-    return Results(runs=tuple(found.values()))
+        for path in inside or [folder]:
+            try:
+                if path.resolve() not in found:
+                    found[path.resolve()], open_ = _read(path)
+                    lost += open_
+            except LtmError as error:
+                if not inside:
+                    raise
+                lost.append(str(error))
+    return Results(runs=tuple(found.values()), lost=tuple(lost))
 
 
 def _runs_in(folder: Path) -> list[Path]:
@@ -212,33 +214,24 @@ def _is_run(folder: Path) -> bool:
     return any(next(folder.glob(f"*/{name}"), None) for name in (RESULTS, JOURNAL))
 
 
-def _read_or_say(path: Path) -> Run:
-    try:
-        return _read(path)
-    except LtmError as error:
-        return Run.of(RunResult(run_id=path.name, conversations=(), notices=(str(error),)))
-
-
-def _read(path: Path) -> Run:
-    """Return a run with its unfinished conversations; LtmError if nothing of it can be read."""
+def _read(path: Path) -> tuple[Run, list[str]]:
+    """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
     open_ = [
         journal.parent for journal in sorted(path.glob(f"*/{JOURNAL}")) if not (journal.parent / RESULTS).is_file()
     ]
     found: list[ConversationFolder] = []
-    notices: list[str] = []
+    lost: list[str] = []
     for folder in open_:
         try:
             found.append(ConversationFolder(result=results_so_far(folder), path=folder))
-            notices.append(f"{folder}: {NOT_OVER}")
+            lost.append(f"{folder}: {NOT_OVER}")
         except LtmError as error:
-            notices.append(str(error))
+            lost.append(str(error))
     if found and not any(path.glob(f"*/{RESULTS}")):
         nothing = RunResult(run_id=path.resolve().name, conversations=(), folder=str(path))
         run = Run(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
     held = (*run.conversations, *found)
-    result = structs.replace(
-        run.result, conversations=tuple(one.result for one in held), notices=(*run.result.notices, *notices)
-    )
-    return structs.replace(run, result=result, conversations=held)
+    result = structs.replace(run.result, conversations=tuple(one.result for one in held))
+    return structs.replace(run, result=result, conversations=held), lost

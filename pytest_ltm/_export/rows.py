@@ -310,16 +310,18 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
                 paid[event.exchange] = event
     except LtmError as error:
         problem = str(error)
-    timed = {
-        timing.exchange: timing.seconds
-        for timing in load_timings(folder / TIMINGS)[0]
-        if isinstance(timing, (ReplyTime, TellTime))
-    }
+    timed = seconds_of(folder)
     said: Iterable[Exchange] = sorted((*record.transcript, *record.unanswered.values()), key=lambda one: one.number)
     rows = [
         _exchange(one, paid.get(one.number), timed.get(one.number), record.fault(one.number), place) for one in said
     ]
     return rows, problem
+
+
+def seconds_of(folder: Path) -> dict[int, float]:
+    """Return the seconds that a conversation's agent took, by exchange; of one that was sent again, the last."""
+    found = load_timings(folder / TIMINGS)[0]
+    return {timing.exchange: timing.seconds for timing in found if isinstance(timing, (ReplyTime, TellTime))}
 
 
 def _exchange(

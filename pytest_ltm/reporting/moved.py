@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._gate.verdict import p_text
-from pytest_ltm._storage.schema import fields_of
+from msgspec import structs
+
+from pytest_ltm._gate.verdict import Finding, Verdict, p_text
+from pytest_ltm._storage.schema import fields_of, from_record
 from pytest_ltm._text.lists import few, shortened
 from pytest_ltm.reporting.compared import told
 from pytest_ltm.reporting.text import clip, counted, left, one_line, right, wrap
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm._gate.changes import Change, Changes, Level
     from pytest_ltm._gate.rules import Rule
-    from pytest_ltm._gate.verdict import Finding, Verdict
     from pytest_ltm._statistics import Comparison
 
 
@@ -292,3 +293,15 @@ def gate_json(verdict: Verdict) -> dict[str, Any]:
         "lost": verdict.lost,
         "findings": [fields_of(finding, *names) for finding in verdict.findings],
     }
+
+
+def gate_from_json(said: object, where: str) -> Verdict | None:
+    """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
+    if not isinstance(said, dict):
+        return None
+    regressed = "regressed" in str(said.get("sentence"))
+    findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
+    return Verdict(
+        findings=tuple(structs.replace(one, moved=regressed and one.state == "failed") for one in findings),
+        lost=str(said.get("lost", "")),
+    )
