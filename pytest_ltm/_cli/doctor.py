@@ -330,6 +330,11 @@ def diagnose(folder: Path, ltm_dir: Path) -> Diagnosis:
     )
 
 
+def resumable(folder: Path, ltm_dir: Path) -> bool:
+    """Return whether there is something left of a run to play, and its agents can be put back."""
+    return any(way.command for way in diagnose(folder, ltm_dir).ways if way.what == "resume")
+
+
 def _conversation_folders(run: Path) -> list[Path]:
     try:
         folders = sorted(path for path in run.iterdir() if path.is_dir() and not path.is_symlink())

@@ -8,12 +8,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.revision import Source  # noqa: TC001 - read by msgspec
 from pytest_ltm._storage.schema import json_text, shown
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """What options and ini file came to; equal for runs that can be resumed, JSON values."""
     versions: Mapping[str, str]
     """Of what took part."""
+    source: Source | None = None
+    """The commit that is tested; None where it is unknown."""
 
 
 def write_run_file(folder: Path, run: RunFile) -> None:
@@ -49,6 +53,7 @@ def write_run_file(folder: Path, run: RunFile) -> None:
     record = {
         "format": FORMAT, "run": run.run, "options": dict(run.options), "paths": list(run.paths),
         "folder": run.folder, "settings": dict(run.settings), "versions": dict(run.versions),
+        **({} if run.source is None else {"source": msgspec.to_builtins(run.source)}),
     }  # fmt: skip
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
@@ -74,7 +79,21 @@ def read_run_file(folder: Path) -> RunFile:
             raise ConfigurationError(f"{path}: {name} is {shown(record.get(name))}, not a {kind.__name__}")
     if not all(_is_given(value) for value in record["options"].values()) or not _are_texts(record["paths"]):
         raise ConfigurationError(f"{path}: options and paths must be texts")
-    return RunFile(**{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])})
+    return RunFile(
+        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
+    )
+
+
+class _Tested(Struct):
+    source: Source | None = None
+
+
+def source_of(folder: Path) -> Source | None:
+    """Return the commit that a run tested; None where its run file says none, or cannot be read."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=_Tested).source
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
 
 
 def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
@@ -103,8 +122,13 @@ def find_run(said: str, ltm_dir: Path, base: Path = Path()) -> Path:
 
 def newest_first(ltm_dir: Path) -> list[Path]:
     """Return the folders of runs, the one that was begun last first; none where they cannot be read."""
+    return folders_by_age(ltm_dir / "runs")
+
+
+def folders_by_age(folder: Path) -> list[Path]:
+    """Return the folders within a folder in the same order."""
     try:
-        return sorted((path for path in (ltm_dir / "runs").iterdir() if path.is_dir()), key=_begun, reverse=True)
+        return sorted((path for path in folder.iterdir() if path.is_dir()), key=_begun, reverse=True)
     except OSError:
         return []
 
@@ -122,12 +146,25 @@ def _begun(run: Path) -> tuple[float, float, str]:
     """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
     with contextlib.suppress(OSError):
         written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
-        try:
-            said = datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc).timestamp()
-        except ValueError:  # a name of somebody's own
-            said = float(int(written))
-        return said, written, run.name
+        said = _said(run)
+        return said.timestamp() if said else float(int(written)), written, run.name
     return 0.0, 0.0, run.name
+
+
+def began(run: Path) -> datetime | None:
+    """Return when a run was begun, to the second; None where that cannot be told."""
+    if said := _said(run):
+        return said
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        return datetime.fromtimestamp(int(_begun(run)[1]), timezone.utc) if run.is_dir() else None
+    return None
+
+
+def _said(run: Path) -> datetime | None:
+    try:
+        return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc)
+    except ValueError:  # a name of somebody's own
+        return None
 
 
 _STAMP = len("20260105-101500")

@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     )
     from pytest_ltm._statistics.pace import paces
     from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
-    from pytest_ltm._statistics.reach import SHARE, EffectiveSpan, PassRate, SpanPoint, effective_span, pass_rate
+    from pytest_ltm._statistics.reach import (
+        SHARE,
+        EffectiveSpan,
+        PassRate,
+        SpanPoint,
+        effective_span,
+        pass_rate,
+        score_interval,
+    )
     from pytest_ltm._statistics.totals import (
         DRAWS,
         FULL_MARKS,
@@ -59,8 +67,8 @@ __all__ = (
     "Kappa", "Pair", "Paired", "PassRate", "Row", "ScoredRow", "SpanPoint", "Spread", "UnitKind", "accuracy",
     "chance_here", "compare", "compare_scenarios", "effective_span", "filler_share", "grouped", "holm", "kappa",
     "ltm_reach", "mark", "mcnemar", "mean", "paces", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes",
-    "percentile", "placed", "scores_by_scenario", "spread_by_draws", "summed", "total", "trials_to_tell",
-    "weighted_reach", "wilson",
+    "percentile", "placed", "score_interval", "scores_by_scenario", "spread_by_draws", "summed", "total",
+    "trials_to_tell", "weighted_reach", "wilson",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -70,7 +78,7 @@ __getattr__, __dir__ = lazy(
         "counts": "LEVEL Interval Kappa holm kappa mcnemar pass_at_k pass_hat_k wilson",
         "pace": "paces",
         "pairs": "Pair Paired Row ScoredRow UnitKind paired passes placed",
-        "reach": "SHARE EffectiveSpan PassRate SpanPoint effective_span pass_rate",
+        "reach": "SHARE EffectiveSpan PassRate SpanPoint effective_span pass_rate score_interval",
         "totals": (
             "DRAWS FULL_MARKS Spread accuracy filler_share grouped ltm_reach mean percentile scores_by_scenario "
             "spread_by_draws total weighted_reach"

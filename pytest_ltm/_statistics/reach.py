@@ -209,13 +209,30 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     scored = [_as_pair(row) for row in rows if row.score is not None]
     count = sum(pair.after > 0 for pair in scored)
     effective = _effective(scored, level) if scored else 0.0
-    interval, held = None, len(members(scored, "conversation"))
-    if held > 1:
-        share = count / len(scored)
-        found = wilson(share * effective, effective, level)
-        low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
-        interval = Interval(min(found.low, low), max(found.high, high))
+    interval = _interval(scored, count / len(scored), effective, level) if scored else None
     return PassRate(passed=count, of=len(scored), interval=interval, effective=effective)
+
+
+def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> Interval | None:
+    """Return the same interval of a mean score, `value`; None where there is one conversation at most.
+
+    Partial credit scatters less than passes and fails, so it rather is too wide.
+    """
+    scored = [
+        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, row.score)
+        for row in rows
+        if row.score is not None
+    ]
+    return _interval(scored, value, _effective(scored, level), level) if scored else None
+
+
+def _interval(pairs: Sequence[Pair], share: float, effective: float, level: float) -> Interval | None:
+    held = len(members(pairs, "conversation"))
+    if held < 2:
+        return None
+    found = wilson(share * effective, effective, level)
+    low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
+    return Interval(min(found.low, low), max(found.high, high))
 
 
 def _as_pair(row: Row) -> Pair:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_ltm._record.run_file import LATEST, RunFile, find_run, read_run_file
 from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.revision import source
 from pytest_ltm._storage.schema import shown
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS
@@ -88,6 +89,7 @@ def run_file(config: pytest.Config, settings: Settings, run: str) -> RunFile:
         folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
         settings=identity(settings),
         versions={name: version(name) for name in ("pytest-ltm", "pytest")},
+        source=source(config.rootpath),
     )
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._statistics import Interval, ScoredRow, holm, kappa, mcnemar, pass_at_k, pass_hat_k, pass_rate, wilson
+from pytest_ltm._statistics import (
+    Interval,
+    ScoredRow,
+    holm,
+    kappa,
+    mcnemar,
+    pass_at_k,
+    pass_hat_k,
+    pass_rate,
+    score_interval,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -144,3 +155,17 @@ def test_kappa_says_when_it_is_undefined() -> None:
 
 def test_judges_who_disagree_throughout_are_below_chance() -> None:
     assert kappa([[0, 5], [5, 0]]).value == -1.0
+
+
+def test_the_interval_of_a_mean_score_is_that_of_passes_where_scores_are_whole() -> None:
+    played = rows({f"s{i}": [1.0, 0.0, 1.0] for i in range(5)}, trials=3)
+    assert score_interval(played, 2 / 3) == pass_rate(played).interval
+
+
+def test_the_interval_of_a_mean_score_needs_trials_and_holds_the_mean() -> None:
+    assert score_interval(rows({"a": [0.5]}), 0.5) is None
+    assert score_interval(rows({"a": [None]}, trials=2), 0.5) is None
+    found = score_interval(rows({"a": [0.25], "b": [0.75]}, trials=4), 0.5)
+    assert found is not None
+    assert 0.5 in found
+    assert 0 < found.low < found.high < 1

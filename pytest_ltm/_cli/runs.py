@@ -1,0 +1,130 @@
+"""`runs [FOLDER]`: what has been run, newest first, a line each; whatever a folder holds, it is told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli.doctor import resumable
+from pytest_ltm._statistics import grouped
+from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._storage.clock import duration, wall_time
+from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
+from pytest_ltm._storage.schema import fields_of
+from pytest_ltm.reporting.history import read_past, run_folders
+from pytest_ltm.reporting.text import NOTHING, clip, columns_of, counted, left, one_line
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm.reporting.history import Past
+
+
+LEAST = 60
+"""Narrower terminals get lines of this width."""
+_GAP = "  "
+
+
+def run(given: Namespace) -> int:
+    """Print the runs; ConfigurationError if there is no such folder."""
+    if not given.folder.is_dir():
+        raise ConfigurationError(
+            f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
+        )
+    since = moment(given.since) if given.since else None
+    pasts = map(read_past, run_folders(given.folder))
+    found = [each for each in pasts if _is_meant(each, given.agent, since)]
+    states = {each.name: _state(each, given.folder) for each in found}
+    if given.json:
+        print(json.dumps([_json(each, states[each.name]) for each in found], indent=1))
+        return 0
+    width = max(shutil.get_terminal_size().columns, LEAST)
+    print("\n".join(_lines(found, states, width)) if found else _none(given))
+    return 0
+
+
+def moment(said: str) -> datetime:
+    """Return a date, or the time that a duration such as `7d` ago was; ConfigurationError if it is neither."""
+    try:
+        found = datetime.fromisoformat(said)
+        return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    except ValueError:
+        pass
+    try:
+        return wall_time() - duration(said)
+    except (ScenarioError, OverflowError):
+        raise ConfigurationError(
+            f"--since: {said!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
+        ) from None
+
+
+def _is_meant(found: Past, agent: str, since: datetime | None) -> bool:
+    return (not agent or agent in found.agents) and (since is None or (found.at is not None and found.at >= since))
+
+
+def _none(given: Namespace) -> str:
+    meant = [f"--agent={given.agent}"] * bool(given.agent) + [f"--since={given.since}"] * bool(given.since)
+    return for_screen(f"no runs in {given.folder}" + f" with {' '.join(meant)}" * bool(meant))
+
+
+def _state(found: Past, ltm_dir: Path) -> str:
+    """Return the state in words, with what the gate said and whether the run can be resumed."""
+    said = [found.state] if found.state != "finished" or not found.gate else [f"gate {found.gate}"]
+    if found.state == "finished":
+        said += list(dict.fromkeys(each.unmeasured for each in found.standings if each.unmeasured))
+    elif found.state == "interrupted":
+        said += [found.why] * bool(found.why) + ["can be resumed"] * resumable(found.path, ltm_dir)
+    elif found.why:
+        said = [f"{found.state}: {found.why}"]
+    return one_line(", ".join([*said, *found.notes]))
+
+
+def _lines(found: Sequence[Past], states: dict[str, str], width: int) -> Iterator[str]:
+    names = [one_line(each.name) for each in found]
+    room = min(max(map(columns_of, names)), 24)
+    most = max(len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30)
+    state = min(max(map(columns_of, states.values())), most)
+    heads = [left("run", room), left("begun (UTC)", len(_DATE)), left("state", state), "totals, from the shortest span"]
+    yield clip(_GAP.join(heads), width).rstrip()
+    for name, each in zip(names, found, strict=True):
+        at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
+        totals = totals_of(each)
+        said = states[each.name]
+        line = [left(clip(name, room), room), left(at, len(_DATE))]
+        line += [left(clip(said, state), state), totals] if totals else [said]
+        yield clip(_GAP.join(line), width).rstrip()
+    yield counted(len(found), "run")
+
+
+_DATE = "2026-01-05 10:15"
+
+
+def totals_of(found: Past) -> str:
+    """Return the totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`."""
+    spans = found.spans
+    agents = grouped(sorted(found.standings, key=lambda each: spans.index(each.span_label)), lambda each: each.agent)
+    full = {each.full for each in found.standings if each.low is not None}
+    of = f" of {full.pop()}" if len(full) == 1 else ""
+    said = [f"{one_line(agent)} {' '.join(each.points for each in held)}" for agent, held in agents.items()]
+    return f"{', '.join(said)}{of} at {', '.join(map(one_line, spans))}" if said else ""
+
+
+def _json(found: Past, state: str) -> dict[str, Any]:
+    names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
+    return {
+        "run": found.name,
+        "path": str(found.path),
+        "begun": found.at and found.at.isoformat(),
+        "state": found.state,
+        "gate": found.gate or None,
+        "told": state,
+        "why": found.why,
+        "notes": list(found.notes),
+        "commit": found.source and found.source.commit,
+        "branch": found.source and found.source.branch,
+        "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in found.standings],
+    }

@@ -1,0 +1,300 @@
+"""Runs and baselines of the past, in brief: what stands in `summary.json`, read fast enough for a thousand of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from pytest_ltm._engine.result import RunResult
+from pytest_ltm._record.run_file import FILE, SUMMARY, began, folders_by_age, source_of
+from pytest_ltm._statistics import ScoredRow, grouped, score_interval
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.locks import holder
+from pytest_ltm.reporting.runs import results_in
+from pytest_ltm.reporting.summary import FORMAT, summary_json
+from pytest_ltm.reporting.text import NOTHING, counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from pytest_ltm._statistics import Interval
+    from pytest_ltm._storage.revision import Source
+
+
+State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """What one agent earned at one memory span."""
+
+    agent: str
+    span_label: str
+    span: int | None
+    low: float | None
+    """The total with 0 for each example whose score is open; None without any score."""
+    high: float | None
+    """The same with 1."""
+    full: int
+    """The maximum of both."""
+    plan: str
+    """Stands for the plans of all its conversations: only results of equal ones are comparable."""
+    complete: bool
+    """Every conversation came to its end."""
+    lost: int
+    """Examples that agent, judge, user or budget took away."""
+    rows: tuple[ScoredRow, ...]
+
+    @property
+    def points(self) -> str:
+        """The total: `2.79`, `2.00 to 4.00`, `-`."""
+        if self.low is None or self.high is None:
+            return NOTHING
+        return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low < self.high)
+
+    @property
+    def share(self) -> float | None:
+        """The total as a share of full marks, with 0 for what is open."""
+        return None if self.low is None else min(self.low / self.full, 1.0)
+
+    @property
+    def unmeasured(self) -> str:
+        """Why the total says too little about memory; "" where it says enough."""
+        if self.low is None:
+            return "nothing has a score"
+        if self.lost:
+            return f"{self.lost:,} of {counted(len(self.rows), 'example')} lost"
+        return "" if self.complete else "interrupted"
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where the share lies in other conversations as well; None where there is one conversation."""
+        return None if self.share is None else score_interval(self.rows, self.share)
+
+
+class Past(Struct, frozen=True, kw_only=True):
+    """One run, whatever its folder holds."""
+
+    name: str
+    path: Path
+    at: datetime | None
+    """When it was begun."""
+    state: State
+    why: str = ""
+    """What is wrong with the folder; how the run ended."""
+    standings: tuple[Standing, ...] = ()
+    """In the order of its table."""
+    gate: str = ""
+    """passed, regressed, failed or unmeasurable; "" without a gate."""
+    notes: tuple[str, ...] = ()
+    """Whether it is a shard, or another run scored again."""
+    source: Source | None = None
+    """The commit that was tested."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The labels of its agents."""
+        return tuple(dict.fromkeys(each.agent for each in self.standings))
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """The labels of its memory spans, from the shortest to the longest, isolated ones last."""
+        lengths = {each.span_label: each.span or inf for each in self.standings}
+        return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
+
+
+_OF_A_RUN = (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the runs that a folder means, newest first: those of a project or of its `.ltm`, or the run that it is."""
+    for within in (folder / "runs", folder / ".ltm" / "runs"):
+        if within.is_dir():
+            return folders_by_age(within)
+    if _is_run(folder):
+        return [folder]
+    return list(filter(_is_run, folders_by_age(folder)))
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return any(path for name in _OF_A_RUN for path in folder.glob(name))
+    except OSError:
+        return False
+
+
+def read_past(path: Path) -> Past:
+    """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
+    at = began(path)
+    try:
+        source = source_of(path)
+        found = _summary(path)
+        if found is None:
+            return _unfinished(path, at, source)
+        standings = _standings(found)
+    except (LtmError, OSError, RecursionError) as error:
+        return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_told(error, path)))
+    ends = [each.ended for each in found.conversations if each.ended != "complete"]
+    return Past(
+        name=path.name,
+        path=path,
+        at=at,
+        state="interrupted" if ends else "finished",
+        why=next((end for end in ends if end != "interrupted"), ""),
+        standings=standings,
+        gate=_gate(found.gate),
+        notes=_notes(found.plan),
+        source=source,
+    )
+
+
+def _told(error: Exception, path: Path) -> str:
+    """Return what is wrong, without the folder, which stands beside it."""
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return said.replace(f"{path}/", "").replace(f"{path}\\", "")
+
+
+def _unfinished(path: Path, at: datetime | None, source: Source | None) -> Past:
+    """Return a run without a summary: one that goes on, was cut short, or never began."""
+    held, notices = results_in(path)
+    result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
+    said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+    begun = bool(held) or any(path.glob("*/journal.jsonl"))
+    state: State = "interrupted" if begun else "damaged" if notices else "empty"
+    return Past(
+        name=path.name,
+        path=path,
+        at=at,
+        state="in progress" if holder(path) else state,
+        why=one_line(_told(LtmError(notices[0]), path)) if notices else "",
+        standings=_standings(msgspec.convert(said, _Summary), complete=False),
+        source=source,
+    )
+
+
+# --- What is read of a summary; the rest is skipped without being made into objects.
+
+
+class _Bounds(Struct):
+    low: float
+    high: float
+    full: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high <= self.full + _ROUNDING or not self.full:
+            raise ValueError(f"no total can be {self.low!r} to {self.high!r} of {self.full!r}")
+
+
+_ROUNDING = 1e-6
+
+
+class _Result(Struct):
+    agent: str
+    span_label: str
+    span: int | None
+    bounds: _Bounds | None
+
+
+class _Example(Struct):
+    outcome: str
+    cause: str
+    scenario: str = field(name="ltm_scenario")
+    example: str = field(name="ltm_example")
+    trial: str = field(name="ltm_trial")
+    score: Annotated[float, Meta(ge=0, le=1)] | None = field(default=None, name="ltm_score")
+
+
+class _Conversation(Struct):
+    agent: str
+    span_label: str
+    plan_fingerprint: str
+    ended: str
+    examples: list[_Example]
+
+
+class _Gate(Struct):
+    state: str
+    sentence: str
+
+
+class _Summary(Struct):
+    format: str
+    results: list[_Result]
+    conversations: list[_Conversation]
+    gate: _Gate | None = None
+    plan: dict[str, Any] = {}
+
+
+class _Format(Struct):
+    format: str = ""
+
+
+_INFRASTRUCTURE = frozenset({"agent", "judge", "user", "not reached"})
+
+
+def _summary(path: Path) -> _Summary | None:
+    """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
+    try:
+        text = (path / SUMMARY).read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        kind = msgspec.json.decode(text, type=_Format).format
+        if kind != FORMAT:
+            raise LtmError(f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it")
+        return msgspec.json.decode(text, type=_Summary)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise LtmError(f"{SUMMARY}: {error}") from error
+
+
+def _standings(found: _Summary, *, complete: bool = True) -> tuple[Standing, ...]:
+    places = grouped(found.conversations, lambda held: (held.agent, held.span_label))
+    return tuple(
+        _standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in found.results
+    )
+
+
+def plan_of(fingerprints: Iterable[str]) -> str:
+    """Return what stands for the plans of several conversations, in whatever order."""
+    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:_SHORT]
+
+
+_SHORT = 12
+
+
+def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> Standing:
+    rows = [row for conversation in held for row in conversation.examples]
+    return Standing(
+        agent=one.agent,
+        span_label=one.span_label,
+        span=one.span,
+        low=one.bounds.low if one.bounds else None,
+        high=one.bounds.high if one.bounds else None,
+        full=one.bounds.full if one.bounds else 0,
+        plan=plan_of(each.plan_fingerprint for each in held),
+        complete=complete and all(each.ended == "complete" for each in held),
+        lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
+        rows=tuple(
+            ScoredRow(
+                scenario=row.scenario, example=row.example, span_label=one.span_label, trial=row.trial, score=row.score
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def _gate(gate: _Gate | None) -> str:
+    if gate is None:
+        return ""
+    return "regressed" if gate.sentence.startswith("gate: regressed") else gate.state
+
+
+def _notes(plan: dict[str, Any]) -> tuple[str, ...]:
+    shard, rescored = plan.get("shard"), plan.get("rescored")
+    return (*[f"shard {shard}"] * bool(shard), *[f"run {rescored} scored again"] * bool(rescored))

@@ -1,0 +1,53 @@
+"""Run folders of the past, as far as lists of runs read them: `summary.json` and `run.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sample_runs
+
+from pytest_ltm._record.run_file import RunFile, write_run_file
+from pytest_ltm._storage.revision import Source
+from pytest_ltm.reporting.summary import summary_json, write_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._engine.result import ConversationResult
+
+GOOD: dict[str, tuple[float | None, ...]] = {"colours": (1.0, 1.0), "jokes": (1.0, 0.5)}
+BAD: dict[str, tuple[float | None, ...]] = {"colours": (0.0, 1.0), "jokes": (0.5, 0.5)}
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def trials(
+    scores: Mapping[str, Sequence[float | None]], *, agent: str = "bot", span: str = "2k", of: int = 1, **more: Any
+) -> list[ConversationResult]:
+    """Return the conversations of so many trials, each of a plan of its own."""
+    plan = more.pop("plan", "p")
+    return [
+        sample_runs.conversation(agent, span, scores, trial=str(trial), plan_fingerprint=f"{plan}{trial}", **more)
+        for trial in range(of)
+    ]
+
+
+def run_folder(
+    ltm_dir: Path,
+    name: str,
+    *conversations: ConversationResult,
+    commit: str = COMMIT,
+    branch: str = "main",
+    **summary: Any,
+) -> Path:
+    """Write a run that has ended, and return its folder; `summary`: more for `summary.json`."""
+    folder = ltm_dir / "runs" / name
+    folder.mkdir(parents=True)
+    started = RunFile(
+        run=name, options={}, paths=(), folder=".", settings={}, versions={}, source=Source(commit, branch)
+    )
+    write_run_file(folder, started)
+    held = conversations or tuple(trials(GOOD))
+    said = summary_json(sample_runs.run(*held, run_id=name), pytest_ltm_version="0.1", seed=0, plan={})
+    write_summary(folder / "summary.json", said | summary)
+    return folder
