@@ -154,6 +154,34 @@ def test_search_and_choices_filter_together(page: Chromium, report: Path) -> Non
     assert scenarios(page) == ["names poor"]
 
 
+def test_what_was_said_is_found_with_every_place_and_the_address_keeps_the_search(page: Chromium, report: Path) -> None:
+    page.open(report, "#find=says+NAMES")
+    page.wait_for("document.querySelectorAll('#hits a').length === 2")
+    assert text(page, "#found") == "1 text in 2 places"
+    assert text(page, "#hits p") == "toldI like ochre best, says names."
+    assert page.run("[...document.querySelectorAll('#hits mark')].map(e => e.textContent)") == ["says", "names"]
+    page.click("#hits a:nth-child(2)")
+    page.wait_for("document.querySelector('.talk.sought') !== null")
+    assert text(page, ".talk.sought p") == "youI like ochre best, says names."
+    found = page.run("location.hash")
+    assert page.run("[address().get('find'), address().get('say')]") == ["says NAMES", "4"]
+    page.open(report, found)
+    page.wait_for("document.querySelector('.talk.sought') !== null && document.querySelector('#hits a') !== null")
+
+
+def test_filler_is_searched_only_where_it_is_wanted(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.press("/")
+    for letter in '"to ten"':
+        page.press(letter)
+    page.wait_for("document.querySelector('#found').textContent === 'nothing found'")
+    page.click("#find-filler")
+    page.wait_for("document.querySelectorAll('#hits a').length > 1")
+    assert page.run("Object.fromEntries(address())") == {"find": '"to ten"', "filler": "yes"}
+    page.click("#hits a")
+    page.wait_for("document.querySelector('#reading').textContent.includes('Count to ten.')")
+
+
 def test_a_cell_of_where_it_breaks_opens_its_worst_example_beside_the_best_other_agent_s(
     page: Chromium, report: Path
 ) -> None:
@@ -376,6 +404,9 @@ def test_a_hostile_text_does_nothing(page: Chromium, tmp_path: Path, hostile: st
     page.run("Promise.all([...document.querySelectorAll('#rows tbody tr[id]')].map(row => unfold(row)))")
     page.run("(async () => { for (const mark of line.data.marks) await hold(mark[0]); })()")
     page.run("document.getElementById('differing').click()")
+    page.run(
+        "(async () => { for (const each of await ownTexts()) byId('hits').append(hit(each, wordsOf(each.low))); })()"
+    )
     page.run("Promise.all([...document.querySelectorAll('#pairs button')].map(each => each.click()))")
     page.run("(async () => { for (const row of exampleRows()) await openBeside(row); })()")
     page.run(

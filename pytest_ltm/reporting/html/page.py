@@ -156,10 +156,10 @@ def _fingerprint(definition: object) -> str:
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:8]
 
 
-STYLES = ("page.css", "tables.css", "breaks.css", "timeline.css", "print.css")
+STYLES = ("page.css", "tables.css", "breaks.css", "search.css", "timeline.css", "print.css")
 SCRIPTS = (
     "page.js", "details.js", "examples.js", "timeline.js", "compare.js", "beside.js", "breaks.js",
-    "address.js", "start.js",
+    "search.js", "address.js", "start.js",
 )  # fmt: skip
 FIRST_ROWS = 300
 """So many examples are shown at first: browsers lay longer tables out slowly."""
@@ -263,7 +263,8 @@ def _index(found: Material) -> dict[str, Any]:
         "series": [series.label for series in found.series],
         "columns": columns(found),
         "conversations": [
-            {"label": held.label, "first": held.rows[0].key if held.rows else 0} for held in found.conversations
+            {"label": held.label, "series": held.series, "first": held.rows[0].key if held.rows else 0}
+            for held in found.conversations
         ],
         "together": TOGETHER,
         "tests": _tests(found),

@@ -28,7 +28,7 @@ function exampleNamed(id) {
 // Opens the example that the address names, whatever the filters hide.
 function followAddress() {
   const old = /^#e\d+$/.test(location.hash) ? byId(location.hash.slice(1)) : null;
-  if (old) remember({ ex: old.dataset.i });
+  if (old) remember({ ex: old.dataset.i, say: "" });
   const row = old || exampleNamed(address().get("ex"));
   if (!row) return;
   if (row.hidden) {
@@ -37,12 +37,16 @@ function followAddress() {
     filterRows();
     show(row, true);
   }
-  go(row);
+  go(row, address().get("say"));
 }
 
-function go(row) {
+// Opens an example; `say`: the number of the exchange to look at.
+function go(row, say = null) {
   return unfold(row).then(() => {
-    row.scrollIntoView({ block: "start" });
+    const sought = say && openRow(row) && [...openRow(row).querySelectorAll(".talk[data-n]")].find((each) => each.dataset.n === say);
+    document.querySelectorAll(".talk.sought").forEach((each) => each.classList.remove("sought"));
+    if (sought) sought.classList.add("sought");
+    (sought || row).scrollIntoView({ block: sought ? "center" : "start" });
     row.querySelector("button").focus({ preventScroll: true });
   });
 }
@@ -57,8 +61,8 @@ function copyLink(told) {
   return copy;
 }
 
-// j and k go through the examples that are listed, n to the next that failed; ? says so.
-const KEYS = { j: () => step(1), k: () => step(-1), n: () => step(1, "failed"), "?": () => { const help = byId("keys"); help.open ? help.close() : help.showModal(); } };
+// j and k go through the examples that are listed, n to the next that failed, / searches; ? says so.
+const KEYS = { j: () => step(1), k: () => step(-1), n: () => step(1, "failed"), "/": () => byId("find").focus(), "?": () => { const help = byId("keys"); help.open ? help.close() : help.showModal(); } };
 
 function step(by, outcome) {
   const rows = exampleRows().filter((row) => !row.hidden && (!outcome || row.dataset.o === outcome));
@@ -68,7 +72,7 @@ function step(by, outcome) {
   if (!next) return;
   const open = here >= 0 ? all[here] : null;
   if (open) fold(open);
-  remember({ ex: next.dataset.i });
+  remember({ ex: next.dataset.i, say: "" });
   go(next);
 }
 

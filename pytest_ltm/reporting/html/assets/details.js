@@ -47,7 +47,7 @@ function retrieved(found) {
 function exchange(talk, evidence) {
   const kinds = { question: "question", needle: "needed by a question", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
-  const box = make("div", { class: "talk " + talk.kind }, make("div", { class: "head" }, head), ...said("you", talk.m));
+  const box = make("div", { class: "talk " + talk.kind, "data-n": talk.n }, make("div", { class: "head" }, head), ...said("you", talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
   else box.append(...said("agent", talk.r, evidence), ...retrieved(talk.found));
   return box;
@@ -71,7 +71,7 @@ async function detail(row) {
     inside.append(make("p", { class: "note" }, data.missing));
     return inside;
   }
-  if (data.questions.length && byId("z-c" + row.dataset.v)) inside.append(make("p", {}, button("Show on the time line", () => showOnLine(row, data.questions[data.questions.length - 1].n))));
+  if (data.questions.length && byId("z-c" + row.dataset.v)) inside.append(make("p", {}, button("Show on the time line", () => showMark(row.dataset.v, data.questions[data.questions.length - 1].n))));
   inside.append(make("h3", {}, "Its own exchanges"));
   if (!data.talk.length) inside.append(make("p", { class: "note" }, "Nothing was said."));
   for (const talk of data.talk) {

@@ -111,7 +111,7 @@ function startExamples() {
     if (!opener) return;
     const row = opener.closest("tr");
     toggle(row);
-    remember({ ex: openRow(row) ? row.dataset.i : "" });
+    remember({ ex: openRow(row) ? row.dataset.i : "", say: "" });
   });
   byId("more").addEventListener("click", () => { most = Infinity; filterRows(); });
 }

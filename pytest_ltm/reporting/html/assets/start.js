@@ -3,6 +3,7 @@ startCompare();
 startBreaks();
 startLine();
 startAddress();
+startSearch();
 
 const PAPER = 480;  // pixels of a page beside the names of the lanes
 addEventListener("beforeprint", () => {

@@ -260,8 +260,8 @@ function zoom(factor) {
   scene.scrollLeft = middle * scene.scrollWidth - scene.clientWidth / 2;
 }
 
-async function showOnLine(row, n) {
-  await showConversation(row.dataset.v);
+async function showMark(conversation, n) {
+  await showConversation(conversation);
   await hold(n);
   byId("line").scrollIntoView({ block: "center" });
   line.marks.get(n).focus({ preventScroll: true });
