@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ltm._cli.items import chosen
 from pytest_ltm._record import amendments
 from pytest_ltm._record.run_file import find_run
-from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.reporting.columns import columns
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import VERDICTS_FILE, rewritten, write_summary, write_verdicts
@@ -15,12 +15,10 @@ from pytest_ltm.reporting.text import counted, one_line, score_text, shorten
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm._engine.result import RunResult, ScenarioResult
+    from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm.reporting.runs import Run
 
 
-MOST = 12
-"""So many items are listed where several are meant."""
 _REASON = 120
 
 
@@ -28,38 +26,12 @@ def run(given: Namespace) -> int:
     """Amend one verdict and print what changed; LtmError if run or item cannot be found."""
     amendment = amendments.Amendment(score=given.score, reason=given.reason)
     found = read_run(find_run(given.run, given.ltm_dir))
-    before = _chosen(found.result, given)
+    before = chosen(found.result, given)
     after = amendments.amend(found.path, found.result, before.nodeid, amendment)
     amended = read_run(found.path)
     _refresh(amended)
     print("\n".join([one_line(before.nodeid), *_verdict_lines(before, after), _total_line(found, amended, after)]))
     return 0
-
-
-def _chosen(run: RunResult, given: Namespace) -> ScenarioResult:
-    """Return the one row that is meant; ConfigurationError lists the candidates if there are none or several."""
-    rows = run.scenarios
-    found = [row for row in rows if row.nodeid == given.item]
-    found = found or [row for row in rows if given.item in (row.id, row.scenario)]
-    for option, label in (("agent", "agent"), ("span", "span_label"), ("trial", "trial")):
-        found = [row for row in found if getattr(given, option) in ("", getattr(row, label))]
-    narrowed = "".join(
-        f" --{option}={getattr(given, option)}" for option in ("agent", "span", "trial") if getattr(given, option)
-    )
-    if not found:
-        known = {name for row in rows for name in (row.nodeid, row.id)}
-        raise ConfigurationError(
-            f"run {run.run_id} has no item {given.item!r}{narrowed}.{did_you_mean(given.item, known)} "
-            "Name a node id, or scenario/example"
-        )
-    if len(found) > 1:
-        listed = [f"  {one_line(row.nodeid)}" for row in found[:MOST]]
-        listed += [f"  … and {len(found) - MOST:,} more"] * (len(found) > MOST)
-        raise ConfigurationError(
-            f"{given.item!r}{narrowed} means {len(found):,} items of run {run.run_id}. "
-            "Choose with --agent, --span, --trial, or name one:\n" + "\n".join(listed)
-        )
-    return found[0]
 
 
 def _refresh(run: Run) -> None:

@@ -50,8 +50,8 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     """
     question = _decisive(result)
     shown = _own(result, exchanges) if question is None else _asked(question, exchanges)
-    lines = wrap(_headline(result), WIDTH, "  ")
-    lines += _checks(result)
+    lines = wrap(headline(result), WIDTH, "  ")
+    lines += check_lines(result)
     lines += _story(result, shown, exchanges)
     if result.overrun and result.span is not None:
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
@@ -71,21 +71,23 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
     told = ", told" if exchange.told else ""
-    texts = [_whole(exchange.message), _whole(exchange.reply)]
+    texts = [whole(exchange.message), whole(exchange.reply)]
     if exchange.kind == "filler":
         texts = [shorten(text, _FILLER_SHOWN) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]
-    return "\n".join([*lines, *_speech("you:", texts[0]), *_speech("agent:", texts[1])])
+    return "\n".join([*lines, *speech("you:", texts[0]), *speech("agent:", texts[1])])
 
 
-def _headline(result: ScenarioResult) -> str:
+def headline(result: ScenarioResult) -> str:
+    """Return score and reason."""
     if result.score is None:
         return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
     below = f", below {score_text(result.threshold)}" if result.score < result.threshold else ""
     return f"score {score_text(result.score)}{below}: {for_screen(result.reason)}"
 
 
-def _checks(result: ScenarioResult) -> list[str]:
+def check_lines(result: ScenarioResult) -> list[str]:
+    """Return which checks passed, where there are several."""
     if len(result.checks) <= 1:
         return []
     said = [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
@@ -133,11 +135,13 @@ def _ends(numbers: Sequence[int]) -> list[int]:
 def _story(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
     for i, (exchange, replies) in enumerate(shown):
         if i:
-            yield from _distance(result, shown[i - 1][0], exchange, exchanges)
+            yield from distance_lines(result, shown[i - 1][0], exchange, exchanges)
         yield from _numbered(exchange, result.evidence, replies=replies)
 
 
-def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]) -> list[str]:
+def distance_lines(
+    result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]
+) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
     between = exchanges[_place(exchanges, before.number + 1) : _place(exchanges, after.number)]
     if not between:
@@ -156,19 +160,21 @@ def _distance(result: ScenarioResult, before: Exchange, after: Exchange, exchang
 
 def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
     keep = for_screen(evidence)
-    lines = _speech("you:", shorten(_whole(exchange.message), _LONGEST, keep))
+    lines = speech("you:", shorten(whole(exchange.message), _LONGEST, keep))
     if replies:
-        lines += _speech("agent:", shorten(_whole(exchange.reply), _LONGEST, keep))
+        lines += speech("agent:", shorten(whole(exchange.reply), _LONGEST, keep))
     number = left(f"  #{exchange.number}", len(_INDENT) - 1)
     return [f"{number} {lines[0].lstrip()}", *lines[1:]]
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """Return a message as a screen may show it."""
     return for_screen(text).strip() or "(an empty text)"
 
 
-def _speech(who: str, text: str) -> list[str]:
-    return wrap(f"{_INDENT}{left(who, 6)} {text}", WIDTH, _INDENT + " " * 7)
+def speech(who: str, text: str, width: int = WIDTH) -> list[str]:
+    """Return what somebody said, below who it was."""
+    return wrap(f"{_INDENT}{left(who, 6)} {text}", width, _INDENT + " " * 7)
 
 
 # --- One line that tells how far a conversation is.

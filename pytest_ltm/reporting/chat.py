@@ -1,0 +1,183 @@
+"""One example as a chat to read: what was said, what lies between, the verdict and the text that decided it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._storage.schema import to_record
+from pytest_ltm.reporting.failure import check_lines, distance_lines, headline, speech, whole
+from pytest_ltm.reporting.table import paint
+from pytest_ltm.reporting.text import NOTHING, clip, counted, distance, one_line, score_text, text_of, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm._engine.result import NeedleRef, ScenarioResult
+    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._record.fold import Record
+    from pytest_ltm.reporting.table import Style
+
+
+LONGEST = 4_000
+"""Characters of a text that are shown unless all are asked for."""
+
+
+class Chat(Struct, frozen=True, kw_only=True):
+    """What is shown of an example."""
+
+    result: ScenarioResult
+    record: Record | None
+    """None where there is no readable journal."""
+    expected: object = None
+    """What its definition says of right answers; None where it says nothing."""
+    damage: str = ""
+    """What is wrong with the journal."""
+
+
+def chat_lines(chat: Chat, width: int, *, color: bool, full: bool = False) -> list[str]:
+    """Return the example as lines.
+
+    `full`: texts of any length, and what others said from its first message to its last.
+    """
+    result = chat.result
+    where = f"{result.agent} at {result.span_label}, trial {result.trial}"
+    lines = [paint(line, "strong", color=color) for line in wrap(one_line(result.nodeid), width)]
+    lines += [clip(one_line(where), width), ""]
+    shown = _shown(chat, full=full)
+    before: Exchange | None = None
+    for exchange in shown:
+        if before is not None and chat.record is not None and not full:
+            lines += [
+                paint(line, "dim", color=color)
+                for line in distance_lines(result, before, exchange, chat.record.transcript)
+            ]
+        lines += _exchange_lines(chat, exchange, width, color=color, full=full)
+        before = exchange
+    if chat.record is None:
+        lines += wrap(
+            f"The transcript is missing: the run has no readable journal. {chat.damage}".rstrip(), width, "  "
+        )
+    elif not shown:
+        lines.append("The journal has none of its exchanges.")
+    return [line.rstrip() for line in [*lines, "", *_verdict(chat, width, color=color)]]
+
+
+def _shown(chat: Chat, *, full: bool) -> list[Exchange]:
+    """Return the example's own exchanges, those of its questions, and the one whose reply holds what decided."""
+    record, result = chat.record, chat.result
+    if record is None:
+        return []
+    said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    asked = {question.number for question in result.questions}
+    own = [each for each in said if each.by == result.id or each.number in asked]
+    if own and result.evidence and not any(result.evidence in each.reply for each in own):
+        own += [each for each in said if each.number > own[-1].number and result.evidence in each.reply][-1:]
+    return [each for each in said if own[0].number <= each.number <= own[-1].number] if own and full else own
+
+
+def _exchange_lines(chat: Chat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
+    questions = [each for each in chat.result.questions if each.number == exchange.number]
+    kind = _kind(chat.result, exchange)
+    at = f"#{exchange.number}  {kind}, at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
+    yield paint(clip(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
+    for needle in (needle for question in questions for needle in question.needles):
+        yield from (paint(line, "dim", color=color) for line in wrap(f"    {_gap(needle)}", width, "      "))
+    yield from speech("you:", _text(exchange.message, "", full=full), width)
+    fault = chat.record.fault(exchange.number) if chat.record else ""
+    if fault:
+        yield from speech("fault:", one_line(fault), width)
+    else:
+        yield from speech("agent:", _text(exchange.reply, chat.result.evidence, full=full), width)
+
+
+def _kind(result: ScenarioResult, exchange: Exchange) -> str:
+    if any(question.number == exchange.number for question in result.questions):
+        return "question"
+    if any(needle.number == exchange.number for question in result.questions for needle in question.needles):
+        return "needle"
+    said = {"say": "message", "ask": "question"}.get(exchange.kind, exchange.kind)
+    return said if exchange.by == result.id else f"{one_line(exchange.by)}: {said}" if exchange.by else said
+
+
+def _gap(needle: NeedleRef) -> str:
+    told = f", {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""
+    rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
+    return (
+        f"needle #{needle.number}: {distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before{told}{rank}"
+    )
+
+
+def _text(text: str, keep: str, *, full: bool) -> str:
+    """Return a text, of a long one its beginning and what decided."""
+    if full or len(text) <= LONGEST:
+        return whole(text)
+    at, rest = text.find(keep) if keep else -1, len(text) - LONGEST
+    decided = f"\n… {for_screen(text[at : at + LONGEST])}" if at >= LONGEST else ""
+    return f"{whole(text[:LONGEST])}\n[{rest:,} characters more: --full shows them]{decided}"
+
+
+def _verdict(chat: Chat, width: int, *, color: bool) -> Iterator[str]:
+    result = chat.result
+    lines = wrap(headline(result), width, "  ")
+    yield from (paint(line, style_of(result), color=color) for line in lines)
+    yield from check_lines(result)
+    facts = {
+        "decided by": result.evidence,
+        "expected": "" if chat.expected is None else text_of(chat.expected),
+        "rule": result.rule,
+        "before it was amended": _automatic(result),
+    }
+    for name, text in facts.items():
+        if text:
+            yield from wrap(f"  {name}: {clip(one_line(text), LONGEST)}", width, "    ")
+    if result.overrun and result.span is not None:
+        yield f"  overran its memory span of {result.span:,} tokens"
+
+
+def _automatic(result: ScenarioResult) -> str:
+    if result.automatic is None:
+        return ""
+    score = "no score" if result.automatic.score is None else score_text(result.automatic.score)
+    return f"{score}: {result.automatic.reason}"
+
+
+def style_of(result: ScenarioResult) -> Style:
+    """Return the colours of a score."""
+    if result.score is None:
+        return "dim"
+    return "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
+
+
+def chat_json(chat: Chat) -> dict[str, Any]:
+    """Return the example as JSON values: its result, and the exchanges that are shown of it."""
+    return {
+        **to_record(chat.result),
+        "expected": chat.expected,
+        "exchanges": [
+            {
+                "number": each.number,
+                "kind": _kind(chat.result, each),
+                "by": each.by,
+                "tokens_before": each.start,
+                "now": each.now.isoformat(),
+                "message": each.message,
+                "reply": each.reply,
+                "fault": chat.record.fault(each.number) if chat.record else "",
+            }
+            for each in _shown(chat, full=False)
+        ],
+    }
+
+
+def example_lines(rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
+    """Yield a line for each example: score, name, and why it has not more."""
+    room = max((len(one_line(row.id)) for row in rows), default=0)
+    for row in rows:
+        score = NOTHING if row.score is None else score_text(row.score)
+        why = "" if row.outcome == "passed" else one_line(row.reason)
+        line = clip(f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width).rstrip()
+        yield paint(line, style_of(row), color=color)
