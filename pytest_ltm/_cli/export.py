@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._export import junit, tables
+from pytest_ltm._export import inspect_ai, junit, tables
 from pytest_ltm._export.loaded import load
 from pytest_ltm._export.output import Output, write_all
 from pytest_ltm._storage.boundary import for_file
@@ -26,6 +26,7 @@ TABLES = ("csv", "jsonl", "parquet")
 """The formats that have a file for each table."""
 FILES = {"junit": ".xml", "markdown": ".md"}
 """Those of one file, with its suffix."""
+ROOMS = {"junit": junit.outputs, "inspect": inspect_ai.outputs}
 
 
 def run(given: Namespace) -> int:
@@ -49,8 +50,8 @@ def run(given: Namespace) -> int:
 def _outputs(results: Results, to: Path, given: Namespace) -> Sequence[Output]:
     if given.to in TABLES:
         return tables.outputs(results, to, given.to, given.table)
-    if given.to == "junit":
-        return junit.outputs(results, to)
+    if given.to in ROOMS:
+        return ROOMS[given.to](results, to)
     return [Output(to, lambda path: write_whole(path, for_file(_markdown(results))))]
 
 

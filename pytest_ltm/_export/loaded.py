@@ -26,7 +26,7 @@ from pytest_ltm._export.rows import (
 from pytest_ltm._export.unfinished import NOT_OVER, results_so_far
 from pytest_ltm._record.resume import JOURNAL, RESULTS
 from pytest_ltm._record.run_file import LATEST, find_run
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._storage.boundary import for_library
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.runs import ConversationFolder, Run, read_run
 
@@ -68,7 +68,7 @@ class Table(Sequence[AnyRow], Generic[AnyRow]):
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
-        clean = cache(lambda text: for_file(text).decode())  # many cells say the same
+        clean = cache(for_library)  # many cells say the same
         found = []
         for row in self._rows:
             cells = structs.asdict(row)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.credentials import HIDDEN
@@ -49,6 +50,15 @@ def for_screen(text: str) -> str:
 def for_file(text: str) -> bytes:
     """Return what a file may hold of a text: without secrets; UTF-8, whatever the text holds."""
     return redacted(text).encode("utf-8", "backslashreplace")
+
+
+def for_library(value: Any) -> Any:
+    """Return JSON values as another library may take them, which writes them itself: without secrets, valid UTF-8."""
+    if isinstance(value, str):
+        return for_file(value).decode()
+    if isinstance(value, Mapping):
+        return {for_library(key): for_library(part) for key, part in value.items()}
+    return [for_library(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def cell(value: object) -> object:
