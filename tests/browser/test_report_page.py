@@ -71,18 +71,24 @@ def test_a_click_unfolds_an_example_and_another_folds_it(page: Chromium, report:
 
 def test_what_the_agent_retrieved_unfolds_below_its_reply(page: Chromium, tmp_path: Path) -> None:
     row = played()
+    [question] = row.questions
+    needles = tuple(replace(needle, rank=2) for needle in question.needles)
+    row = replace(row, questions=(replace(question, needles=needles),))
     run = write_run(tmp_path / "run", held([row]))
     [file] = run.glob("*/journal.jsonl")
-    file.write_text("".join(journal([row], retrieved={3: ("I like ochre best.", "<b>note</b>")})))
+    file.write_text("".join(journal([row], retrieved={3: ("<b>note</b>", "I like ochre best.")})))
     build_report([run], tmp_path / "report.html")
     page.open(tmp_path / "report.html")
     page.click("#e0 button")
     page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
     assert text(page, "tr.detail .talk.needle .found") == ""
-    assert text(page, "tr.detail .talk.question .found summary") == "retrieved: 2"
+    assert text(page, "tr.detail .talk.question .found summary") == "retrieved: 2, 1 of 1 needle among it"
     assert page.run("[...document.querySelectorAll('.found li')].map(each => each.textContent)") == [
-        "I like ochre best.", "<b>note</b>",
+        "<b>note</b>", "needle #1 I like ochre best.",
     ]  # fmt: skip
+    assert (
+        text(page, "#recalled") == "full at 2k retrieved 1 of 1 needles for their questions, at rank 2 in the median."
+    )
 
 
 def test_of_a_long_reply_its_beginning_and_what_decided_are_shown_until_all_of_it_is_wanted(
@@ -286,6 +292,29 @@ def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) 
     ]  # fmt: skip
 
 
+def test_a_second_conversation_is_laid_over_the_first_and_the_address_says_so(page: Chromium, report: Path) -> None:
+    page.open(report)
+    page.wait_for(DRAWN)
+    alone = page.run("line.marks.size")
+    page.run("byId('over').value = '1'; byId('over').dispatchEvent(new Event('input'))")
+    page.wait_for(f"line.marks.size === {2 * alone}")
+    page.run("hold(0, 6)")
+    page.wait_for("document.querySelectorAll('#reading .two .talk').length === 2")
+    sides = "[...document.querySelectorAll('#reading .side')].map(e => e.textContent)"
+    assert page.run(sides) == ["good at 2k", "poor at 2k"]
+    page.run("document.querySelector('#scene .mark.held').focus()")
+    page.press("ArrowDown")
+    page.wait_for("line.held === '6 1'")
+    page.wait_for("address().get('mark') === '6 1'")
+    said = page.run("location.hash")
+    page.open(report, said)
+    page.wait_for("line.held === '6 1' && document.querySelectorAll('#reading .two .talk').length === 2")
+    assert page.run("[byId('talk').value, byId('over').value]") == ["0", "1"]
+    page.run("byId('over').value = ''; byId('over').dispatchEvent(new Event('input'))")
+    page.wait_for(f"line.marks.size === {alone}")
+    page.wait_for("String(address()) === 'line=good+at+2k'")
+
+
 def test_the_history_of_a_data_set_is_not_called_filler(page: Chromium, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played("colours", 1.0, gap=500)], tokens=500))
     [file] = run.glob("*/journal.jsonl")
@@ -402,7 +431,10 @@ def test_a_hostile_text_does_nothing(page: Chromium, tmp_path: Path, hostile: st
     page.open(tmp_path / "report.html")
     page.wait_for(DRAWN)
     page.run("Promise.all([...document.querySelectorAll('#rows tbody tr[id]')].map(row => unfold(row)))")
-    page.run("(async () => { for (const mark of line.data.marks) await hold(mark[0]); })()")
+    page.run("(async () => { for (const mark of line.sides[0].marks) await hold(0, mark[0]); })()")
+    page.run("showConversation(0, 1)")
+    page.wait_for("line.sides.length === 2")
+    page.run("(async () => { for (const mark of line.sides[1].marks) await hold(1, mark[0]); })()")
     page.run("document.getElementById('differing').click()")
     page.run(
         "(async () => { for (const each of await ownTexts()) byId('hits').append(hit(each, wordsOf(each.low))); })()"

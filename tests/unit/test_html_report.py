@@ -412,7 +412,7 @@ def test_the_time_line_has_lanes_marks_jumps_and_links(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played("colours"), played("names", 0.0, first=4)]))
     line = report(tmp_path, run).parcel("c0")
     assert [lane["name"] for lane in line["lanes"]] == ["colours/0", "names/0"]
-    assert line["links"] == [[1, 3], [4, 6]]
+    assert line["links"] == [[1, 3, None], [4, 6, None]]
     assert [mark[:3] for mark in line["marks"]] == [
         [0, -1, "opening"], [1, 0, "say"], [2, -1, "filler"], [3, 0, "question"],
         [4, 1, "say"], [5, -1, "filler"], [6, 1, "question"],

@@ -77,6 +77,7 @@ def _question(question: QuestionResult) -> dict[str, Any]:
                 "gap": f"{distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
                 + (f"; {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else "")
                 + _rank(needle.rank),
+                **({} if needle.rank is None else {"rank": needle.rank}),
             }
             for needle in question.needles
         ],
@@ -159,7 +160,7 @@ def timeline(rows: Sequence[Entry], record: Record) -> dict[str, Any]:
         "marks": [_mark(each, lanes, asked) for each in said],
         "jumps": [_jump(each) for each in _joined(record.jumps)],
         "links": [
-            [needle.number, question.number]
+            [needle.number, question.number, needle.rank]
             for row in ordered
             for question in row.result.questions
             for needle in question.needles

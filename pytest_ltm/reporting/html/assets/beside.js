@@ -43,7 +43,7 @@ function replied(question, agent, evidence) {
   const gaps = question.needles.map((needle) => make("div", { class: "head" }, `needle #${needle.n}: ${needle.gap}`));
   const head = `${gaps.length} needles, the last ${gaps.length ? question.needles.at(-1).gap : ""}`;
   const few = gaps.length < 4 ? gaps : [make("details", { class: "found" }, make("summary", {}, head), ...gaps)];
-  return [...few, make("div", { class: "talk reply" }, ...said(agent, question.a, evidence), ...retrieved(question.found))];
+  return [...few, make("div", { class: "talk reply" }, ...said(agent, question.a, evidence), ...retrieved(question.found, question.needles))];
 }
 
 function questionsOf(data, agents) {

@@ -37,19 +37,27 @@ function said(who, text, evidence = "") {
   return [...parts, more];
 }
 
-// What an agent says that it retrieved for a reply, best first; nothing where it does not say.
-function retrieved(found) {
+// What an agent says that it retrieved for a reply, best first, and where the needles are in it; nothing where it does
+// not say.
+function retrieved(found, needles = []) {
   if (!found) return [];
-  const head = found.length ? `retrieved: ${number(found.length)}` : "retrieved nothing";
-  return [make("details", { class: "found" }, make("summary", {}, head), make("ol", {}, ...found.map((text) => make("li", {}, text))))];
+  const known = needles.filter((needle) => needle.rank !== undefined);
+  const there = known.filter((needle) => needle.rank > 0);
+  const recall = known.length ? `, ${number(there.length)} of ${number(known.length)} needle${known.length > 1 ? "s" : ""} among it` : "";
+  const head = found.length ? `retrieved: ${number(found.length)}${recall}` : "retrieved nothing";
+  const items = found.map((text, place) => {
+    const here = there.filter((needle) => needle.rank === place + 1).map((needle) => make("b", {}, `needle #${needle.n} `));
+    return make("li", here.length ? { class: "needle" } : {}, ...here, text);
+  });
+  return [make("details", { class: "found" }, make("summary", {}, head), make("ol", {}, ...items))];
 }
 
-function exchange(talk, evidence) {
+function exchange(talk, evidence, needles = []) {
   const kinds = { question: "question", needle: "needed by a question", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
   const box = make("div", { class: "talk " + talk.kind, "data-n": talk.n }, make("div", { class: "head" }, head), ...said("you", talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
-  else box.append(...said("agent", talk.r, evidence), ...retrieved(talk.found));
+  else box.append(...said("agent", talk.r, evidence), ...retrieved(talk.found, needles));
   return box;
 }
 
@@ -58,7 +66,7 @@ function questioned(question) {
   for (const needle of question.needles) {
     box.append(make("div", { class: "head" }, `needle #${needle.n}, ${needle.gap}`), ...said("you", needle.text));
   }
-  box.append(make("div", { class: "head" }, `question #${question.n}`), ...said("you", question.q), ...said("agent", question.a), ...retrieved(question.found));
+  box.append(make("div", { class: "head" }, `question #${question.n}`), ...said("you", question.q), ...said("agent", question.a), ...retrieved(question.found, question.needles));
   return box;
 }
 
@@ -76,7 +84,8 @@ async function detail(row) {
   if (!data.talk.length) inside.append(make("p", { class: "note" }, "Nothing was said."));
   for (const talk of data.talk) {
     if (talk.gap) inside.append(make("div", { class: "gap" }, `… ${talk.gap} …`));
-    inside.append(exchange(talk, data.evidence));
+    const question = data.questions.find((each) => each.n === talk.n);
+    inside.append(exchange(talk, data.evidence, question ? question.needles : []));
   }
   return inside;
 }
