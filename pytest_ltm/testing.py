@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.channel import Channel
@@ -176,17 +178,18 @@ def run_conversation(
         made.sheet = ltm.sheet
         return made
 
-    speaker = Speaker(
-        source(agent, spec="agent").make(),
-        timeout=reply_timeout,
-        retries=Retries(most=retries, rng=random.Random(seed)),
-    )
+    supply, place = source(agent, spec="agent"), Path("tests", token_hex(8))
+
+    def speaker() -> Speaker:
+        attempts = Retries(most=retries, rng=random.Random(seed))
+        return Speaker(supply.make(folder=place), timeout=reply_timeout, retries=attempts)
+
     journal = journal or Journal()
     users = UserConnection(
         lambda model, _: Purchase(Call(find(model), who=WHO, error=UserError, timeout=None), "user", journal),
         journal=journal, timings=Timings(), seed_of=lambda example: user_seed(seed, 0, example),
     )  # fmt: skip
-    live = Live(Connection.of(speaker), counts, clock, Timings())
+    live = Live(Connection(speaker), counts, clock, Timings())
     port = Recorded(journal, clock, live) if journal.replaying else live
     channel = Channel(port, counts, clock, journal, count=whole.count)
     conversation = Conversation(

@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.agent import CAPABILITIES
 from pytest_ltm._engine.probe import Secret
+from pytest_ltm._engine.sessions import cannot_come_back
 from pytest_ltm._storage.clock import START, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redacted
@@ -127,6 +129,8 @@ class _Visit:
                 state = first.save()
                 found.notes.append(f"save() gives {counted(len(state), 'byte')}")
             if source.serves_many:
+                if knew and source.owned and not cannot_come_back(first.capabilities):
+                    self._come_back(first)
                 self._look_for_leaks(first, knew=knew)
 
     def _look_at(self, first: Speaker) -> None:
@@ -138,6 +142,24 @@ class _Visit:
                 f"it has {name}(), which nothing calls: {meant}() of {power} is meant?"
                 for name, meant, power in _slips(first.agent)
             ]
+
+    def _come_back(self, first: Speaker) -> None:
+        """Ask another agent that has the first one's memory, as in the user's next session."""
+        with TemporaryDirectory() as name:
+            with self._talking(Path(name)) as before:
+                self._say(before, self._secret.telling)
+                state = before.save() if "Checkpointable" in first.capabilities else None
+            with self._talking(Path(name)) as again:
+                if state is not None and "KeepsUsers" not in first.capabilities:
+                    again.load(state)
+                knows = self._secret.is_in(self._say(again, self._secret.question))
+        if knows:
+            self._found.notes.append("knows it in the next session, too")
+        else:
+            self._found.finds.append(
+                "in the next session, made anew with its own memory, it does not know what it was told in the "
+                "first: what it saves, or keeps of its users, is not all that it knows"
+            )
 
     def _look_for_leaks(self, first: Speaker, *, knew: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
@@ -171,10 +193,10 @@ class _Visit:
             found.cost_usd = (found.cost_usd or 0.0) + reply.cost_usd
 
     @contextmanager
-    def _talking(self) -> Iterator[Speaker]:
-        """Yield who talks to the agent of the next conversation, and let it go."""
+    def _talking(self, folder: Path | None = None) -> Iterator[Speaker]:
+        """Yield who talks to the agent of the next conversation, or of the one with that folder, and let it go."""
         speaker = Speaker(
-            self._source.make(), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
+            self._source.make(folder=folder), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
             retries=Retries(most=_RETRIES, rng=Random()),
         )  # fmt: skip
         notice = None

@@ -137,6 +137,19 @@ class Checkpointable(Protocol):
 
 
 @runtime_checkable
+class KeepsUsers(Protocol):
+    """Remembers its users by itself, also in another process: in a database, in files, on a server."""
+
+    def begin_session(self, user: str) -> None:
+        """Begin a session of this user; called before the first message of each.
+
+        Args:
+            user: Who comes: an id that is new in each conversation, and the same in all of its sessions.
+        """
+        ...
+
+
+@runtime_checkable
 class AcceptsHistory(Protocol):
     """Can take in an exchange without generating a reply."""
 
@@ -237,7 +250,7 @@ class Configured(Protocol):
 CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
-        Resettable, Stateless, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage,
+        Resettable, Stateless, Checkpointable, KeepsUsers, AcceptsHistory, TimeAware, ReportsUsage,
         CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
     )
 }  # fmt: skip

@@ -11,9 +11,10 @@ from pytest_ltm._engine.history import parts
 from pytest_ltm._engine.lane import Body, Ending, Lane, Question, Watching
 from pytest_ltm._engine.port import PATIENCE
 from pytest_ltm._engine.result import KeptVerdict, ended_early
-from pytest_ltm._engine.scenario import Ask, Request, Say, Wait, Watch
+from pytest_ltm._engine.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
 from pytest_ltm._engine.score import Unscored
+from pytest_ltm._engine.sessions import cannot_come_back, rhythm
 from pytest_ltm._record import events
 from pytest_ltm._storage.errors import (
     AgentFault,
@@ -22,6 +23,7 @@ from pytest_ltm._storage.errors import (
     Divergence,
     LtmError,
     ScenarioError,
+    Unmeasured,
     text_of,
 )
 
@@ -63,6 +65,10 @@ class Part(Struct, frozen=True):
     message: str
 
 
+class Renew(Struct, frozen=True):
+    """Begin the agent's next session."""
+
+
 class Close(Struct, frozen=True):
     """End this example, whose body has been given up, like this."""
 
@@ -76,7 +82,7 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Action: TypeAlias = "Decision | Send | Pass | Part | Close | GiveUp"
+Action: TypeAlias = "Decision | Send | Pass | Part | Renew | Close | GiveUp"
 
 
 class ScriptChanged(ConversationOver):
@@ -94,7 +100,7 @@ class Script:
         """Return the decision that comes before the next request of a body."""
         return ()
 
-    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Watcher) -> None:
+    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Session | events.Watcher) -> None:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
@@ -118,14 +124,21 @@ class AgendaScript(Script):
         ]
         self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
         self._opening = plan.opening if plan.span is not None else ""
+        self._rhythm = rhythm(plan.sessions, span=plan.span, began=now)
 
     def next(self, talk: Conversation) -> Action:
-        """Return what the agenda decides, which is noted there."""
+        """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
+        if self._rhythm is not None and (why := cannot_come_back(talk.channel.capabilities)):
+            raise ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.listening)
+        if self._rhythm is not None and not isinstance(decision, Finish):
+            position, now = talk.channel.transcript.counted, talk.channel.clock.now
+            if self._rhythm.is_over(position, now):
+                return Renew()
         match decision:
             case Resume(index):
                 self.agenda.resume(index)
@@ -281,8 +294,10 @@ class Conversation:
             case _:
                 self._pass(action)
 
-    def _pass(self, action: Jump | Tell | Part | Fill | Send | Pass) -> None:
+    def _pass(self, action: Jump | Tell | Part | Fill | Send | Pass | Renew) -> None:
         match action:
+            case Renew():
+                self._renew(events.Session())
             case Jump(to):
                 self._jump(to)
             case Tell(number):
@@ -408,9 +423,14 @@ class Conversation:
         self.channel.journal.write(event)
         self.script.wait(self, lane, event)
 
-    def _serve(self, lane: Lane, request: Say | Ask | Watch) -> str | None:
+    def _serve(self, lane: Lane, request: Say | Ask | Watch | NewSession) -> str | None:
         if isinstance(request, Watch):
             self._watch(lane, request)
+            return None
+        if isinstance(request, NewSession):
+            event = events.Session(example=lane.example.key)
+            self.script.check(lane, event)
+            self._renew(event)
             return None
         needles: tuple[int, ...] = ()
         kind: Kind = "say"
@@ -430,6 +450,17 @@ class Conversation:
             lane.questions.append(Question(exchange.number, needles))
         self._heard(exchange)
         return exchange.reply
+
+    def _renew(self, event: events.Session) -> None:
+        if why := cannot_come_back(self.channel.capabilities):
+            raise Unmeasured(why, cause="requires")
+        self.channel.journal.write(event)
+        try:
+            notice = self.channel.port.new_session()
+        except AgentFault as fault:
+            raise ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
+        if notice:
+            self.notices.append(notice)
 
     def _watch(self, lane: Lane, request: Watch) -> None:
         if not lane.own:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._engine.scenario import Ask, Definition, Request, Say, Step, Wait, Watch, Watcher
+from pytest_ltm._engine.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._engine.score import Check, Score, Scoring, Unscored, combine
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
@@ -264,6 +264,18 @@ class Ltm:
         if not callable(watcher):
             raise ScenarioError(f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since")
         self._send(Watch(watcher, replies, answers))
+
+    def new_session(self) -> None:
+        """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
+
+        The agent is let go and made anew, for all scenarios of the conversation. One that is a KeepsUsers has its
+        memory under the same user; one that is Checkpointable is loaded with what it saved.
+
+        Raises:
+            Unmeasured: If the agent is neither, nor Stateless: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        self._send(NewSession())
 
     def check(self, label: str, ok: object) -> bool:
         """Note one part of the score; the share of checks that pass is the score.

@@ -105,6 +105,8 @@ class Plan:
     """What the history that is told depends on, JSON values; None: there is none."""
     count: Count = "capped"
     """How many tokens of the agent's replies count towards waits and spans."""
+    sessions: str = ""
+    """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one. Then it is not in the JSON."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
@@ -120,13 +122,16 @@ class Plan:
         data = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         data["filler"] = Field(self.filler, "plan", "filler").json()
         data["history"] = Field(self.history, "plan", "history").json()
+        if not self.sessions:
+            del data["sessions"]
         return data | {"examples": [example.to_json() for example in self.examples]}
 
     @classmethod
     def from_json(cls, data: object, *, where: str = "plan.json") -> Plan:
         """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
         top = Field(data, where)
-        known = top.mapping([f.name for f in fields(cls)], required=[f.name for f in fields(cls)])
+        names = [f.name for f in fields(cls)]
+        known = top.mapping(names, required=[name for name in names if name != "sessions"])
         if known["format"].whole() != FORMAT:
             raise known["format"].error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
         examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
@@ -136,6 +141,7 @@ class Plan:
             raise known["count"].error(f"one of {', '.join(COUNTS)}")
         parts = {name: known[name].json() for name in ("filler", "history")}
         parts["count"] = known["count"].value
+        parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
         return cls(examples=examples, span=_span(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
     @property

@@ -130,6 +130,12 @@ class Port(Protocol):
     def written(self, reply: events.Reply) -> None:
         """The reply is in the journal."""
 
+    def new_session(self) -> str | None:
+        """Have the next message go to an agent made anew, which has its own memory.
+
+        Returns a notice if the one before would not go quietly; AgentFault if it cannot be saved.
+        """
+
     def close(self) -> str | None:
         """Let the agent go; returns a notice if it would not go quietly."""
 
@@ -335,6 +341,19 @@ class Connection:
         if self._saves or (fault.interrupted and "AcceptsHistory" in self.capabilities):
             self._behind = True
 
+    def renew(self, said: Sequence[Exchange]) -> str | None:
+        """Let the agent go for another that has its memory; returns a notice if it would not go quietly.
+
+        AgentFault if it cannot be saved. One that is not there, or has heard nothing, stays as it is.
+        """
+        if self._speaker is None or not self._used or not said:
+            return None
+        if self._saves and not self._checkpoints.has(said[-1].number):
+            self.keep(said[-1].number)
+        self._behind, self._used = self._saves and "KeepsUsers" not in self.capabilities, False
+        notice, self._speaker = self.close(), None
+        return notice
+
     def close(self) -> str | None:
         """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
         return None if self._speaker is None else self._speaker.close()
@@ -524,6 +543,10 @@ class Live:
         self._timings.write(ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6)))
         self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
+    def new_session(self) -> str | None:
+        """Let the agent go; the next message goes to another."""
+        return self._calling("", lambda: self._connection.renew(self._said))
+
     def retried(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
         self._timings.write(Retry(exchange=self._exchange, attempt=attempt, waited=waited, error=str(error)))
@@ -621,6 +644,10 @@ class Recorded:
     ) -> events.Reply:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
         return self._taken(events.Reply, message.exchange) or self._then.reply(message, images, prompts)
+
+    def new_session(self) -> str | None:
+        """Have the agent that goes on made anew; one of the record is gone."""
+        return None if self.replaying else self._then.new_session()
 
     def tell(self, told: events.Filler) -> events.Filler:
         """Return what was told then."""

@@ -1,4 +1,4 @@
-"""What a scenario may do: Say, Ask, Wait, Watch; and Definition, one generated example of it."""
+"""What a scenario may do: Say, Ask, Wait, Watch, NewSession; and Definition, one generated example of it."""
 
 from __future__ import annotations
 
@@ -90,8 +90,13 @@ class Watch:
             raise ScenarioError(f"a watcher counts at least one reply, not {self.replies!r}")
 
 
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """Have the user come back: the next message goes to an agent made anew, which has its own memory only."""
+
+
 Step: TypeAlias = "Say | Ask | Wait"
-Request: TypeAlias = "Say | Ask | Wait | Watch"
+Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,6 +138,13 @@ class Jump(Line, frozen=True, kw_only=True):
     to: datetime
 
 
+class Session(Line, frozen=True, kw_only=True):
+    """The user's next session begins: the agent is made anew, and has its own memory only."""
+
+    example: str = ""
+    """The example that asked for it; "": it was due."""
+
+
 class Watcher(Line, frozen=True, kw_only=True):
     """An example begins to watch."""
 
@@ -216,12 +223,12 @@ class End(Line, frozen=True, kw_only=True):
 
 
 Event: TypeAlias = (
-    Header | Begin | Message | Reply | Filler | Wait | Jump | Watcher | Judge | User | Verdict | Fault | End
+    Header | Begin | Message | Reply | Filler | Wait | Jump | Session | Watcher | Judge | User | Verdict | Fault | End
 )  # fmt: skip
 _LINES: Lines[Event] = Lines(get_args(Event), f"journal format {FORMAT}")
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
 """By what "event" says."""
-_CLEAN = frozenset({Begin, Wait, Jump, Watcher, Reply})
+_CLEAN = frozenset({Begin, Wait, Jump, Session, Watcher, Reply})
 """Events of names and numbers, and what an agent said, which is redacted on arrival and not again."""
 
 # --- from and to a line

@@ -57,6 +57,8 @@ class Record(Struct):
     faults: dict[int, events.Fault] = field(default_factory=dict)
     """By exchange."""
     jumps: list[Leap] = field(default_factory=list)
+    sessions: list[int] = field(default_factory=list)
+    """Tokens of the conversation before each session but the first."""
     examples: dict[str, Example] = field(default_factory=dict)
     """By name (`colours/0`), in the order in which anything was recorded of them."""
     position: int = 0
@@ -160,6 +162,10 @@ class Record(Struct):
         self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
         self.now = event.to
 
+    def _session(self, event: events.Session) -> None:
+        del event
+        self.sessions.append(self.position)
+
     def _watcher(self, event: events.Watcher) -> None:
         self.example(event.example).watchers.append(event)
 
@@ -226,6 +232,7 @@ class Record(Struct):
         events.Filler: _filler,
         events.Wait: _wait,
         events.Jump: _jump,
+        events.Session: _session,
         events.Watcher: _watcher,
         events.Judge: _judge,
         events.User: _user,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from pytest_ltm._engine.conversation import Close, GiveUp, Part, Pass, Script, ScriptChanged, Send
+from pytest_ltm._engine.conversation import Close, GiveUp, Part, Pass, Renew, Script, ScriptChanged, Send
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.plan import Plan
 from pytest_ltm._engine.scenario import Ask
@@ -29,7 +29,9 @@ E = TypeVar("E", bound=events.Event)
 NO_AGENT = "it uses the agent itself, and there is none"
 NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
-_TAKEN = (events.Message, events.Reply, events.Filler, events.Fault, events.Wait, events.Watcher)
+_TAKEN = (
+    events.Message, events.Reply, events.Filler, events.Fault, events.Wait, events.Session, events.Watcher
+)  # fmt: skip
 A = TypeVar("A", events.Judge, events.User)
 _APART = (events.Header, events.Asked, events.Verdict)
 
@@ -151,7 +153,7 @@ def _speaker(event: events.Event | None) -> str:
     """Return the example whose body made an event, "" where none did."""
     if isinstance(event, events.Message):
         return event.by if event.kind in SPOKEN else ""
-    return event.example if isinstance(event, (events.Wait, events.Watcher)) else ""
+    return event.example if isinstance(event, (events.Wait, events.Session, events.Watcher)) else ""
 
 
 # --- RecordScript: follows a record instead of an agenda, and so needs no agent and no filler.
@@ -199,7 +201,9 @@ class RecordScript(Script):
                 action = Jump(to)
             case events.End(example=str(name)):
                 action = self._end(talk, name)
-            case events.Wait(example=name) | events.Watcher(example=name):
+            case events.Session(example=""):
+                action = Renew()
+            case events.Wait(example=name) | events.Session(example=name) | events.Watcher(example=name):
                 # A waiting body that waited again, or began to watch, goes on as soon as its wait was over.
                 action = self._resumed(name)
                 if action is None:
@@ -227,10 +231,13 @@ class RecordScript(Script):
         if isinstance(event, events.End) and record.ended_early:
             raise ConversationOver(record.ended_early)
 
-    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Watcher) -> None:
+    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Session | events.Watcher) -> None:
         """Raise ScriptChanged if the record has something else."""
         event = self._playback.next
-        if isinstance(made, (events.Wait, events.Watcher)):
+        if isinstance(made, events.Session):
+            if made != event:
+                raise ScriptChanged("it begins a session where it did not")
+        elif isinstance(made, (events.Wait, events.Watcher)):
             if made != event:
                 is_same = type(event) is type(made) and _speaker(event) == made.example
                 what = "for something else" if is_same else "where it did not"

@@ -107,7 +107,7 @@ class FillerError(LtmError):
 
 WhyUnscored: TypeAlias = Literal["unscored", "ungraded", "judge", "user", "requires"]
 """Why an example has no score: it could not be judged; the judge gave no grade; the judge or a simulated user failed; a
-judge is missing."""
+judge, or something that the agent would have to be able to do, is missing."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._engine.agent import Agent, Configured, Resettable, Usage
+from pytest_ltm._engine.agent import Agent, Configured, KeepsUsers, Resettable, Usage
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
@@ -92,17 +92,22 @@ class AgentSource:
         """
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name)
+        keeps_users = "KeepsUsers" in capabilities(agent)
         if any(earlier() is made for earlier in self._made):
             if self.at_once and "Stateless" not in capabilities(agent):
                 raise AgentError(
                     f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played at "
                     "once. Make another one in each call, or give --ltm-concurrency=1"
                 )
-            self._put_back(agent, fatal)
+            if not keeps_users:
+                self._put_back(agent, fatal)
         else:
             self._remember(made)
         if _starts(agent):
             self._guarded("could not be started", lambda: _run(lambda: cast(Any, agent).start(**{ID: name})), fatal)
+        if keeps_users:
+            begin = cast(KeepsUsers, agent).begin_session
+            self._guarded("could not begin a session", lambda: _run(lambda: begin(name)), fatal)
         return agent
 
     def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None) -> Agent:
@@ -329,6 +334,7 @@ def _names(names: list[str]) -> str:
 
 _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
+    "KeepsUsers": ("begin_session",),
     "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
     "ShowsContext": ("in_context",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),

@@ -150,6 +150,9 @@ class AgentApart(Apart):
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         return self._took(self._asked({"message": message, "images": [_packed(one) for one in images]}, "reply"))
 
+    def _begin_session(self, user: str) -> None:
+        """Need nothing: where the agent is made, its session begins."""
+
     def _reset(self) -> None:
         self._asked({"reset": True}, "ok")
 

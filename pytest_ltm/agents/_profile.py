@@ -363,6 +363,9 @@ class Simulated:
     def written(self, reply: events.Reply) -> None:
         """Need nothing."""
 
+    def new_session(self) -> None:
+        """Need nothing."""
+
     def close(self) -> None:
         """Need nothing."""
 

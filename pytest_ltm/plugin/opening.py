@@ -322,6 +322,7 @@ class WithAgent(Mode):
         write_plan(folder, plan)
         connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
         try:
+            self._come_back(plan)
             connection.ready(())
         except ConversationOver as over:
             gone, raised = str(over), users_traceback(over)
@@ -339,6 +340,13 @@ class WithAgent(Mode):
             script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
         )  # fmt: skip
+
+    def _come_back(self, plan: Plan) -> None:
+        """Raise ConversationOver if the run has sessions, and the agent cannot be made again."""
+        if plan.sessions and not self.given.source.serves_many:
+            raise ConversationOver(
+                f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+            )
 
     def _go_on(self, plan: Plan, site: Site, lock: FolderLock, script: Script, recording: Recording) -> Opened:
         folder = self.given.folder

@@ -84,7 +84,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
         examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
         filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
         opening=_opening(settings, told, isolated=span is None), history=None if told is None else told.described,
-        count=_count(settings, place.agent),
+        count=_count(settings, place.agent), sessions=settings.sessions,
     )  # fmt: skip
     return Planned(plan, filler, unready)
 

@@ -268,6 +268,11 @@ class PlayedConversation:
                 f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "
                 "towards spans: the more it says, the less it is told between needle and question. See --ltm-count"
             )
+        if times := len(talk.channel.record.sessions):
+            again = f"made anew {counted(times, 'time')}, the agent had its own memory only"
+            notices.append(f"{times + 1} sessions: {again}")
+        elif self.plan.sessions and not talk.gone:
+            notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
         if covers_all([one for one in talk.channel.transcript if one.kind == "ask"]):
             notices.append(
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "

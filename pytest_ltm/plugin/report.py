@@ -80,6 +80,8 @@ class Report:
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
         ]
+        if settings.sessions:
+            lines.append(f"ltm: sessions: {settings.sessions}")
         lines += self._set_by_suite()
         if settings.judge != _judging.NONE:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")

@@ -59,6 +59,8 @@ class Settings(Struct, frozen=True):
     """The message that begins each conversation, "" for none; None: ours."""
     count: Count | None = None
     """How many tokens of replies count towards spans, where the options say so."""
+    sessions: str = ""
+    """When the sessions of the agent are over, as the option says it; "": it has one."""
     retries: int = 4
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
@@ -102,6 +104,7 @@ class Settings(Struct, frozen=True):
             "count": self.count,
             "judge": redacted(self.judge),
             "time": self.time,
+            **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.shard is None else {"shard": str(self.shard)}),
             **({} if self.rescored is None else {"rescored": self.rescored.name}),
         }

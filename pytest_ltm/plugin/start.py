@@ -147,7 +147,7 @@ def _register_html(report: Report | None, manager: pytest.PytestPluginManager) -
 
 _AS_SAID = (
     "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
-    "judge_votes", "latency",
+    "sessions", "judge_votes", "latency",
 )  # fmt: skip
 """Settings that are just what the option of this name says."""
 

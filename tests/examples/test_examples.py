@@ -26,6 +26,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"failed": 1}, "resume with: pytest --ltm-resume=RUN-ID"),
         ({"failed": 1, "passed": 1}, "boots                 0.00"),
     ],
+    "returning_user": [({"passed": 1, "failed": 1}, "what_is_only_said                0.00")],
     "process_agent": [
         ({"error": 1, "passed": 1}, "button                  -*          1.00"),
         ({"passed": 1}, "button                1.00"),

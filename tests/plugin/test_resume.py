@@ -77,6 +77,7 @@ def test_bird(ltm):
     ltm.say("My bird is called Volt.")
     ltm.watch(lambda since: None, replies=2)
 """
+SESSIONS = ("--ltm-sessions=5",)
 RUN = ("--ltm-suite=none", "--ltm-span=600", "--ltm-seed=5")
 
 
@@ -117,11 +118,14 @@ def undisturbed(project: Project, agent: str, *args: str) -> dict[str, str]:
     return files
 
 
-@pytest.mark.parametrize(("kind", "at"), [("Saved", 1), ("Saved", 4), ("Told", 3), ("Stateless", 1)])
-def test_a_resumed_run_equals_an_undisturbed_one(pets: Project, kind: str, at: int) -> None:
-    expected = undisturbed(pets, f"bots:{kind}")
+@pytest.mark.parametrize(
+    ("kind", "at", "more"),
+    [("Saved", 1, ()), ("Saved", 4, ()), ("Saved", 5, SESSIONS), ("Told", 3, ()), ("Stateless", 1, ())],
+)
+def test_a_resumed_run_equals_an_undisturbed_one(pets: Project, kind: str, at: int, more: tuple[str, ...]) -> None:
+    expected = undisturbed(pets, f"bots:{kind}", *more)
     stop(pets, at)
-    pets.pytest(f"--ltm-agent=bots:{kind}", *RUN)
+    pets.pytest(f"--ltm-agent=bots:{kind}", *RUN, *more)
     first = heard(pets)
     assert left(pets) != expected
     go_on(pets)
@@ -130,6 +134,17 @@ def test_a_resumed_run_equals_an_undisturbed_one(pets: Project, kind: str, at: i
     sent = [message for message in heard(pets) if message != "'made'"]
     assert sent[0] == first[-1]  # the one that was on its way
     assert not set(sent[1:]) & set(first)
+    sessions = sum(text.count('"event":"session"') for text in expected.values())
+    assert bool(sessions) == bool(more)
+
+
+def test_what_is_scored_again_has_the_same_sessions(pets: Project) -> None:
+    expected = undisturbed(pets, "bots:Saved", *SESSIONS)
+    pets.pytest("--ltm-agent=bots:Saved", *RUN, *SESSIONS)
+    pets.pytest("--ltm-rescore=latest")
+    assert heard(pets).count("'made'") == expected["bots_Saved~600~0/journal.jsonl"].count('"event":"session"') + 1
+    verdicts = {name: text for name, text in expected.items() if name == "verdicts.csv"}
+    assert verdicts.items() <= left(pets).items()
 
 
 def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:

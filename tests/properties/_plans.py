@@ -83,7 +83,12 @@ class Break:
     error: type[Exception]
 
 
-Step: TypeAlias = "Speak | Pause | Listen | Break"
+@dataclass(frozen=True)
+class ComeBack:
+    """The user comes back to an agent made anew."""
+
+
+Step: TypeAlias = "Speak | Pause | Listen | ComeBack | Break"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +121,11 @@ class Case:
     accepts_history: bool
     max_message_tokens: int
     count: Count = "capped"
+    sessions: str = ""
+
+    @property
+    def has_sessions(self) -> bool:
+        return bool(self.sessions) or any(isinstance(step, ComeBack) for part in self.parts for step in part.steps)
 
     @property
     def keys(self) -> list[str]:
@@ -127,7 +137,8 @@ speaking = st.builds(Speak, st.integers(0, 200), st.booleans())
 pausing = st.builds(Pause, shares, shares, st.sampled_from([0, 0, 1, 30, 3000]))
 listening = st.builds(Listen, st.sampled_from([None, 1, 2, 5]), st.integers(1, 8))
 breaking = st.builds(Break, st.sampled_from([AssertionError, RuntimeError]))
-steps = st.lists(speaking | pausing | pausing | listening | st.one_of(speaking, breaking), max_size=7)
+other = st.one_of(speaking, breaking, st.just(ComeBack()))
+steps = st.lists(speaking | pausing | pausing | listening | other, max_size=7)
 parts = st.builds(
     Part,
     name=st.sampled_from(NAMES),
@@ -149,6 +160,7 @@ calm = st.builds(
     accepts_history=st.booleans(),
     max_message_tokens=st.sampled_from([64, 4096]),
     count=st.sampled_from(COUNTS),
+    sessions=st.sampled_from(["", "", "3", "every:1h"]),
 )
 """Conversations with an agent that always replies."""
 stormy = st.builds(
@@ -266,6 +278,8 @@ class Player(GreenBody):
             case Listen(replies, tells):
                 self.listeners.append(Listener(self.key, replies, tells, self.record.log))
                 self.ltm.watch(self.listeners[-1], replies)
+            case ComeBack():
+                self.ltm.new_session()
             case Break(error):
                 raise error("broken on purpose")
 
@@ -296,7 +310,8 @@ class Voice(Speaker):
         self.case = case
         self.calls = self.streak = self.after_the_end = 0
         self.gone = False
-        self.capabilities = frozenset({"AcceptsHistory"} if case.accepts_history else ())
+        having = {"AcceptsHistory": case.accepts_history, "Stateless": case.has_sessions}
+        self.capabilities = frozenset(name for name, has in having.items() if has)
         self.max_message_tokens = case.max_message_tokens
 
     def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
@@ -383,7 +398,8 @@ def bound(case: Case) -> int:
     longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
     fills = waits * (4 + longest // case.max_message_tokens) + replies
     # Start, resume and jump once each; a filler may fail twice before it succeeds; the opening; then finish or stop.
-    return starts + 2 * waits + PATIENCE * (fills + 1) + 2
+    decisions = starts + 2 * waits + PATIENCE * (fills + 1) + 2
+    return 2 * decisions if case.sessions else decisions  # a session may be over before each
 
 
 def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()) -> Record:
@@ -436,6 +452,7 @@ def _plan(case: Case, examples: list[PlannedExample]) -> Plan:
     return Plan(
         examples=tuple(examples), seed=0, trial=0, span=case.span, tokenizer="characters", filler="dots",
         scoring="current", judge="none", judge_votes=0, time="simulated", opening=case.opening, count=case.count,
+        sessions=case.sessions,
     )  # fmt: skip
 
 

@@ -73,6 +73,7 @@ TORN = Case(
     fatal=None,
     accepts_history=True,
     max_message_tokens=64,
+    sessions="3",
 )
 
 

@@ -40,7 +40,12 @@ class Able:
     def __init__(self, conversation_id, tone="dry"):
         self.id, self.tone, self.heard, self.now, self.used = conversation_id, tone, [], None, 0
 
+    async def begin_session(self, user):
+        self.user = user
+
     def reply(self, message):
+        if message == "user":
+            return self.user
         self.heard.append(message)
         self.used += 10
         if message == "path":
@@ -142,6 +147,7 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
     with talking("Able", folder) as speaker:
         agent = speaker.agent
         assert speaker.capabilities == set(CAPABILITIES)
+        assert speaker.ask("user").text == "run-able~2k~0"
         assert speaker.max_message_tokens == 77
         assert agent.configuration() == {"tone": "dry"}
         reply = speaker.ask("one")

@@ -57,6 +57,16 @@ def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> 
     assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
 
 
+@pytest.mark.parametrize(("kept", "finds"), [("self.notes", 0), ("[]", FINDS)])
+def test_what_is_left_in_the_next_session(check: Check, kept: str, finds: int) -> None:
+    saves = f"    def save(self):\n        return ' '.join({kept}).encode()\n"
+    status, told = check(f"{NOTES}{saves}    def load(self, state):\n        self.notes = [state.decode()]\n")
+    assert status == finds
+    assert (
+        "knows it in the next session, too" if not finds else "it does not know what it was told in the first"
+    ) in told
+
+
 def test_the_method_that_was_taken_is_named(check: Check) -> None:
     _, told = check(NOTES.replace("def reply", "def chat"))
     assert told.startswith("checked_bot:Bot: a new agent for each conversation, which replies by chat()")

@@ -92,6 +92,7 @@ LINES = [
         '{"event":"wait","example":"a/0","tokens":9,"time":"2024-03-04T09:00:00Z","history":2}',
     ),
     (events.Jump(to=NOW), '{"event":"jump","to":"2024-03-04T09:00:00Z"}'),
+    (events.Session(example="a/0"), '{"event":"session","example":"a/0"}'),
     (events.Watcher(example="a/0", replies=None), '{"event":"watcher","example":"a/0","replies":null}'),
     (events.Watcher(example="a/0", replies=2), '{"event":"watcher","example":"a/0","replies":2}'),
     (
