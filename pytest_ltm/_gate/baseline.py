@@ -122,12 +122,19 @@ def _json(value: object) -> str:
 def load(path: Path, name: str = "") -> Side:
     """Return the baseline in a file; LtmError names the file, the field and what was expected."""
     try:
-        data = json.loads(path.read_bytes().decode())
+        content = path.read_bytes()
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    return parsed(content, str(path), name or f"baseline {path.stem!r}")
+
+
+def parsed(content: bytes, where: str, name: str) -> Side:
+    """Return the baseline that a file held; `where` is how errors name the file."""
+    try:
+        data = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        raise LtmError(f"{path}: not a baseline: {error}") from error
-    return _side(Field(data, str(path)), name or f"baseline {path.stem!r}")
+        raise LtmError(f"{where}: not a baseline: {error}") from error
+    return _side(Field(data, where), name)
 
 
 _TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from pytest_ltm._engine.result import RunResult
+from pytest_ltm._engine.result import CONTROLS, YARDSTICKS, RunResult
 from pytest_ltm._record.run_file import FILE, SUMMARY, began, folders_by_age, source_of
 from pytest_ltm._statistics import ScoredRow, grouped, score_interval
 from pytest_ltm._storage.errors import LtmError
@@ -45,6 +45,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """The maximum of both."""
     plan: str
     """Stands for the plans of all its conversations: only results of equal ones are comparable."""
+    own: bool
+    """The agent is neither a control nor a yardstick of this package."""
     complete: bool
     """Every conversation came to its end."""
     lost: int
@@ -178,6 +180,12 @@ def _unfinished(path: Path, at: datetime | None, source: Source | None) -> Past:
     )
 
 
+def standings(result: RunResult) -> tuple[Standing, ...]:
+    """Return what each agent earned at each span in a result, such as a baseline's."""
+    said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+    return _standings(msgspec.convert(said, _Summary))
+
+
 # --- What is read of a summary; the rest is skipped without being made into objects.
 
 
@@ -212,6 +220,7 @@ class _Example(Struct):
 
 class _Conversation(Struct):
     agent: str
+    agent_spec: str
     span_label: str
     plan_fingerprint: str
     ended: str
@@ -278,6 +287,7 @@ def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) ->
         high=one.bounds.high if one.bounds else None,
         full=one.bounds.full if one.bounds else 0,
         plan=plan_of(each.plan_fingerprint for each in held),
+        own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
         complete=complete and all(each.ended == "complete" for each in held),
         lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
         rows=tuple(

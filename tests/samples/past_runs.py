@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sample_runs
@@ -26,10 +27,11 @@ def trials(
 ) -> list[ConversationResult]:
     """Return the conversations of so many trials, each of a plan of its own."""
     plan = more.pop("plan", "p")
-    return [
+    held = [
         sample_runs.conversation(agent, span, scores, trial=str(trial), plan_fingerprint=f"{plan}{trial}", **more)
         for trial in range(of)
     ]
+    return [replace(each, scenarios=tuple(replace(row, trial=each.trial) for row in each.scenarios)) for each in held]
 
 
 def run_folder(

@@ -1,0 +1,134 @@
+"""`trend [PATHS]`: what runs and baselines earned over time, as charts in the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ltm._cli.committed import versions
+from pytest_ltm._cli.runs import moment
+from pytest_ltm._gate.baseline import parsed
+from pytest_ltm._record.run_file import find_run
+from pytest_ltm._storage.boundary import is_plain
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm.reporting.history import read_past, run_folders, standings
+from pytest_ltm.reporting.text import counted, one_line
+from pytest_ltm.reporting.trend import DRAWN, PLAIN, Point, of_run, series_of, trend_json, trend_lines
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm.reporting.trend import Series, Signs
+
+
+LEAST = 80
+"""Narrower terminals get lines of this width."""
+
+
+def run(given: Namespace) -> int:
+    """Print the charts; ConfigurationError if a path leads nowhere, LtmError if a file that is named cannot be read."""
+    found, notes = gathered(given.paths, given.ltm_dir, given.baselines, since=given.since)
+    series = series_of(found, given.agent, given.span)
+    if given.json:
+        print(json.dumps(trend_json(series), indent=1))
+    else:
+        print("\n".join(_lines(series, given) or [nothing(found, given.paths)]))
+    for note in notes:
+        print(f"note: {one_line(note)}", file=sys.stderr)
+    return 0
+
+
+def nothing(found: Sequence[Point], paths: Sequence[str]) -> str:
+    """Return why there is nothing to draw."""
+    where = ", ".join(paths) or "the runs and baselines here"
+    if not found:
+        return f"no results in {where}"
+    agents = ", ".join(sorted({point.standing.agent for point in found}))
+    spans = ", ".join(sorted({point.standing.span_label for point in found}))
+    return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
+
+
+def _lines(series: Sequence[Series], given: Namespace) -> list[str]:
+    width = max(shutil.get_terminal_size().columns, LEAST)
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    most = {"most": 1_000_000} if given.all else {}
+    return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, **most)
+
+
+def _shows(signs: Signs) -> bool:
+    try:
+        "".join(signs).encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return not is_plain(sys.stdout)
+
+
+def gathered(paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = "") -> tuple[list[Point], list[str]]:
+    """Return the points of runs and baselines, and sentences on what was left out.
+
+    `paths`: run folders and ids, folders of runs, baseline files and folders of such; none: the runs below `ltm_dir`,
+    and `baselines`. ConfigurationError if one leads nowhere, or `since` cannot be read.
+    """
+    points: list[Point] = []
+    notes: list[str] = []
+    for folder in _run_folders(paths, ltm_dir):
+        past = read_past(folder)
+        points += of_run(past)
+        if past.state == "damaged":
+            notes.append(f"run {past.name} is left out: {past.why}")
+    for file in _baseline_files(paths, baselines):
+        points += _of_baseline(file, notes)
+    if since:
+        first = moment(since)
+        points = [point for point in points if point.at is not None and point.at >= first]
+    return points, notes
+
+
+def _run_folders(paths: Sequence[str], ltm_dir: Path) -> Iterator[Path]:
+    if not paths:
+        yield from run_folders(ltm_dir) if ltm_dir.is_dir() else []
+    for said in paths:
+        path = Path(said)
+        if path.is_dir():
+            yield from run_folders(path)
+        elif not path.is_file():
+            yield find_run(said, ltm_dir)
+
+
+def _baseline_files(paths: Sequence[str], baselines: Path) -> Iterator[Path]:
+    for path in map(Path, paths) if paths else [baselines]:
+        if path.is_file():
+            yield path
+        elif path.is_dir() and not (path / "runs").is_dir() and not (path / "run.json").exists():
+            yield from sorted(each for each in path.glob("*.json") if each.is_file())
+
+
+def _of_baseline(path: Path, notes: list[str]) -> Iterator[Point]:
+    """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
+    try:
+        now = path.read_bytes()
+        changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    committed = versions(path)
+    held = [(version.commit, version.at, version.content) for version in committed]
+    if not committed or committed[0].content != now:
+        held.append(("", changed, now))
+    lost = 0
+    for commit, at, content in held:
+        try:
+            side = parsed(content, str(path), path.stem)
+        except LtmError as error:
+            lost += 1
+            why = str(error)
+            continue
+        for standing in standings(side.result):
+            yield Point(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing)
+    if lost:
+        notes.append(f"baseline {path.stem}: {counted(lost, 'version')} left out: {why}")

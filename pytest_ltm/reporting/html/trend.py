@@ -1,0 +1,131 @@
+"""The page of a trend: a chart and a table for each agent and memory span; no script, no request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.reporting.html.page import asset, environment
+from pytest_ltm.reporting.text import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm.reporting.trend import Point, Series
+
+
+STYLES = ("page.css", "tables.css", "trend.css", "print.css")
+MOST = 120
+"""So many results of a series are drawn, the last ones; the table has all."""
+COLOURS = 8
+"""Strokes in the style sheet; from then on they come again, dashed."""
+WIDTH, HEIGHT = 900, 260
+LEFT, RIGHT, TOP, BOTTOM = 44, 20, 14, 34
+_LABELS = 7
+"""So many dates stand below a chart at most."""
+
+
+class Mark(NamedTuple):
+    """One result in a chart."""
+
+    x: float
+    y: float
+    low: float
+    """Bottom of the interval's bar."""
+    high: float
+    is_run: bool
+    title: str
+
+
+class Drawn(NamedTuple):
+    """The results of one plan."""
+
+    number: int
+    colour: int
+    dashed: bool
+    path: str
+    marks: tuple[Mark, ...]
+
+
+class Chart(NamedTuple):
+    """One agent at one memory span."""
+
+    series: Series
+    lines: tuple[Drawn, ...]
+    dates: tuple[tuple[float, str], ...]
+    left_out: int
+    """Results before the first that is drawn."""
+    size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+
+    @property
+    def scores(self) -> list[tuple[float, str]]:
+        """The marks of the y axis."""
+        return [(_y(share), f"{100 * share:.0f}%") for share in (0, 0.25, 0.5, 0.75, 1)]
+
+
+def build_trend(found: Sequence[Series], notes: Sequence[str], out: Path) -> None:
+    """Write one self-contained HTML file about these series; LtmError if it cannot be written."""
+    style = asset(STYLES)
+    page = environment().get_template("trend.html.j2").render(
+        charts=[_chart(series) for series in found],
+        notes=notes,
+        style=style,
+        policy=_policy(style),
+        several=any(len(series.lines) > 1 for series in found),
+        percent=percent,
+    )  # fmt: skip
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
+
+
+def _policy(style: str) -> str:
+    """Return a policy under which the page's own style works, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _chart(series: Series) -> Chart:
+    points = [point for _, point in series.points]
+    shown = points[-MOST:]
+    place = {id(point): _x(number, len(shown)) for number, point in enumerate(shown)}
+    lines = []
+    for line in series.lines:
+        marks = tuple(_mark(point, place[id(point)]) for point in line.drawn if id(point) in place)
+        path = "M" + "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks) if marks else ""
+        lines.append(Drawn(line.number, (line.number - 1) % COLOURS, line.number > COLOURS, path, marks))
+    return Chart(series, tuple(lines), tuple(_dates(shown)), len(points) - len(shown))
+
+
+def _mark(point: Point, x: float) -> Mark:
+    share = point.share or 0.0
+    interval = point.interval
+    low, high = (interval.low, interval.high) if interval else (share, share)
+    commit = f", commit {point.place}" if point.commit else ""
+    sure = f", 95 % interval {percent(low)} to {percent(high)}" if interval else ""
+    title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
+    return Mark(x, _y(share), _y(low), _y(high), point.kind == "run", title)
+
+
+def _dates(points: Sequence[Point]) -> Iterator[tuple[float, str]]:
+    """Yield where dates stand, and which: of the first result of a day, as far as they fit."""
+    step = max(-(-len(points) // _LABELS), 1)
+    before = ""
+    for number in range(0, len(points), step):
+        day = points[number].date[:10]
+        yield _x(number, len(points)), "" if day == before else day
+        before = day
+
+
+def _x(number: int, of: int) -> float:
+    room = WIDTH - LEFT - RIGHT - 80
+    return LEFT + 40 + (room * number / (of - 1) if of > 1 else room / 2)
+
+
+def _y(share: float) -> float:
+    return TOP + (1 - min(max(share, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM)

@@ -1,0 +1,255 @@
+"""Scores over time: what runs and baselines earned, a series for each agent and span, a line for each plan."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+
+from pytest_ltm._engine.plan import natural
+from pytest_ltm._statistics import grouped
+from pytest_ltm._storage.schema import to_record
+from pytest_ltm.reporting.table import paint
+from pytest_ltm.reporting.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_ltm._statistics import Interval
+    from pytest_ltm.reporting.history import Past, Standing
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """What one agent earned at one memory span, at one time."""
+
+    name: str
+    """The run's id, the baseline's name."""
+    kind: str
+    """run or baseline."""
+    at: datetime | None
+    """When the run was begun, when the baseline was committed."""
+    commit: str = ""
+    branch: str = ""
+    standing: Standing
+
+    @property
+    def share(self) -> float | None:
+        """The share of full marks, None where it says too little about memory."""
+        return None if self.standing.unmeasured else self.standing.share
+
+    @property
+    def total(self) -> str:
+        """`8.50 of 11`."""
+        return f"{self.standing.points} of {self.standing.full}" if self.standing.low is not None else NOTHING
+
+    @property
+    def date(self) -> str:
+        """In UTC, to the minute."""
+        return f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}" if self.at else "date unknown"
+
+    @property
+    def place(self) -> str:
+        """The first digits of the commit."""
+        return self.commit[:7]
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where the share lies in other conversations as well."""
+        return self.standing.interval
+
+
+class Line(NamedTuple):
+    """The points of one plan: only these can be compared."""
+
+    number: int
+    """Of the plan within its series, from 1."""
+    points: tuple[Point, ...]
+    """In the order of time."""
+
+    @property
+    def drawn(self) -> tuple[Point, ...]:
+        """Those that say enough."""
+        return tuple(point for point in self.points if point.share is not None)
+
+
+class Series(NamedTuple):
+    """One agent at one memory span."""
+
+    agent: str
+    span_label: str
+    lines: tuple[Line, ...]
+
+    @property
+    def label(self) -> str:
+        """`bot at 32k`."""
+        return f"{self.agent} at {self.span_label}"
+
+    @property
+    def points(self) -> list[tuple[int, Point]]:
+        """All points with the numbers of their plans, in the order of time."""
+        return sorted(
+            ((line.number, point) for line in self.lines for point in line.points), key=lambda e: _order(e[1])
+        )
+
+
+def of_run(past: Past) -> list[Point]:
+    """Return the points of a run; none of one that goes on, or cannot be read."""
+    if past.state == "in progress":
+        return []
+    commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
+    return [
+        Point(name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each)
+        for each in past.standings
+    ]
+
+
+def series_of(points: Iterable[Point], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> tuple[Series, ...]:
+    """Return a series for each agent and span, by name and length; of the agents under test where there are any.
+
+    `agents`, `spans`: the labels that are wanted; none: all.
+    """
+    held = [
+        point
+        for point in points
+        if (not agents or point.standing.agent in agents) and (not spans or point.standing.span_label in spans)
+    ]
+    if not agents and any(point.standing.own for point in held):
+        held = [point for point in held if point.standing.own]
+    places = grouped(sorted(held, key=_order), lambda point: (point.standing.agent, point.standing.span_label))
+    ordered = sorted(places, key=lambda place: (natural(place[0]), *_length(places[place][0].standing)))
+    return tuple(Series(*place, tuple(_lines(places[place]))) for place in ordered)
+
+
+def _lines(points: Sequence[Point]) -> Iterator[Line]:
+    for number, held in enumerate(grouped(points, lambda point: point.standing.plan).values(), start=1):
+        yield Line(number, tuple(held))
+
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
+
+
+def _order(point: Point) -> tuple[Any, ...]:
+    return point.at or _LONG_AGO, point.kind, point.name, point.commit
+
+
+def _length(standing: Standing) -> tuple[Any, ...]:
+    return standing.span is None, standing.span or 0, natural(standing.span_label)
+
+
+# --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.
+
+
+class Signs(NamedTuple):
+    """What a chart is drawn with."""
+
+    run: str = "●"
+    baseline: str = "◆"
+    interval: str = "─"
+    edge: str = "│"
+    steps: str = "▁▂▃▄▅▆▇█"
+
+
+DRAWN = Signs()
+PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
+"""For terminals that show ASCII only."""
+MOST_ROWS = 30
+"""So many points of a plan are listed, the last ones, unless all are asked for."""
+_DATE = len("2026-01-05 10:15")
+_BAR, _NAME = (16, 60), 24
+_GAP = "  "
+
+
+def trend_lines(
+    found: Sequence[Series], width: int, *, color: bool = False, signs: Signs = DRAWN, most: int = MOST_ROWS
+) -> list[str]:
+    """Return the series as charts, no line wider than `width` (at least 80)."""
+    lines: list[str] = []
+    for series in found:
+        lines += [""] * bool(lines)
+        lines.append(paint(clip(one_line(series.label), width), "strong", color=color))
+        for line in series.lines:
+            lines += [""] * (line.number > 1)
+            lines += _chart(series, line, width, color=color, signs=signs, most=most)
+    if any(len(series.lines) > 1 for series in found):
+        said = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
+        lines += ["", *wrap(said, width)]
+    if found:
+        said = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95 % interval, which needs trials."
+        lines += [""] * (not lines[-1].startswith("Plans")) + [said]
+    return lines
+
+
+def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs, most: int) -> Iterator[str]:
+    shown = line.points[-most:]
+    totals = [point.total for point in shown]
+    total = max(map(columns_of, totals))
+    name = min(max(columns_of(one_line(point.name)) for point in shown), _NAME)
+    fixed = _DATE + 7 + total + 4 + 4 * len(_GAP) + 2
+    name = min(name, max(width - fixed - _BAR[0] - len(_GAP), 0))
+    bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])
+    plan = f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
+    head = f"{plan}{counted(len(line.points), 'result')}"
+    spark = sparkline([point.share for point in line.drawn], width - len(head) - 2 * len(_GAP), signs)
+    yield f"{_GAP}{head}  {spark}".rstrip()
+    if len(shown) < len(line.points):
+        yield f"{_GAP}… {len(line.points) - len(shown):,} earlier: --all shows them"
+    heads = [left("date (UTC)", _DATE), left("commit", 7), right("total", total), right("", 4)]
+    scale = f" {left('0%', bar - 4)}100%"
+    yield paint(_GAP.join([*heads, scale]).rstrip(), "dim", color=color)
+    for point, said in zip(shown, totals, strict=True):
+        cells = [left(point.date, _DATE), left(point.place, 7), right(said, total)]
+        label = clip(one_line(point.name), name) if name else ""
+        if point.share is None:
+            why = f"not drawn: {point.standing.unmeasured}"
+            yield clip(_GAP.join([*cells, left("", 4), f" {left(why, bar)} ", label]), width).rstrip()
+            continue
+        cells += [right(percent(point.share), 4), f"{signs.edge}{_bar(point, bar, signs)}{signs.edge}", label]
+        yield clip(_GAP.join(cells), width).rstrip()
+
+
+def _bar(point: Point, width: int, signs: Signs) -> str:
+    def at(share: float) -> int:
+        return round(min(max(share, 0.0), 1.0) * (width - 1))
+
+    cells = [" "] * width
+    if point.interval:
+        low, high = at(point.interval.low), at(point.interval.high)
+        cells[low : high + 1] = [signs.interval] * (high - low + 1)
+    cells[at(point.share or 0.0)] = signs.run if point.kind == "run" else signs.baseline
+    return "".join(cells)
+
+
+def sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
+    """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
+    top = len(signs.steps) - 1
+    known = [share for share in shares if share is not None][-max(width, 1) :]
+    return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""
+
+
+def trend_json(found: Sequence[Series]) -> list[dict[str, Any]]:
+    """Return the series as JSON values; `plan` is equal where results can be compared."""
+    return [
+        {
+            "agent": series.agent,
+            "span_label": series.span_label,
+            "points": [
+                {
+                    "name": point.name,
+                    "kind": point.kind,
+                    "at": point.at and point.at.isoformat(),
+                    "commit": point.commit or None,
+                    "branch": point.branch or None,
+                    "plan": point.standing.plan,
+                    "low": point.standing.low,
+                    "high": point.standing.high,
+                    "full": point.standing.full,
+                    "share": point.share,
+                    "interval": None if point.share is None else to_record(point.interval),
+                    "unmeasured": point.standing.unmeasured,
+                }
+                for _, point in series.points
+            ],
+        }
+        for series in found
+    ]

@@ -1,0 +1,287 @@
+"""`ltm trend` and `ltm report --trend`: scores over time; results of different plans are never joined."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from gate_sides import FULL, WORSE, held, side
+from past_runs import BAD, COMMIT, GOOD, run_folder, trials
+from run_folders import HOSTILE
+
+from pytest_ltm._cli import main
+from pytest_ltm._cli.committed import versions
+from pytest_ltm.reporting.history import read_past
+from pytest_ltm.reporting.html.trend import build_trend
+from pytest_ltm.reporting.runs import save
+from pytest_ltm.reporting.trend import DRAWN, PLAIN, of_run, series_of, trend_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder `.ltm` of the project in which the command is typed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    return tmp_path / ".ltm"
+
+
+def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main(["trend", *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_results_of_one_plan_stand_in_one_chart_with_date_commit_total_and_interval(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(ltm, "20260101-080000-aaaa", *trials(BAD, of=3))
+    run_folder(ltm, "20260102-090000-bbbb", *trials(GOOD, of=3))
+    assert lines(capsys) == [
+        "bot at 2k",
+        "  2 results  ▅▇",
+        "date (UTC)        commit       total         0%          100%",
+        "2026-01-01 08:00  0123456  1.00 of 2   50%  │    ────●───    │  20260101-080000…",
+        "2026-01-02 09:00  0123456  1.75 of 2   88%  │        ─────●──│  20260102-090000…",
+        "",
+        "● run, ◆ baseline, ─ 95 % interval, which needs trials.",
+    ]
+
+
+def test_plans_are_never_in_one_chart_however_they_alternate(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for day, plan in enumerate("ABAB", start=1):
+        run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan))
+    shown = lines(capsys)
+    heads = [line for line in shown if "plan " in line and " of 2, 2 results" in line]
+    assert len(heads) == 2
+    days = [line[:10] for line in shown if line.startswith("2026-")]
+    assert days == ["2026-01-01", "2026-01-03", "2026-01-02", "2026-01-04"]
+    assert "compare" in " ".join(shown)
+
+
+def test_more_trials_are_another_plan(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, of=1))
+    run_folder(ltm, "20260102-080000-aaaa", *trials(GOOD, of=2))
+    assert sum(" of 2, 1 result" in line for line in lines(capsys)) == 2
+
+
+def test_what_says_too_little_is_listed_and_not_drawn(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD))
+    run_folder(ltm, "20260102-080000-bbbb", *trials(GOOD, ended="agent gone"))
+    run_folder(ltm, "20260103-080000-cccc", *trials(GOOD))
+    shown = lines(capsys)
+    assert "  3 results  ▇▇" in shown
+    assert sum("●" in line for line in shown if line.startswith("2026")) == 2
+    [gone] = [line for line in shown if line.startswith("2026-01-02")]
+    assert "not drawn: inter" in gone
+
+
+def test_yardsticks_are_left_out_beside_an_agent_under_test(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD), *trials(GOOD, agent="full"), *trials(BAD, span="32k"))
+    assert [line for line in lines(capsys) if " at " in line] == ["bot at 2k", "bot at 32k"]
+    assert lines(capsys, "--agent=full")[0] == "full at 2k"
+    assert lines(capsys, "--span=32k")[0] == "bot at 32k"
+    assert lines(capsys, "--agent=no", "--span=4k") == [
+        "no such agent or span in the runs and baselines here: there are agents bot, full; spans 2k, 32k"
+    ]
+
+
+def test_no_results_and_paths_that_lead_nowhere_are_said(
+    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines(capsys) == ["no results in the runs and baselines here"]
+    (tmp_path / "empty").mkdir()
+    assert lines(capsys, "empty") == ["no results in empty"]
+    assert main(["trend", "nowhere"]) == 2
+    assert "there is no run 'nowhere'" in capsys.readouterr().err
+    assert main(["report", "--trend", "-o", "trend.html"]) == 2
+    assert not (tmp_path / "trend.html").exists()
+    assert not ltm.exists()
+
+
+def test_damaged_runs_and_later_formats_are_left_out_with_the_reason(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(ltm, "20260101-080000-aaaa")
+    (run_folder(ltm, "20260102-080000-bbbb") / "summary.json").write_text('{"format": "pytest-ltm summary 9"}')
+    (ltm.parent / "ltm_baselines").mkdir()
+    (ltm.parent / "ltm_baselines" / "main.json").write_text('{"format": "pytest-ltm baseline 9"}')
+    assert main(["trend"]) == 0
+    told = capsys.readouterr()
+    assert "  1 result\n" in told.out
+    assert "note: run 20260102-080000-bbbb is left out: summary.json: format 'pytest-ltm summary 9'" in told.err
+    assert "note: baseline main: 1 version left out: " in told.err
+
+
+def test_runs_and_baselines_of_one_plan_share_a_line(
+    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conversation, _ = held(FULL)
+    run_folder(ltm, "20260101-080000-aaaa", conversation)
+    save(side(held(FULL)), "main", tmp_path / "ltm_baselines", "0.1")
+    found = json.loads("\n".join(lines(capsys, "--json")))
+    [series] = found
+    run, baseline = series["points"]
+    assert (run["kind"], run["commit"], baseline["kind"], baseline["commit"]) == ("run", COMMIT, "baseline", None)
+    assert run["plan"] == baseline["plan"]
+    assert (run["low"], run["full"], run["share"]) == (baseline["low"], baseline["full"], baseline["share"])
+    assert run["interval"] is None
+    paths = ([str(tmp_path / "ltm_baselines")], [str(tmp_path / "ltm_baselines" / "main.json")])
+    for words in paths:
+        [only] = json.loads("\n".join(lines(capsys, "--json", *words)))
+        assert [point["kind"] for point in only["points"]] == ["baseline"]
+    [only] = json.loads("\n".join(lines(capsys, "--json", "20260101-080000-aaaa")))
+    assert [point["kind"] for point in only["points"]] == ["run"]
+    assert lines(capsys, "--since=29990101") == ["no results in the runs and baselines here"]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_every_committed_version_of_a_baseline_is_a_result(
+    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "ltm_baselines"
+
+    def git(*words: str, at: str = "2026-01-05T10:00:00Z") -> str:
+        who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "init.defaultBranch=main"]
+        done = subprocess.run(
+            ["git", *who, *words], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "GIT_COMMITTER_DATE": at},
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    git("init", "-q")
+    save(side(held(FULL)), "main", folder, "0.1")
+    git("add", "ltm_baselines")
+    git("commit", "-qm", "one")
+    git("rm", "-q", "ltm_baselines/main.json")
+    git("commit", "-qm", "gone")
+    save(side(held(WORSE)), "main", folder, "0.1")
+    git("add", "ltm_baselines")
+    git("commit", "-qm", "two", at="2026-02-05T10:00:00Z")
+    first, last = git("log", "--format=%H", "--reverse").splitlines()[::2]
+    save(side(held(FULL, plan={"seed": 7})), "main", folder, "0.1")
+    [series] = json.loads("\n".join(lines(capsys, "--json")))
+    assert [(each["commit"], (each["at"] or "")[:10]) for each in series["points"][:2]] == [
+        (first, "2026-01-05"),
+        (last, "2026-02-05"),
+    ]
+    assert series["points"][2]["commit"] is None
+    assert len({each["plan"] for each in series["points"]}) == 2
+    assert versions(tmp_path / "ltm_baselines" / "other.json") == []
+    assert not ltm.exists()
+
+
+def points(ltm: Path, number: int, **more: Any) -> None:
+    for i in range(number):
+        scores = GOOD if i % 3 else BAD
+        run_folder(ltm, f"20260101-{i // 60:02d}{i % 60:02d}00-{i:04x}", *trials(scores, **more), branch="b" * 300)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> None:
+    points(ltm, 40, of=2, agent="long_name_" * 20)
+    found = series_of([point for path in (ltm / "runs").iterdir() for point in of_run(read_past(path))])
+    for signs in (DRAWN, PLAIN):
+        shown = trend_lines(found, width, signs=signs)
+        assert max(map(len, shown)) <= width
+        assert "  … 10 earlier: --all shows them" in shown
+        assert sum(line.startswith("2026-") for line in shown) == 30
+    assert all(line.replace("…", "").isascii() for line in trend_lines(found, width, signs=PLAIN))
+    assert len(trend_lines(found, width, most=1000)) > 40
+
+
+def test_names_drive_no_terminal(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, agent=HOSTILE["control"]))
+    shown = "\n".join(lines(capsys))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
+
+
+# --- The page.
+
+
+class Page(HTMLParser):
+    """Elements and texts."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def page(path: Path) -> Page:
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
+    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, plan in enumerate("AABA", start=1):
+        run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan, of=2))
+    run_folder(ltm, "20260105-080000-bbbb", *trials(GOOD, plan="A", of=2, ended="interrupted"))
+    assert main(["report", "--trend", "-o", "trend.html"]) == 0
+    assert capsys.readouterr().out == "trend.html\n"
+    found = page(tmp_path / "trend.html")
+    curves = [each["d"] or "" for each in found.all("path") if each.get("class") == "curve"]
+    assert [curve.count("L") for curve in curves] == [2, 0]
+    assert len(found.all("circle")) == 4
+    assert len(found.all("tr")) == 1 + 5
+    assert "not drawn: interrupted" in found.texts
+    assert {"2026-01-01", "plan 2", "bot at 2k"} <= set(found.texts)
+
+
+def test_the_page_needs_no_script_and_makes_no_request(ltm: Path, tmp_path: Path) -> None:
+    run_folder(ltm, "20260101-080000-aaaa")
+    main(["report", "--trend", "-o", "trend.html"])
+    found = page(tmp_path / "trend.html")
+    assert found.all("script") == []
+    links = [each[name] or "" for _, each in found.tags for name in ("src", "href") if each.get(name)]
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert not [name for _, each in found.tags for name in each if name == "style" or name.startswith("on")]
+    policy = found.all("meta")[1]["content"] or ""
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "script-src" not in policy
+
+
+@pytest.mark.parametrize("name", sorted({*HOSTILE} - {"half a surrogate"}))  # which makes a summary that is no JSON
+def test_hostile_names_change_nothing_in_the_page(ltm: Path, tmp_path: Path, name: str) -> None:
+    text = HOSTILE[name]
+    calm = series_of(of_run(read_past(run_folder(ltm, "20260101-080000-aaaa", branch="calm"))))
+    other = trials(GOOD, agent=text, span="2k", plan=text)
+    folder = run_folder(ltm, "20260102-080000-aaaa", *other, branch=text.encode(errors="replace").decode())
+    build_trend(calm, ["calm"], tmp_path / "calm.html")
+    build_trend(series_of(of_run(read_past(folder))), [text], tmp_path / "hostile.html")
+    tags = [
+        [(tag, sorted(attributes)) for tag, attributes in page(tmp_path / f"{each}.html").tags]
+        for each in ("calm", "hostile")
+    ]
+    assert tags[0] == tags[1]
+
+
+def test_a_page_of_many_results_draws_the_last_and_lists_all(
+    ltm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ltm.reporting.html.trend.MOST", 7)
+    points(ltm, 7 + 5)
+    main(["report", "--trend", "-o", "trend.html"])
+    found = page(tmp_path / "trend.html")
+    assert len(found.all("circle")) == 7
+    assert len(found.all("tr")) == 1 + 7 + 5
+    assert any("has 5 earlier ones" in text for text in found.texts)
