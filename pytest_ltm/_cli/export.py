@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._export import inspect_ai, junit, tables
+from pytest_ltm._export import inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm._export.loaded import load
 from pytest_ltm._export.output import Output, write_all
 from pytest_ltm._storage.boundary import for_file
@@ -26,7 +26,7 @@ TABLES = ("csv", "jsonl", "parquet")
 """The formats that have a file for each table."""
 FILES = {"junit": ".xml", "markdown": ".md"}
 """Those of one file, with its suffix."""
-ROOMS = {"junit": junit.outputs, "inspect": inspect_ai.outputs}
+ROOMS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
 
 
 def run(given: Namespace) -> int:
@@ -41,7 +41,7 @@ def run(given: Namespace) -> int:
     written = _outputs(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
     write_all(written, force=given.force)
     for each in written:
-        print(each.path)
+        print(each)
     for text in results.missing:
         print(f"missing: {text}", file=sys.stderr)
     return 1 if results.missing else 0

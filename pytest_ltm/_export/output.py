@@ -1,4 +1,4 @@
-"""Files that an export writes: all of them, or none where one is there already."""
+"""What an export writes: all of it, or nothing where a part of it is there already."""
 
 from __future__ import annotations
 
@@ -15,15 +15,29 @@ if TYPE_CHECKING:
 
 
 class Output(Struct, frozen=True):
-    """One file, and what writes it."""
+    """One file, or one entry of a store, and what writes it."""
 
     path: Path
+    """The file; the store's folder."""
     write: Callable[[Path], None]
+    """Takes the path; whatever was there before is replaced."""
+    entry: str = ""
+    """The name of the entry; "" for a file."""
+    is_there: bool = False
+    """Whether the store has such an entry."""
+
+    @property
+    def taken(self) -> bool:
+        """Whether something would be overwritten."""
+        return self.is_there if self.entry else self.path.exists()
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.entry}" if self.entry else str(self.path)
 
 
 def write_all(outputs: Sequence[Output], *, force: bool) -> None:
-    """Write the files; LtmError if one cannot be written, or is there already, unless `force` says to overwrite it."""
-    taken = [each.path for each in outputs if each.path.exists()]
+    """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
+    taken = [each for each in outputs if each.taken]
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise LtmError(f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force")
@@ -32,4 +46,4 @@ def write_all(outputs: Sequence[Output], *, force: bool) -> None:
             each.path.parent.mkdir(parents=True, exist_ok=True)
             each.write(each.path)
         except OSError as error:
-            raise LtmError(f"{each.path}: cannot be written ({error.strerror or error})") from error
+            raise LtmError(f"{each}: cannot be written ({error.strerror or error})") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ from msgspec import Struct
 
 from pytest_ltm._record import timings
 from pytest_ltm._record.resume import TIMINGS
+from pytest_ltm._storage.boundary import for_library
 from pytest_ltm.reporting.columns import Column, columns, metrics_json
 from pytest_ltm.reporting.runs import ConversationFolder, Run  # noqa: TC001 - read by msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_ltm._export.loaded import Results
 
@@ -100,6 +102,19 @@ _FIGURES = {
     "unscored": "missing",
     "ltm_reach": "reach",
 }  # fmt: skip
+
+
+def examples_of(results: Results) -> Callable[[Part], dict[str, list[Any]]]:
+    """Return what returns the examples of a part by column."""
+    names, grouped = list(results.examples.columns), defaultdict(list)
+    for row in results.examples.records():
+        grouped[row["run"], row["agent"], row["span_label"]].append(row)
+
+    def examples(part: Part) -> dict[str, list[Any]]:
+        place = for_library((part.run.result.run_id, part.column.agent, part.column.span_label))
+        return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
+
+    return examples
 
 
 def parts(results: Results) -> Iterator[Part]:

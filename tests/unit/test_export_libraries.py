@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +19,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._export.parts import parts
 from pytest_ltm._record.timings import Began, Timings
 
+ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"
 SCORES = (1.0, 0.25, None)
 
@@ -63,18 +67,17 @@ def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
     assert all(map(math.isfinite, found["full at 2k"].values()))
 
 
-@pytest.mark.parametrize(
-    ("kind", "module", "extra"), [("inspect", "inspect_ai.log", "inspect"), ("parquet", "pyarrow.parquet", "parquet")]
-)
+@pytest.mark.parametrize(("kind", "module"), [("inspect", "inspect_ai.log"), ("mlflow", "mlflow"), ("wandb", "wandb")])
 @pytest.mark.usefixtures("run")
 def test_an_absent_library_is_one_clear_error(
-    kind: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    keep_environment(monkeypatch)
     package = module.partition(".")[0]
     for name in {package, module}:
         monkeypatch.setitem(sys.modules, name, None)
     assert main(["export", "run-7", f"--to={kind}"]) == 2
-    assert f"--to {kind} needs {package}: pip install 'pytest-ltm[{extra}]'" in capsys.readouterr().err
+    assert f"--to {kind} needs {package}: pip install 'pytest-ltm[{kind}]'" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["run-7"]
 
 
@@ -142,3 +145,92 @@ def test_inspect_reads_logs_with_hostile_texts(tmp_path: Path, name: str, inspec
     folder = hostile_run(tmp_path / "run", {**HOSTILE, "out of the folder": "../../away"}[name])
     assert main(["export", str(folder), "--to=inspect", "-o", str(tmp_path / "out")]) == 0
     assert sum(len(inspect_log.read_eval_log(each).samples) for each in (tmp_path / "out").iterdir()) == 3
+
+
+# --- MLflow and W&B: in processes of their own, for they start services and leave threads behind
+
+
+def keep_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what an export sets in the environment, for its process, taken back."""
+    for name in ("MLFLOW_DISABLE_TELEMETRY", *(f"WANDB_{each}" for each in ("ERROR_REPORTING", *_WANDB_DIRS))):
+        monkeypatch.setenv(name, "")
+
+
+_WANDB_DIRS = ("CACHE_DIR", "CONFIG_DIR", "DATA_DIR")
+OFFLINE = """
+import socket
+def refused(self, address, *more):
+    if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        open("network.txt", "a").write(f"{address}\\n")
+        raise OSError("no network")
+    return real(self, address, *more)
+real, socket.socket.connect = socket.socket.connect, refused
+"""
+
+
+def in_a_process(*words: str) -> str:
+    """Run Python without network in this folder; return what it prints."""
+    Path("guard").mkdir(exist_ok=True)
+    Path("guard/sitecustomize.py").write_text(OFFLINE)
+    paths = os.pathsep.join([str(Path("guard").resolve()), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    done = subprocess.run(
+        [sys.executable, *words], env={**kept, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not Path("network.txt").exists(), Path("network.txt").read_text()
+    return done.stdout
+
+
+def needs(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"pip install 'pytest-ltm[{package}]'")
+
+
+READ_MLFLOW = """
+import json, os
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+import mlflow
+mlflow.set_tracking_uri("sqlite:///ltm-mlflow/mlflow.db")
+mlflow.set_experiment("pytest-ltm")
+found = [
+    [run.info.run_name, run.info.status, run.data.metrics, run.data.params,
+     mlflow.load_table("examples.json", run_ids=[run.info.run_id])["outcome"].tolist()]
+    for run in mlflow.search_runs(output_format="list")
+]
+print("found:", json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_mlflow_reads_a_run_for_each_agent_and_span(run: Path) -> None:
+    needs("mlflow")
+    export = ("-m", "pytest_ltm", "export", run.name, "--to=mlflow")
+    assert in_a_process(*export) == "ltm-mlflow: full at 2k\nltm-mlflow: my_bot at 2k\n"
+    in_a_process(*export, "--force")
+    found = json.loads(in_a_process("-c", READ_MLFLOW).partition("found: ")[2])
+    assert {name: metrics for name, _, metrics, _, _ in found} == figures()
+    for name, status, _, parameters, outcomes in found:
+        assert (status, f"{parameters['agent']} at {parameters['span_label']}") == ("FINISHED", name)
+        examples = [row.outcome for row in pytest_ltm.load("run-7").examples if f"{row.agent} at 2k" == name]
+        assert outcomes == examples
+    assert SECRET.encode() not in written("ltm-mlflow")
+    assert b"[redacted $SOME_API_KEY]" in written("ltm-mlflow")
+
+
+@pytest.mark.slow
+def test_wandb_reads_an_offline_run_for_each_agent_and_span(run: Path) -> None:
+    needs("wandb")
+    export = ("-m", "pytest_ltm", "export", run.name, "--to=wandb")
+    assert in_a_process(*export) == "ltm-wandb: full at 2k\nltm-wandb: my_bot at 2k\n"
+    in_a_process(*export, "--force")
+    folders = sorted(Path("ltm-wandb/wandb").glob("offline-run-*"))
+    assert len(folders) == 2
+    for folder in folders:
+        said = json.loads(in_a_process("-m", "wandb", "leet", "inspect", "--summary", "--json", str(folder)))
+        expected = figures()[said["name"]]
+        assert {name: said["summary"][name] for name in expected} == expected
+        assert (said["project"], said["config"]["run"]) == ("pytest-ltm", "run-7")
+        assert said["summary"]["example_table"]["nrows"] == expected["examples"]
+    assert SECRET.encode() not in written("ltm-wandb")
+    assert b"[redacted $SOME_API_KEY]" in written("ltm-wandb")
