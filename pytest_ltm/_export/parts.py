@@ -56,6 +56,7 @@ class Part(Struct, frozen=True, kw_only=True):
         plan = summary.get("plan")
         return {
             "run": self.run.result.run_id,
+            "began": self.began.isoformat(),
             "agent": self.column.agent,
             "agent_spec": first.agent_spec,
             "span_label": self.column.span_label,
