@@ -65,13 +65,11 @@ def _cases(run: Run) -> Iterator[ET.Element]:
 
 
 def _case(result: ScenarioResult, record: Record | None, again: str) -> ET.Element:
-    file, *names = (
-        result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
-    ).split("::")
-    path = file.removesuffix(".py").replace("/", ".")
-    case = ET.Element(
-        "testcase", classname=_text(".".join([path, *names[:-1]])), name=_text(names[-1] if names else path)
-    )
+    nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
+    address, bracket, parameters = nodeid.partition("[")
+    file, *names = address.split("::")
+    *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
+    case = ET.Element("testcase", classname=_text(".".join(classes)), name=_text(name + bracket + parameters))
     listed = ET.SubElement(case, "properties")
     for name, value in user_properties(result):
         ET.SubElement(listed, "property", name=_text(name), value=_text(str(value)))

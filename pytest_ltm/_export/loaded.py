@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -201,7 +202,14 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
                 if not inside:
                     raise
                 lost.append(str(error))
-    return Results(runs=tuple(found.values()), lost=tuple(lost))
+    named = Counter(run.result.run_id for run in found.values())
+    told = (_by_its_path(run) if named[run.result.run_id] > 1 else run for run in found.values())
+    return Results(runs=tuple(told), lost=tuple(lost))
+
+
+def _by_its_path(run: Run) -> Run:
+    """Return a run whose name another one has, too, with its path for a name."""
+    return structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
 
 
 def _runs_in(folder: Path) -> list[Path]:

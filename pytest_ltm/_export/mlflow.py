@@ -28,8 +28,8 @@ _TAG = "ltm.part"
 """Says which agent, span and run it is: what is exported again is found by it."""
 _UNFIT = re.compile(r"[^A-Za-z0-9_\-. :/]")
 """What names in MLflow may not hold."""
-_LONGEST = 6_000
-"""Characters of a parameter's value."""
+_LONGEST_NAME, _LONGEST = 250, 6_000
+"""Characters of a name, and of a parameter's value."""
 
 
 def outputs(results: Results, to: Path) -> Sequence[Output]:
@@ -82,7 +82,7 @@ def _write(part: Part, examples: Mapping[str, Any], store: Path) -> None:
 
 
 def _named(name: str) -> str:
-    return _UNFIT.sub("_", name)
+    return _UNFIT.sub("_", name)[:_LONGEST_NAME]
 
 
 def _parameters(facts: Mapping[str, Any]) -> dict[str, str]:

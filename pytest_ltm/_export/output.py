@@ -47,3 +47,7 @@ def write_all(outputs: Sequence[Output], *, force: bool) -> None:
             each.write(each.path)
         except OSError as error:
             raise LtmError(f"{each}: cannot be written ({error.strerror or error})") from error
+        except Exception as error:
+            if not each.entry:
+                raise
+            raise LtmError(f"{each}: cannot be written ({type(error).__name__}: {error})") from error

@@ -27,7 +27,7 @@ class Row(Struct, frozen=True, kw_only=True):
     """Where something was played: the columns that every table begins with."""
 
     run: str
-    """The run's id: the name of its folder."""
+    """The run's id: the name of its folder; its path where two runs have the same."""
     conversation: str
     """The name of the conversation's folder, as in `full~32k~0`: unique in a run."""
     agent: str

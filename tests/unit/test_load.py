@@ -231,6 +231,11 @@ def test_runs_are_found_by_folder_by_folder_of_runs_by_id_and_as_the_latest(run:
     assert {row.run for row in pytest_ltm.load().examples} == {"two"}
 
 
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other" / "one", *talks())
+    assert {row.run for row in pytest_ltm.load(run, other).verdicts} == {str(run), str(other)}
+
+
 def test_a_run_that_cannot_be_read_is_an_error_and_among_others_a_notice(run: Path, tmp_path: Path) -> None:
     for path in shutil.copytree(run, run.parent / "old").glob("*/results.json"):
         path.write_text('{"format": "pytest-ltm results 1"}')
@@ -332,3 +337,16 @@ def test_the_page_lists_the_columns_of_places() -> None:
     part = DOCS.read_text(encoding="utf-8").partition("\n### Every table\n")[2].partition("\n### ")[0]
     listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
     assert listed == [field.name for field in structs.fields(rows.Row)]
+
+
+def test_the_recipe_of_the_page_runs(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas", reason="pip install 'pytest-ltm[data]'")
+    monkeypatch.chdir(run.parent)
+    part = DOCS.read_text(encoding="utf-8").partition("\n## From a run to a plot\n")[2].partition("\n## ")[0]
+    blocks = part.split("```python\n")[1:]
+    lines = [line for block in blocks for line in block.partition("```")[0].splitlines() if line.strip()]
+    drawn = [line for line in lines if ".plot" in line]
+    assert len(drawn) == 2  # matplotlib's
+    names: dict[str, Any] = {"results": pytest_ltm.load(run)}
+    exec("\n".join(line.partition(".plot")[0] for line in lines).replace('"latest"', repr(str(run))), names)
+    assert names["scores"].loc[2_000, "full"] == pytest.approx((1 + 0.5 + 1) / 3)
