@@ -26,8 +26,8 @@ EXPERIMENT = "pytest-ltm"
 DATABASE = "mlflow.db"
 _TAG = "ltm.part"
 """Says which agent, span and run it is: what is exported again is found by it."""
-_UNFIT = re.compile(r"[^A-Za-z0-9_\-. :/]")
-"""What names in MLflow may not hold."""
+_UNFIT = re.compile(r"[^A-Za-z0-9_\- ]")
+"""What no part of a name in MLflow may hold: names may become paths."""
 _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
@@ -74,21 +74,23 @@ def _write(part: Part, examples: Mapping[str, Any], store: Path) -> None:
     entities = library("mlflow.entities", extra="mlflow", user="")
     client.log_batch(
         run,
-        metrics=[entities.Metric(_named(key), figure, began, 0) for key, figure in part.figures().items()],
+        metrics=[entities.Metric(named(key), figure, began, 0) for key, figure in part.figures().items()],
         params=[entities.Param(key, value) for key, value in _parameters(part.facts()).items()],
     )
     client.log_table(run, dict(examples), "examples.json")
     client.set_terminated(run, status="FINISHED" if part.complete else "KILLED")
 
 
-def _named(name: str) -> str:
-    return _UNFIT.sub("_", name)[:_LONGEST_NAME]
+def named(name: str) -> str:
+    """Return a name as MLflow can have it."""
+    kind, slash, rest = name.partition("/")
+    return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', rest)}"[:_LONGEST_NAME]
 
 
 def _parameters(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts as names and texts; those of the plan have names such as `plan.filler`."""
+    """Return the facts as names and texts; those of the plan have names such as `plan/filler`."""
     flat = {name: value for name, value in facts.items() if name != "plan"}
-    flat |= {f"plan.{name}": value for name, value in facts["plan"].items()}
+    flat |= {f"plan/{name}": value for name, value in facts["plan"].items()}
     known = {name: value for name, value in for_library(flat).items() if value not in (None, "")}
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
-    return {_named(name): printable(text)[:_LONGEST] for name, text in texts.items()}
+    return {named(name): printable(text)[:_LONGEST] for name, text in texts.items()}

@@ -62,5 +62,5 @@ def _write(part: Part, examples: Mapping[str, list[Any]], to: Path) -> None:
     )
     lines = [list(line) for line in zip(*examples.values(), strict=True)]
     table = wandb.Table(columns=list(examples), data=lines, allow_mixed_types=True)
-    run.log({**part.figures(), "example_table": table})
+    run.log({**for_library(part.figures()), "example_table": table})
     run.finish(exit_code=0 if part.complete else 1)

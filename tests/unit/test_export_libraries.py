@@ -16,6 +16,7 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm._cli import main
+from pytest_ltm._export import mlflow
 from pytest_ltm._export.parts import parts
 from pytest_ltm._record.timings import Began, Timings
 
@@ -185,6 +186,19 @@ def in_a_process(*words: str) -> str:
 def needs(package: str) -> None:
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"pip install 'pytest-ltm[{package}]'")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("scenario/colours", "scenario/colours"),
+        ("scenario/../../a://b", "scenario/______a___b"),
+        ("metric/recall@5", "metric/recall_5"),
+        ("plan/" + "x" * 300, "plan/" + "x" * 245),
+    ],
+)
+def test_names_in_mlflow_are_no_paths(name: str, shown: str) -> None:
+    assert mlflow.named(name) == shown
 
 
 READ_MLFLOW = """
