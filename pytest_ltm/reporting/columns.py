@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult, Seconds
     from pytest_ltm._engine.transcript import Count
-    from pytest_ltm._statistics import EffectiveSpan, PassRate, SpanPoint, Spread
+    from pytest_ltm._statistics import EffectiveSpan, Interval, PassRate, SpanPoint, Spread
 
 
 Number = TypeVar("Number", int, float)
@@ -161,6 +161,8 @@ class Column(Struct, frozen=True, kw_only=True):
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
+    interval: Interval | None
+    """Where the accuracy lies, in other conversations as well, whatever open examples earn; None: it needs trials."""
     pass_rate: PassRate
     tries: int
     """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
@@ -353,6 +355,7 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         counts=frozenset(each.count for each in held),
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),
+        interval=_interval(rows, low, high),
         pass_rate=stats.pass_rate(rows),
         tries=tries,
         pass_hat=pass_k(rows, tries, every=True) if tries else None,
@@ -360,6 +363,16 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         pace=pace or Pace(agent=held[0].agent, span_label=held[0].span_label),
         **summed,
     )
+
+
+def _interval(rows: Sequence[ScenarioResult], *ends: Mapping[str, Sequence[float]]) -> Interval | None:
+    """Return where the accuracy lies, from the lower end with 0 for what is open to the upper with 1."""
+    means = [stats.accuracy(scores) for scores in ends]
+    found = [
+        None if mean is None else stats.score_interval([row.settled(end) for row in rows], mean)
+        for end, mean in zip(_ENDS, means, strict=True)
+    ]
+    return stats.Interval(found[0].low, found[1].high) if found[0] and found[1] else None
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._statistics import FULL_MARKS, grouped, mean
+from pytest_ltm.reporting.agents import tested
 from pytest_ltm.reporting.html.charts import Shaded, shade
 from pytest_ltm.reporting.html.figures import SKILLS
-from pytest_ltm.reporting.html.headline import rank
 from pytest_ltm.reporting.text import NOTHING, counted, score_text
 
 if TYPE_CHECKING:
@@ -58,11 +58,10 @@ class Breaks(NamedTuple):
 
 def breaks(found: Material, shown: Collection[int]) -> list[Breaks]:
     """Return where each agent breaks, those under test first; `shown`: the examples that a cell can open."""
-    ranked = {each.agent for span in found.spans for each in rank(found.at(span))}
-    tested = ranked or set(found.agents)
+    names = tested(found.series)
     return [
-        _breaks(found, agent, shown, tested=agent in tested)
-        for agent in sorted(found.agents, key=lambda agent: agent not in tested)
+        _breaks(found, agent, shown, tested=agent in names)
+        for agent in sorted(found.agents, key=lambda agent: agent not in names)
     ]
 
 

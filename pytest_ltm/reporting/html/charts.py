@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm.reporting.agents import tested
 from pytest_ltm.reporting.text import dollars, score_text
 
 if TYPE_CHECKING:
@@ -48,6 +49,15 @@ class Tick(NamedTuple):
     label: str
 
 
+class Band(NamedTuple):
+    """An area that no line of an agent under test can explain."""
+
+    name: str
+    """`ceiling` or `floor`."""
+    label: str
+    path: str
+
+
 class Chart(NamedTuple):
     """Accuracy of all agents against something; the template `_macros.html.j2` draws it."""
 
@@ -56,6 +66,7 @@ class Chart(NamedTuple):
     axis: str
     """What the x axis measures."""
     title: str
+    bands: Sequence[Band] = ()
     size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
 
     @property
@@ -64,24 +75,20 @@ class Chart(NamedTuple):
         return [Tick(_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
 
 
-def charts(found: Material) -> list[Chart]:
-    """Return the charts that there is anything to draw in."""
-    return [chart for chart in (score_by_span(found), score_by_cost(found)) if chart]
-
-
 def score_by_span(found: Material) -> Chart | None:
-    """Return accuracy against memory span, log scale; None unless two spans in tokens have a score."""
-    series = [each for each in found.series if each.column.span is not None and each.column.out_of]
-    spans = sorted({each.column.span for each in series if each.column.span is not None})
+    """Return accuracy against memory span, log scale, isolated examples first; None for less than two places."""
+    series = [each for each in found.series if each.column.out_of]
+    spans = {each.column.span: each.column.span_label for each in sorted(series, key=lambda one: one.column.span or 0)}
     if len(spans) < 2:
         return None
-    labels = {each.column.span: each.column.span_label for each in series}
-    x = _scale(spans[0], spans[-1])
+    x = _places([*spans])
+    lines = _lines(found, series, lambda each: (x(each.column.span), each.column.span_label))
     return Chart(
-        _lines(found, series, lambda each: (x(each.column.span or spans[0]), each.column.span_label)),
-        [Tick(x(span), labels[span]) for span in spans],
+        lines,
+        [Tick(x(span), label) for span, label in spans.items()],
         axis="memory span in tokens (log scale)",
         title="Accuracy against memory span",
+        bands=_bands(series, x),
     )
 
 
@@ -106,23 +113,72 @@ def score_by_cost(found: Material) -> Chart | None:
 
 
 def _lines(found: Material, series: Sequence[Series], placed: Callable[[Series], tuple[float, str]]) -> list[Line]:
-    """Return a line for each agent; `placed`: where a series stands on the x axis, in pixels and in words."""
-    lines = []
-    for number, agent in enumerate(found.agents):
+    """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
+    lines: list[Line] = []
+    names = tested(series)
+    for agent in found.agents:
         points = sorted(
-            (_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
+            (_point(each, *placed(each)) for each in series if each.agent == agent and agent in names),
+            key=lambda point: point.x,
         )
         if points:
             path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
+            number = len(lines)
             lines.append(Line(agent, number % COLOURS, number >= COLOURS, path, points))
     return lines
 
 
+def _bands(series: Sequence[Series], x: Callable[[int | None], float]) -> list[Band]:
+    """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
+    names = tested(series)
+    ceiling = [(x(each.column.span), each.column.least or 0.0) for each in series if each.agent not in names]
+    floor = [(x(each.column.span), each.column.floor / each.column.full) for each in series]
+    bands = []
+    if ceiling and min(_highest(ceiling).values()) < FULL_MARKS:
+        bands.append(Band("ceiling", "above: more than any bundled agent or control earns", _area(ceiling, TOP)))
+    if any(score for _, score in floor):
+        bands.append(Band("floor", "below: earned without memory", _area(floor, HEIGHT - BOTTOM)))
+    return bands
+
+
+def _highest(places: Sequence[tuple[float, float]]) -> dict[float, float]:
+    highest: dict[float, float] = {}
+    for x, score in places:
+        highest[x] = max(score, highest.get(x, 0.0))
+    return highest
+
+
+def _area(places: Sequence[tuple[float, float]], edge: float) -> str:
+    """Return the outline between the highest score at each place and an edge of the chart."""
+    points = sorted(_highest(places).items())
+    # to both sides of the chart: a band at one memory span is a band, too
+    outer = [(LEFT, points[0][1]), *points, (WIDTH - RIGHT, points[-1][1])]
+    return f"M{LEFT} {edge}L" + "L".join(f"{x:.1f} {_y(score):.1f}" for x, score in outer) + f"V{edge}Z"
+
+
 def _point(series: Series, x: float, where: str) -> Point:
     column = series.column
-    score, low, high = (total / column.full for total in (column.low, column.low, column.high))
-    interval = f", to {score_text(high)} with 1 for what has no score" if column.is_open else ""
-    return Point(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{interval}")
+    score = column.least or 0.0
+    inside = column.interval
+    low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
+    level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
+    level = level or (f", to {score_text(high)} with 1 for what has no score" if column.is_open else "")
+    return Point(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
+
+
+_ISOLATED = 70
+"""Between isolated examples and the smallest memory span."""
+
+
+def _places(spans: Sequence[int | None]) -> Callable[[int | None], float]:
+    """Return where a memory span stands on the x axis; isolated examples come first."""
+    in_tokens = [span for span in spans if span is not None]
+    begin = LEFT + 20 + _ISOLATED * (len(in_tokens) < len(spans))
+    low, high = math.log(min(in_tokens)), math.log(max(in_tokens))
+    room = WIDTH - RIGHT - 20 - begin
+    return lambda span: (
+        LEFT + 20 if span is None else begin + ((math.log(span) - low) / (high - low) if high > low else 0.5) * room
+    )
 
 
 def _scale(low: float, high: float) -> Callable[[float], float]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.reporting.html.breaks import breaks
-from pytest_ltm.reporting.html.charts import charts
+from pytest_ltm.reporting.html.charts import score_by_span
+from pytest_ltm.reporting.html.headline import gates, said, trust
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.runs import Run
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 
 _CHARTS = (
+    ".gate",
+    ".first",
+    ".standings",
+    ".trust",
+    ".band",
     ".chart",
     "figcaption",
     "svg",
@@ -50,7 +56,8 @@ def summary(run: RunResult) -> str:
     found = material([Run.of(run)])
     text = environment().get_template("embedded.html.j2").render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
-        charts=charts(found), breaks=breaks(found, frozenset()),
+        gates=gates(found), standings=said(found), curve=score_by_span(found), trust=trust(found),
+        breaks=breaks(found, frozenset()),
     )  # fmt: skip
     return f"{head}<style>{_chart_style()}</style>{text}"
 

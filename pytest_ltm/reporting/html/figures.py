@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._statistics import mean
+from pytest_ltm.reporting.agents import forgotten, largest, rank
 from pytest_ltm.reporting.columns import time_text
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
-from pytest_ltm.reporting.html.headline import forgotten
 from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span_of_time
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class Grid(NamedTuple):
 def scoreboard(found: Material) -> Grid:
     """Return the total of each agent at each span."""
     by = {(series.agent, series.column.span_label): series for series in found.series}
-    return Grid(
-        found.spans, [(one, [_score_cell(by.get((one, span))) for span in found.spans]) for one in found.agents]
-    )
+    ranked = [each.agent for each in rank(found.at(largest(found.series)))]
+    agents = [*ranked, *(one for one in found.agents if one not in ranked)]
+    return Grid(found.spans, [(one, [_score_cell(by.get((one, span))) for span in found.spans]) for one in agents])
 
 
 def _score_cell(series: Series | None) -> Shaded | None:

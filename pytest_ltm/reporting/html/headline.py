@@ -5,15 +5,17 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
-from pytest_ltm._text.lists import few, listed, shortened
-from pytest_ltm.reporting.columns import leading, short_span, span_sentence
+from pytest_ltm._statistics import compare, grouped, paired, placed
+from pytest_ltm._text.lists import listed, shortened
+from pytest_ltm.reporting.agents import Side, largest, rank, standings
+from pytest_ltm.reporting.columns import leading
 from pytest_ltm.reporting.compared import told
-from pytest_ltm.reporting.text import amount, counted, dollars, score_text
+from pytest_ltm.reporting.text import amount, counted, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm.reporting.agents import Standing
     from pytest_ltm.reporting.columns import Column
     from pytest_ltm.reporting.compared import Told
     from pytest_ltm.reporting.html.material import Material, Series
@@ -53,26 +55,64 @@ class Answer(NamedTuple):
     """Of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
-def headline(found: Material) -> list[Answer]:
-    """Return whether the gate held, who is best at the largest span, what it forgets and so on, and what to mind."""
-    place = largest(found)
-    ranked = rank(found.at(place))
-    answers: list[Answer | None] = [*_gates(found), *_leading(found)]
-    answers += [
-        _best(ranked, place),
-        _beside(found.at(place), ranked),
-        _forgets(ranked, place),
-        _real(found, ranked),
-        _far(found),
-        _cost(found),
-    ]
-    return [answer for answer in [*answers, _mind(found)] if answer is not None]
+def answers(found: Material) -> list[Answer]:
+    """Return what a data set publishes, whether the best two differ, what it cost, and what to mind."""
+    last = found.at(largest(found.series))
+    ranked = rank(last)
+    known = [*_leading(found), _yardsticks(last, ranked), _real(found, ranked), _cost(found), _mind(found)]
+    return [answer for answer in known if answer is not None]
+
+
+def said(found: Material) -> list[Standing]:
+    """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
+    sides = [Side(each.agent, each.column, [row.result for row in each.rows]) for each in found.series]
+    return standings(sides, _beside_baselines(found))
+
+
+def _beside_baselines(found: Material) -> dict[str, str]:
+    """Return by agent how many examples went better and worse than in the baseline, over all memory spans."""
+    beside = {}
+    for number, run in enumerate(found.runs):
+        compared = run.summary.get("comparison")
+        if not isinstance(compared, dict):
+            continue
+        names = {each.column.agent: each.agent for each in found.series if each.run == number}
+        for agent, changes in grouped(compared.get("changes", ()), itemgetter("agent")).items():
+            better, worse = (sum(change.get(way, 0) for change in changes) for way in ("better", "worse"))
+            if agent in names and sum(change.get("pairs", 0) for change in changes):
+                beside[names[agent]] = f"{better:,} better, {worse:,} worse than {compared.get('before', 'before')}"
+    return beside
+
+
+def trust(found: Material) -> list[str]:
+    """Return what the figures rest on, a few words each."""
+    results = [row.result for row in found.rows]
+    columns = [each.column for each in found.series]
+    trials = max((each.conversations for each in columns if each.span is not None), default=0)
+    calls = sum(each.judge_calls for each in columns)
+    missing = [each for each in results if not each.scored]
+    lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
+    here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
+    floor = here and here[0].floor
+    tokens = sum(each.tokens for each in columns)
+    share = sum(each.reply_tokens for each in columns) / tokens if tokens else 0.0
+    parts = {
+        f"{counted(len(results), 'example')}": True,
+        f"{counted(trials, 'trial')}": trials,
+        f"judged by rules and a judge ({counted(calls, 'question')})" if calls else "judged by rules": True,
+        f"{len(missing):,} without a score": missing,
+        f"{lost:,} lost to faults": lost,
+        f"{amended:,} amended by hand": amended,
+        f"{share:.0%} of the tokens are the agents' own": round(100 * share),
+        f"{floor:.2f} of {here[0].full} points need no memory" if floor else "": floor,
+    }
+    return [text for text, holds in parts.items() if holds]
 
 
 _HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured"}
 
 
-def _gates(found: Material) -> list[Answer]:
+def gates(found: Material) -> list[Answer]:
     """Return what the gate of each run said, in the words of the terminal, with each rule that did not hold."""
     answers = []
     for run in found.runs:
@@ -103,90 +143,18 @@ def _leading(found: Material) -> list[Answer]:
     ]
 
 
-def largest(found: Material) -> str:
-    """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
-    in_tokens = [series.column for series in found.series if series.column.span is not None]
-    return max(in_tokens, key=lambda column: column.span or 0).span_label if in_tokens else found.spans[-1]
-
-
-def rank(series: Iterable[Series]) -> list[Series]:
-    """Return the series that have a score, best accuracy first, without controls.
-
-    Nor are agents of this package among them, unless there are no others: nobody asks whether `full` is better.
-    Those with a score in less than half of the scenarios that another has one in come last: they were hardly measured.
-    """
-    scored = [each for each in series if each.column.out_of and not each.column.control]
-    scored = [each for each in scored if not each.column.yardstick] or scored
-    most = _most(scored)
-    return sorted(scored, key=lambda each: (2 * each.column.out_of < most, -(each.column.least or 0.0)))
-
-
-def _most(series: Iterable[Series]) -> int:
-    return max((each.column.out_of for each in series), default=0)
-
-
-def _best(ranked: Sequence[Series], place: str) -> Answer:
-    question = f"Which agent remembers most {_at(place)}?"
-    if not ranked:
-        return Answer(question, "Unknown", f"Nothing has a score {_at(place)}.")
-    first, most = ranked[0].column, _most(ranked)
-    best = first.least or 0.0
-    near = [each for each in ranked if abs((each.column.least or 0.0) - best) < 1 - FULL_MARKS]
-    level = [each for each in near if 2 * each.column.out_of >= most]
-    spread = f", spread {first.spread.sd:.2f}" if first.spread and not first.is_open else ""
-    floor = f"; {first.floor:.2f} without memory, by guessing" if first.floor else ""
-    points = f"{first.points} of {counted(first.full, 'point')} ({first.share}{spread}{floor})"
-    if len(ranked) == 1:
-        text = f"{ranked[0].agent}: {points}."
-        return Answer(f"How much is remembered {_at(place)}?", first.share, text)
-    others = [_standing(each, most) for each in ranked[len(level) :]]
-    rest = f" Then {listed(_few(others))}." if others else ""
-    if len(level) > 1:
-        names = listed([each.agent for each in level])
-        short = names if len(level) <= 2 else f"{len(level)} agents are tied"
-        return Answer(question, short, f"{names} are tied at {points}.{rest}")
-    return Answer(question, ranked[0].agent, f"{points}.{rest}")
-
-
-def _beside(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | None:
+def _yardsticks(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | None:
     """Return what agents of this package earn where others are tested, as a measure of what is possible."""
     others = [each for each in series if each.column.yardstick and each.column.out_of and each not in ranked]
     if not others or not ranked:
         return None
     parts = sorted(others, key=lambda each: -(each.column.least or 0.0))
-    short = listed([f"{each.agent} {each.column.share}" for each in parts[:1]])
+    short = f"{parts[0].agent} {parts[0].column.share}"
     text = listed([f"{each.agent} {each.column.share}" for each in parts])
-    return Answer("What do the bundled agents earn there?", short, f"{text}. They are yardsticks and take no part.")
-
-
-def _standing(series: Series, most: int) -> str:
-    column = series.column
-    only = f" (only {column.out_of} of {most} scenarios have a score)" if column.out_of < most else ""
-    return f"{series.agent} {column.share}{only}"
-
-
-def _forgets(ranked: Sequence[Series], place: str) -> Answer | None:
-    if not ranked:
-        return None
-    first = ranked[0]
-    lost = forgotten(first.column)
-    rest = [f"{each.agent} in {len(forgotten(each.column))}" for each in ranked[1:] if forgotten(each.column)]
-    others = f" Scenarios in which the others lose points: {listed(rest)}." if rest and len(rest) <= _FEW else ""
-    every = "the one scenario" if first.column.out_of == 1 else f"all {first.column.out_of} scenarios"
-    short, text = "Nothing", f"Full marks in {every} {_at(place)}."
-    if lost:
-        names = [name for name, _ in lost]
-        short = few(names, 2) if len(names) > 2 else listed(names)
-        losses = _few([f"{name} {score_text(mean)}" for name, mean in lost])
-        text = f"Mean scores below full marks {_at(place)}: {listed(losses)}."
-    return Answer(f"What does {first.agent} forget?", short, text + others)
-
-
-def forgotten(column: Column) -> list[tuple[str, float]]:
-    """Return the scenarios without full marks and their mean scores, the worst first."""
-    means = [(name, cell.mean) for name, cell in column.cells.items()]
-    lost = [(name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS]
-    return sorted(lost, key=lambda each: (each[1], each[0]))
+    place = ranked[0].column.span_label
+    return Answer(
+        f"What do the bundled agents earn at {place}?", short, f"{text}. They are yardsticks and take no part."
+    )
 
 
 def _few(parts: Sequence[str]) -> list[str]:
@@ -211,18 +179,6 @@ def _real(material: Material, ranked: Sequence[Series]) -> Answer | None:
 def _plans(material: Material, series: Series) -> set[str]:
     held = {row.conversation for row in series.rows}
     return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
-
-
-def _far(found: Material) -> Answer | None:
-    """Return the effective memory span of each agent that was tested isolated and at a memory span."""
-    spans = grouped(found.series, lambda series: series.agent)
-    tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
-    known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
-    if not known:
-        return None
-    short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
-    text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
-    return Answer("How far do they remember?", short, text)
 
 
 def _cost(found: Material) -> Answer:
@@ -297,9 +253,3 @@ def _each(some: Iterable[Series], names: Callable[[Column], Iterable[str]]) -> l
     """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
     same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
     return [f"{listed(of)}: {listed(_few([each.label for each in those]))}" for of, those in same.items()]
-
-
-def _at(label: str) -> str:
-    if label == "isolated":
-        return "in isolated examples"
-    return f"at {label} tokens" if label[:1].isdigit() else f"at {label}"

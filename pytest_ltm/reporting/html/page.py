@@ -16,12 +16,13 @@ from pytest_ltm._statistics import grouped
 from pytest_ltm._storage.boundary import for_screen, printable
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.secrets import written
+from pytest_ltm.reporting.agents import largest, rank
 from pytest_ltm.reporting.columns import measured
 from pytest_ltm.reporting.html.breaks import breaks, columns
-from pytest_ltm.reporting.html.charts import charts, shade
+from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
-from pytest_ltm.reporting.html.headline import difference, headline, largest, rank
+from pytest_ltm.reporting.html.headline import answers, difference, gates, said, trust
 from pytest_ltm.reporting.html.material import Material, material, origin, reasons, rules
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import METRICS
@@ -188,18 +189,22 @@ def render(found: Material, most: int, lines: int) -> str:
     parcels = Parcels(shown, lines)
     for held in in_turn(found):
         parcels.add(held)
-    last = largest(found)
+    last = largest(found.series)
     return environment().get_template("report.html.j2").render(
         title=f"Long-term memory: {', '.join(found.agents)}",
         found=found,
-        answers=headline(found),
+        gates=gates(found),
+        standings=said(found),
+        curve=score_by_span(found),
+        trust=trust(found),
+        answers=answers(found),
         largest=last,
         scoreboard=scoreboard(found),
         losses={series.agent: forgets(series) for series in found.at(last)},
         figures=figure_table(found),
         against=_against_best(found),
         versus=_versus(found),
-        charts=charts(found),
+        costs=score_by_cost(found),
         breaks=breaks(found, shown),
         gaps=by_gap(found),
         averages=[one for run in found.runs for one in measured(run.result)],
@@ -285,7 +290,7 @@ def _tests(found: Material) -> dict[str, str]:
 
 def _versus(found: Material) -> tuple[int, int]:
     """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = rank(found.at(largest(found)))
+    ranked = rank(found.at(largest(found.series)))
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
     first, *others = sorted(found.series, key=lambda series: series not in ranked)

@@ -1,0 +1,168 @@
+"""A sentence on each agent under test: how far it remembers, what it loses first, how it stands beside the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from pytest_ltm._statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
+from pytest_ltm._text.lists import listed
+from pytest_ltm.reporting.columns import short_span
+from pytest_ltm.reporting.text import counted, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm.reporting.columns import Column
+
+
+class Placed(Protocol):
+    """One agent at one memory span."""
+
+    @property
+    def agent(self) -> str:
+        """Its label, told apart from those of other runs."""
+
+    @property
+    def column(self) -> Column:
+        """What it did there."""
+
+
+P = TypeVar("P", bound=Placed)
+
+
+class Side(NamedTuple):
+    """One agent at one memory span, with the examples that it was given there."""
+
+    agent: str
+    column: Column
+    rows: Sequence[ScenarioResult]
+
+
+class Standing(NamedTuple):
+    """What is said of one agent."""
+
+    agent: str
+    short: str
+    """A few words: how much it remembers."""
+    text: str
+    """What it loses first, how it stands beside another, and how many of its examples have no score; may be empty."""
+
+    @property
+    def sentence(self) -> str:
+        """All of it."""
+        return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
+
+
+def standings(sides: Iterable[Side], before: Mapping[str, str] | None = None) -> list[Standing]:
+    """Return what is said of each agent under test, best at the largest memory span first.
+
+    Agents of this package are under test only where there are no others, and controls never.
+
+    Args:
+        sides: Agents at memory spans, in any order.
+        before: By agent, how it stands beside a baseline: "30 better, 0 worse than main"; others stand beside the best
+            other agent.
+    """
+    known = list(sides)
+    last = largest(known)
+    ranked = rank([side for side in known if side.column.span_label == last])
+    order = {side.agent: place for place, side in enumerate(ranked)}
+    by_agent = grouped([side for side in known if side.agent in tested(known)], lambda side: side.agent)
+    found = []
+    for agent, of in sorted(by_agent.items(), key=lambda each: order.get(each[0], len(order))):
+        there = next((side for side in ranked if side.agent == agent), None)
+        others = [side for side in ranked if side.agent != agent]
+        beside = (before or {}).get(agent, "") or (_beside(there, others[0]) if there and others else "")
+        missing = sum(side.column.missing for side in of)
+        parts = [_loses(of), beside, f"{counted(missing, 'example')} without a score" * bool(missing)]
+        found.append(Standing(agent, _keeps(of), "; ".join(filter(None, parts))))
+    return found
+
+
+def tested(sides: Iterable[Placed]) -> frozenset[str]:
+    """Return the agents that the runs are about."""
+    free = [side for side in sides if not side.column.control]
+    own = [side for side in free if not side.column.yardstick]
+    return frozenset(side.agent for side in own or free)
+
+
+def rank(sides: Sequence[P]) -> list[P]:
+    """Return the sides that have a score, best accuracy first, without controls.
+
+    Nor are agents of this package among them, unless there are no others: nobody asks whether `full` is better.
+    Those with a score in less than half of the scenarios that another has one in come last, as do those whose examples
+    are mostly lost: they were hardly measured.
+    """
+    names = tested(side for side in sides if side.column.out_of)
+    scored = [side for side in sides if side.agent in names and side.column.out_of]
+    most = max((side.column.out_of for side in scored), default=0)
+
+    def hardly(side: Placed) -> bool:
+        return 2 * side.column.out_of < most or 2 * side.column.missing > side.column.examples
+
+    return sorted(scored, key=lambda side: (hardly(side), -(side.column.least or 0.0)))
+
+
+def largest(sides: Iterable[Placed]) -> str:
+    """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
+    columns = [side.column for side in sides]
+    return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
+
+
+def _keeps(sides: Sequence[Side]) -> str:
+    """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
+    if len({side.column.span is None for side in sides}) > 1:
+        found = effective_span([row for side in sides for row in side.rows])
+        if found.span is not None and (span := short_span(found)) != "unknown":
+            return f"keeps {found.share:.0%} of its isolated score up to {span} tokens"
+    scored = [side.column for side in sides if side.column.out_of]
+    if not scored:
+        return "nothing has a score"
+    in_tokens = sorted((one for one in scored if one.span is not None), key=lambda one: one.span or 0) or scored
+    last, best = in_tokens[-1], max(in_tokens, key=lambda one: one.least or 0.0)
+    said = f"{_share(last)} {_at(last)}"
+    if len(in_tokens) == 1 or (best.least or 0.0) - (last.least or 0.0) < 1 - FULL_MARKS:
+        return f"{said}, no less than at shorter spans" if len(in_tokens) > 1 else said
+    return f"{said}, {best.share} at its best span, {best.span_label}"
+
+
+def _share(column: Column) -> str:
+    inside = column.interval
+    return f"{column.share} [{percent(inside.low)} to {percent(inside.high)}]" if inside else column.share
+
+
+def _at(column: Column) -> str:
+    return f"at {column.span_label}" if column.span is not None else f"in {column.span_label} examples"
+
+
+_FIRST = 2
+
+
+def _loses(sides: Sequence[Side]) -> str:
+    """Return the scenarios that fall below full marks at the shortest span, most of it first."""
+    columns = sorted((side.column for side in sides if side.column.out_of), key=lambda column: column.span or 0)
+    for column in columns:
+        lost = forgotten(column)
+        if lost:
+            names = listed([name for name, _ in lost[:_FIRST]])
+            more = f" (of {len(lost)})" if len(lost) > _FIRST else ""
+            return f"loses {names} first{more}" if len(columns) > 1 else f"loses most in {names}{more}"
+    return "full marks everywhere" if columns else ""
+
+
+def forgotten(column: Column) -> list[tuple[str, float]]:
+    """Return the scenarios without full marks and their mean scores, the worst first."""
+    means = [(name, cell.mean) for name, cell in column.cells.items()]
+    lost = [(name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS]
+    return sorted(lost, key=lambda each: (each[1], each[0]))
+
+
+def _beside(one: Side, other: Side) -> str:
+    pairs = paired(*([placed(row, span_label="") for row in side.rows] for side in (other, one))).pairs
+    if not pairs:
+        return ""
+    found = compare(pairs)
+    if found.identical:
+        return f"equal to {other.agent} in all {counted(found.pairs, 'example')}"
+    return f"{found.better:,} better, {found.worse:,} worse than {other.agent} {_at(one.column)}"
