@@ -144,6 +144,7 @@ BESIDE = {
     "pytest_ltm.plugin.report": "finds out whether a file could be written",
     "pytest_ltm.plugin.signals": "a process that cannot go on: where its threads are, no values",
     "pytest_ltm.reporting.html.page": "a page, whose texts pass the boundary before they are packed",
+    "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
     "pytest_ltm.reporting.runs": "a baseline: what `dump` returns, JSON without secrets",
 }
