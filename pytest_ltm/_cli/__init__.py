@@ -128,8 +128,25 @@ def _tokens(text: str) -> int:
     return tokens
 
 
+_SIZE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)x(\d{1,4}(?:\.\d{1,4})?)(in|cm|)")
+_INCH = 2.54
+"""In centimetres."""
+_LARGEST = 100.0
+"""In inches."""
+
+
+def _size(text: str) -> tuple[float, float]:
+    """Return the width and height in inches that an argument gives."""
+    found = _SIZE.fullmatch(text)
+    unit = _INCH if found and found[3] == "cm" else 1.0
+    wide, high = (float(found[1]) / unit, float(found[2]) / unit) if found else (0.0, 0.0)
+    if not 0 < min(wide, high) <= max(wide, high) <= _LARGEST:
+        raise argparse.ArgumentTypeError(f"expected width and height such as 6x4in or 16x10cm, got {text!r}")
+    return wide, high
+
+
 TYPES: Mapping[str, Callable[[str], Any]] = {
-    "int": int, "float": float, "Path": Path, "whole": _whole, "tokens": _tokens,
+    "int": int, "float": float, "Path": Path, "whole": _whole, "tokens": _tokens, "size": _size,
 }  # fmt: skip
 
 

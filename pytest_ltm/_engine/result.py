@@ -252,8 +252,9 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
         return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
 
 
+ORACLE = "oracle"
 CONTROLS = frozenset({
-    "oracle", "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
+    ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
     "notes", "inject",
 })  # fmt: skip
 """The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
@@ -326,6 +327,11 @@ class ConversationResult:
     def is_control(self) -> bool:
         """Whether its agent is told what full marks ask for, or cheats: it is never ranked."""
         return self.agent_spec.partition(":")[0] in CONTROLS
+
+    @property
+    def is_cheat(self) -> bool:
+        """Whether its agent is a control that looks for points without remembering."""
+        return self.is_control and self.agent_spec.partition(":")[0] != ORACLE
 
     @property
     def is_yardstick(self) -> bool:

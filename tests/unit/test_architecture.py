@@ -132,6 +132,7 @@ BESIDE = {
     "pytest_ltm._cli.init": "the first files of a project: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",
     "pytest_ltm._cli.cheats": "what `for_file` returns",
+    "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",
     "pytest_ltm._cli.published": "what `json_text` and the codec return",
     "pytest_ltm._storage.shared": "numbers that processes share",
     "pytest_ltm.agents._child": "an agent's process: replies to the parent, which redacts them",

@@ -1,0 +1,491 @@
+"""Pictures drawn with matplotlib: equal contents give equal bytes, and nothing of pyplot's global state is used.
+
+Colours are those of Okabe and Ito, which colour-blind readers tell apart; in grey, markers and dashes do. Heat maps are
+in cividis, whose lightness grows with the score.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from contextlib import contextmanager
+from itertools import pairwise
+from math import ceil, log2, sqrt
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure, SubFigure
+from msgspec import Struct
+
+from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._storage.errors import LtmError, did_you_mean
+from pytest_ltm.reporting.plots.content import Curve, Forest, Heat, Timeline
+from pytest_ltm.reporting.text import one_line, shorten, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm.reporting.plots.content import Content, Difference, Line, Panel
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How a picture is to look."""
+
+    suffix: str
+    """svg, pdf or png."""
+    size: tuple[float, float] | None = None
+    """Width and height in inches; None: as its content needs."""
+    fonts: tuple[str, ...] = ()
+    """Families, the first of which has the most say."""
+    title: str = ""
+    dpi: int = 200
+
+
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A picture."""
+
+    data: bytes
+    problems: tuple[str, ...]
+    """What a person must know of it, a sentence each."""
+
+
+_Places: TypeAlias = "Mapping[int | None, float]"
+"""A number for each memory span; None is isolated examples."""
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A7A00")
+_MARKERS = "osD^vPX*"
+_DASHES = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1, 1.5)), "-")
+_GREY, _PALE, _INK = "#767676", "#E6E6E6", "#222222"
+_MAP = "cividis"
+_LONGEST = 34
+"""Longer names are shortened, in columns of a terminal."""
+_BODY, _NOTE = 9.0, 7.0
+"""Sizes of texts, and of the notes below a picture, in points, where there is room."""
+_SMALLEST, _CROWDED = 0.75, 0.55
+"""Texts become smaller with the picture, down to this share; at that share of the room it is crowded."""
+_NO_ROOM = "the picture has no room at this size: make it larger"
+_NARROW = 5.0
+"""In inches: in narrower pictures the legend stands below."""
+
+
+def _points(size: float) -> float:
+    """Return a size in points as it is in this picture."""
+    return size * float(mpl.rcParams["font.size"]) / _BODY
+
+
+def draw(content: Content, look: Look) -> Drawn:
+    """Return the picture. LtmError if a font is missing, or if the size leaves no room."""
+    fits = _size(content, narrow=look.size is not None and look.size[0] < _NARROW)
+    size = look.size or fits
+    scale = min(1.0, size[0] / fits[0], size[1] / fits[1])
+    with _own_settings(look.fonts, max(scale, _SMALLEST)), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure = Figure(figsize=size, dpi=look.dpi if look.suffix == "png" else 72, layout="constrained")
+        _draw(_between(figure, look.title, content.notes), content)
+        file = io.BytesIO()
+        nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+        figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
+    said = [str(each.message) for each in caught]
+    if any("collapsed to zero" in text or "not applied" in text for text in said):
+        raise LtmError(_NO_ROOM)
+    problems = []
+    if look.suffix != "svg" and any("missing from font" in text for text in said):
+        problems.append("the font lacks characters of some names; --font=A,B takes several families")
+    if scale < _CROWDED:
+        problems.append(f"it is crowded at this size; {fits[0]:.1f}x{fits[1]:.1f}in has room for everything")
+    data = file.getvalue()
+    return Drawn(data=_numbered(data) if look.suffix == "svg" else data, problems=tuple(problems))
+
+
+_NAMED = re.compile(rb'(?<=["(]#)[hmp][0-9a-f]{10}\b|(?<= id=")[hmp][0-9a-f]{10}(?=")')
+"""What matplotlib calls the shared parts of an SVG: by a digest of where they are, to the last digit of the layout."""
+
+
+def _numbered(svg: bytes) -> bytes:
+    """Return an SVG whose shared parts are numbered, so that equal pictures are equal files."""
+    numbers: dict[bytes, bytes] = {}
+    return _NAMED.sub(lambda found: numbers.setdefault(found[0], b"%c%d" % (found[0][0], len(numbers))), svg)
+
+
+def _draw(part: SubFigure, content: Content) -> None:
+    if isinstance(content, Curve):
+        _curve(part, content)
+    elif isinstance(content, Heat):
+        _heat(part, content)
+    elif isinstance(content, Timeline):
+        _timeline(part, content)
+    else:
+        _forest(part, content)
+
+
+@contextmanager
+def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
+    """Set what makes pictures equal wherever they are drawn: a matplotlibrc file has no say."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        for family in fonts:
+            _check(family)
+        mpl.rcParams.update({
+            "svg.fonttype": "none", "svg.hashsalt": "pytest-ltm", "pdf.fonttype": 42, "text.parse_math": False,
+            "font.family": [*fonts, "DejaVu Sans", "sans-serif"], "font.size": _BODY * scale,
+            "axes.titlesize": "medium", "figure.titlesize": "large", "xtick.labelsize": 8 * scale,
+            "ytick.labelsize": 8 * scale, "legend.fontsize": 8 * scale, "lines.markersize": 4.5 * scale,
+            "lines.linewidth": 1.4 * scale, "axes.linewidth": 0.7 * scale, "hatch.linewidth": 0.4 * scale,
+            "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": _GREY, "text.color": _INK,
+            "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
+        })  # fmt: skip
+        yield
+
+
+def _check(family: str) -> None:
+    known = {font.name for font in font_manager.fontManager.ttflist} | {"serif", "sans-serif", "monospace"}
+    if family not in known:
+        raise LtmError(f"there is no font {family!r} here.{did_you_mean(family, known)}")
+
+
+def _text(text: str, longest: int = 0) -> str:
+    """Return a text of a run as a picture may show it: a line without secrets, and without control characters."""
+    line = for_screen(text) if not longest else shorten(one_line(text), longest, mark="…")
+    return line or " "
+
+
+def _between(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
+    """Write a title above, and notes below; return the part between them."""
+    width, height = figure.get_size_inches()
+    texts = []
+    for text, size in ((_text(title) if title else "", _points(1.2 * _BODY)), (" ".join(notes), _points(_NOTE))):
+        lines = wrap(text, max(20, int(width * 72 / (size * 0.56)))) if text else []
+        texts.append(("\n".join(lines), size, (len(lines) * size * 1.35 + 3) / 72 / height))
+    (above, large, top), (below, small, bottom) = texts
+    if top + bottom > 0.6:
+        raise LtmError(_NO_ROOM)
+    parts: Any = figure.subfigures(3, 1, height_ratios=(top, 1 - top - bottom, bottom))
+    parts[0].text(0.01, 0.9, above, size=large, va="top")
+    parts[2].text(0.01, 1, below, size=small, va="top", color=_GREY, linespacing=1.3)
+    middle: SubFigure = parts[1]
+    return middle
+
+
+def _inches(part: SubFigure) -> tuple[float, float]:
+    return part.bbox.width / part.get_figure().dpi, part.bbox.height / part.get_figure().dpi
+
+
+def _size(content: Content, *, narrow: bool) -> tuple[float, float]:
+    """Return the width and height in inches that a picture's content asks for; `narrow`: with its legend below."""
+    if isinstance(content, Curve):
+        tested = sum(not line.reference for line in content.lines)
+        if narrow and tested <= _TOGETHER:
+            return 4.2, 2.5 + 0.085 * (len(content.lines) + 2)
+        names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
+        if tested <= _TOGETHER:
+            return 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
+        wide, high = _grid(tested, _CURVE)
+        return 2.4 + 1.9 * wide, 0.9 + 1.35 * high
+    if isinstance(content, Heat):
+        wide, high = _grid(len(content.panels), len(content.columns))
+        labels = min(max(map(len, content.rows), default=0), _LONGEST)
+        panel = max(0.3 + 0.5 * len(content.columns), 1.5)
+        return max(3.4, 0.9 + 0.07 * labels + wide * panel), 0.9 + high * (0.55 + 0.3 * len(content.rows))
+    if isinstance(content, Timeline):
+        return 9.0, max(2.6, min(1.2 + 0.17 * (len(content.lanes) + 1), 14.0))
+    wide, high = _grid(len(content.panels), _FOREST)
+    return 2.0 + 3.0 * wide, 1.0 + high * (0.5 + 0.2 * max(len(of) for _, of in content.panels))
+
+
+def _grid(panels: int, columns: int) -> tuple[int, int]:
+    """Return how many panels of so many columns stand beside and below each other."""
+    most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
+    high = ceil(panels / most)
+    return ceil(panels / high), high
+
+
+_ACROSS = 24
+"""The most columns beside each other, over all panels."""
+_CURVE, _FOREST = 4, 8
+"""How many of those a panel of curves takes, and one of differences."""
+
+
+def _panels(part: SubFigure, count: int, columns: int, *, same_rows: bool = True) -> list[Any]:
+    """Return the axes of so many panels; what is written along them stands at the left and at the bottom only."""
+    wide, high = _grid(count, columns)
+    axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
+    every = [axes[number // wide][number % wide] for number in range(wide * high)]
+    for number, one in enumerate(every):
+        one.set_visible(number < count)
+        one.tick_params(labelbottom=number + wide >= count, labelleft=not same_rows or number % wide == 0)
+    return every[:count]
+
+
+def _room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> int:
+    """Return how many characters the title of a panel may have; `beside`: those of the longest label of a row."""
+    wide, _ = _grid(panels, columns)
+    return max(8, int((_inches(part)[0] - 0.9 - 0.07 * min(beside, _LONGEST)) / wide / 0.082))
+
+
+# --- Score over span.
+
+_TOGETHER = 8
+"""More agents than this have a panel each."""
+
+
+def _curve(part: SubFigure, content: Curve) -> None:
+    tested = [line for line in content.lines if not line.reference]
+    at, step = _positions(list(content.spans))
+    ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
+    together = len(tested) <= _TOGETHER
+    shown = _panels(part, 1 if together else len(tested), _CURVE)
+    for number, axes in enumerate(shown):
+        beside = _references(axes, content, at, ends)
+        if together:
+            axes.set_xlabel(content.across)
+            axes.set_ylabel("accuracy")
+            entries = [*_beside_each_other(axes, tested, at, step), *beside]
+        else:
+            pale = [_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested]
+            handle = _line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
+            axes.tick_params(axis="x", rotation=45)
+            axes.set_title(_text(tested[number].agent, _room(part, len(tested), _CURVE)))
+            entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
+        axes.set_xlim(*ends)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_xticks(list(at.values()), [_text(content.spans[span], 12) for span in at])
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+        axes.grid(axis="y", color=_PALE, linewidth=0.6)
+    if not together:
+        part.supxlabel(f"accuracy over {content.across}", size=_points(_BODY))
+    _legend(part, entries)
+
+
+def _beside_each_other(axes: Any, lines: Sequence[Line], at: _Places, step: float) -> list[tuple[Any, str]]:
+    """Draw lines, each moved a little so that intervals do not hide each other; the best at its last span first."""
+    apart = min(0.3 / max(len(lines), 1), 0.06) * step
+    drawn = []
+    for number, line in enumerate(lines):
+        moved = {span: x + (number - (len(lines) - 1) / 2) * apart for span, x in at.items()}
+        handle = _line(axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], zorder=4)
+        drawn.append((line.spots[-1].score, handle, line.agent))
+    return [(handle, agent) for _, handle, agent in sorted(drawn, key=lambda one: -one[0])]
+
+
+def _references(axes: Any, content: Curve, at: _Places, ends: tuple[float, float]) -> list[tuple[Any, str]]:
+    entries = []
+    if content.ceiling:
+        entries.append((_band(axes, content.ceiling, at, ends, top=1.03, hatch="////"), "ceiling: best bundled agent"))
+    if content.floor:
+        entries.append(
+            (_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\"), "floor: earned without memory")
+        )
+    for number, line in enumerate(line for line in content.lines if line.reference):
+        style: dict[str, Any] = {"color": _GREY, "linestyle": _DASHES[number % 4], "linewidth": 0.9}
+        entries.append((_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style), line.agent))
+    return entries
+
+
+def _positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
+    """Return where each span stands, and the shortest distance; isolated examples have a place before the others."""
+    at: dict[int | None, float] = {span: log2(span) for span in spans if span}
+    places = sorted(at.values())
+    apart = min((later - one for one, later in pairwise(places)), default=1.0)
+    if None in spans:
+        at = {None: (places[0] - max(apart, 1.0)) if places else 0.0, **at}
+    return at, apart
+
+
+def _line(axes: Any, line: Line, at: _Places, *, bars: bool = True, **style: Any) -> Any:
+    x, y = [at[spot.span] for spot in line.spots], [spot.score for spot in line.spots]
+    wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
+    if bars and wide:
+        reach = [[spot.score - spot.low for spot in wide], [spot.high - spot.score for spot in wide]]
+        bar = {"fmt": "none", "color": style["color"], "linewidth": _points(0.9), "capsize": _points(2), "zorder": 3.5}
+        axes.errorbar([at[spot.span] for spot in wide], [spot.score for spot in wide], reach, **bar)
+    alone = line.spots[0].span is None and len(line.spots) > 1
+    if alone:  # isolated examples have no length: nothing leads from them to the first span
+        axes.plot(x[:1], y[:1], **{**style, "linestyle": "none"}, clip_on=False)
+    [handle] = axes.plot(x[alone:], y[alone:], **style, clip_on=False)
+    return handle
+
+
+def _band(axes: Any, edge: _Places, at: _Places, ends: tuple[float, float], *, top: float, hatch: str) -> Any:
+    """Shade what lies between an edge, by span, and the top or bottom."""
+    levels = list(edge.values())
+    x = [ends[0], *(at[span] for span in edge), ends[1]]
+    levels = [levels[0], *levels, levels[-1]]
+    axes.plot(x, levels, color=_GREY, linewidth=0.7, zorder=1.5)
+    look: dict[str, Any] = {"facecolor": _PALE, "edgecolor": "#B8B8B8", "linewidth": 0, "hatch": hatch, "zorder": 1}
+    return axes.fill_between(x, levels, top, **look)
+
+
+def _legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
+    """Draw a legend at the right, or below a narrow picture."""
+    narrow = _inches(part)[0] < _NARROW
+    short = max(len(name) for _, name in entries) <= 30
+    box = part.legend(
+        [handle for handle, _ in entries], ["x"] * len(entries), frameon=False, handlelength=2.6, borderaxespad=0.2,
+        loc="outside lower left" if narrow else "outside right upper", ncols=1 + (narrow and short),
+    )  # fmt: skip
+    for text, (_, name) in zip(box.get_texts(), entries, strict=True):
+        text.set_text(_text(name, _LONGEST))  # set here, a label that begins with `_` is one like others
+
+
+# --- Heat maps.
+
+
+def _heat(part: SubFigure, content: Heat) -> None:
+    rows, columns, panels = len(content.rows), len(content.columns), len(content.panels)
+    shown = _panels(part, panels, columns)
+    wide, high = _grid(panels, columns)
+    width, height = _inches(part)
+    labels = max(map(len, content.rows))
+    cell = (width - 0.9 - 0.07 * min(labels, _LONGEST)) * 72 / wide / (columns + 0.5)
+    size = max(3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _points(8.0)))
+    steep = max(map(len, content.columns)) * _points(5.2) > cell
+    for axes, panel in zip(shown, content.panels, strict=True):
+        _squares(axes, panel, size)
+        axes.set_title(_text(panel.agent, _room(part, panels, columns, labels // 2)))
+        axes.set_xticks(range(columns), [_text(name, 12) for name in content.columns])
+        axes.set_yticks(range(rows), [_text(name, _LONGEST) for name in content.rows])
+        axes.tick_params(length=0)
+        axes.tick_params(axis="x", rotation=60 if steep else 0)
+    part.supxlabel(content.across, size=_points(_BODY))
+    if content.down:
+        part.supylabel(content.down, size=_points(_BODY))
+    scale = mpl.cm.ScalarMappable(Normalize(0, 1), mpl.colormaps[_MAP])
+    bar = part.colorbar(scale, ax=shown, shrink=min(1.0, 2.2 / height), aspect=14, pad=0.02)
+    bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
+    bar.ax.spines[:].set_visible(False)
+
+
+def _squares(axes: Any, panel: Panel, size: float) -> None:
+    colours = mpl.colormaps[_MAP]
+    rows, columns = len(panel.rows), len(panel.rows[0])
+    for y, row in enumerate(panel.rows):
+        for x, square in enumerate(row):
+            if square is None:
+                continue
+            look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B8B8B8", "hatch": "////"}
+            if square.score is not None:
+                look = {"facecolor": colours(square.score), "edgecolor": "white"}
+            axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look))
+            ink = "white" if square.score is not None and square.score < 0.55 else "black"
+            up = 0.14 if square.more else 0.0
+            axes.text(x, y - up, square.text, size=size, color=ink, ha="center", va="center")
+            axes.text(x, y + 0.28, square.more, size=size * 0.7, color=ink, ha="center", va="center")
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.spines[:].set_visible(False)
+
+
+# --- One conversation.
+
+
+def _timeline(part: SubFigure, content: Timeline) -> None:
+    axes = part.add_subplot()
+    colours = mpl.colormaps[_MAP]
+    lanes = len(content.lanes)
+    for lane, (extent, (_, score)) in enumerate(zip(content.extent, content.lanes, strict=True)):
+        if extent:
+            colour = "white" if score is None else colours(score)
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": _GREY, "linewidth": 0.5, "alpha": 0.35}
+            axes.broken_barh([(extent[0], extent[1] - extent[0])], (lane - 0.38, 0.76), zorder=1, **look)
+    axes.add_collection(
+        LineCollection(
+            [[(told, lane), (asked, lane)] for lane, told, asked in content.links],
+            colors=_INK,
+            linewidths=0.7,
+            zorder=2,
+        )
+    )
+    told = [mark for mark in content.marks if mark.lane < 0]
+    axes.broken_barh([(mark.start, mark.tokens) for mark in told], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
+    said = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
+    size = _points(18.0 if lanes <= 40 else 8.0)
+    axes.scatter(
+        [m.start for m in said],
+        [m.lane for m in said],
+        s=size,
+        c=_INK,
+        marker="|",
+        linewidths=0.8,
+        zorder=3,
+        label="said",
+    )
+    entries: list[tuple[Any, str]] = [(axes.collections[-1], "said")]
+    kinds = {"full marks": "o", "partial credit": "D", "no credit": "X", "no score": "s"}
+    for name, marker in kinds.items():
+        asked = [
+            mark for mark in content.marks if mark.kind == "question" and _credit(content.lanes[mark.lane][1]) == name
+        ]
+        if asked:
+            scores = [content.lanes[mark.lane][1] for mark in asked]
+            fill = ["white" if score is None else colours(score) for score in scores]
+            dots = axes.scatter(
+                [m.start for m in asked],
+                [m.lane for m in asked],
+                s=size * 1.4,
+                c=fill,
+                marker=marker,
+                edgecolors=_INK,
+                linewidths=0.6,
+                zorder=4,
+            )
+            entries.append((dots, f"question: {name}"))
+    for at in content.jumps:
+        axes.axvline(at, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
+    if content.jumps:
+        entries.append((axes.lines[-1], "time jump"))
+    names = [_text(name, _LONGEST) for name, _ in content.lanes]
+    axes.set_ylim(lanes - 0.4, -1.6)
+    axes.set_xlim(0, max(content.tokens, 1) * 1.01)
+    axes.set_yticks(range(-1, lanes), ["filler, opening", *names])
+    room = _inches(part)[1] * 72 / (lanes + 6)
+    axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_points(8.0), 0.75 * room)))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if content.tokens > 5_000 else f"{value:g}")
+    axes.set_xlabel("tokens of the conversation")
+    axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
+    _legend(part, entries)
+
+
+def _credit(score: float | None) -> str:
+    if score is None:
+        return "no score"
+    return "full marks" if score >= FULL_MARKS else "partial credit" if score > 0 else "no credit"
+
+
+# --- Paired differences.
+
+
+def _forest(part: SubFigure, content: Forest) -> None:
+    ends = [abs(end) for _, rows in content.panels for row in rows for end in (row.value, *(row.interval or ()))]
+    reach = max(0.1, *ends)
+    names = max(len(row.name) for _, rows in content.panels for row in rows)
+    shown = _panels(part, len(content.panels), _FOREST, same_rows=False)
+    for axes, (label, rows) in zip(shown, content.panels, strict=True):
+        _differences(axes, rows)
+        axes.set_xlim(-1.06 * reach, 1.06 * reach)
+        axes.set_title(_text(label, _room(part, len(content.panels), _FOREST, names // 2)))
+    part.supxlabel(_text(content.across, int(_inches(part)[0] * 72 / _points(_BODY) / 0.55)), size=_points(_BODY))
+
+
+def _differences(axes: Any, rows: Sequence[Difference]) -> None:
+    axes.axvline(0, color=_GREY, linewidth=0.8)
+    axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
+    for y, row in enumerate(rows):
+        better, colour = row.value >= 0, _COLOURS[0] if row.value >= 0 else _COLOURS[1]
+        if row.interval:
+            axes.plot(row.interval, (y, y), color=colour, linewidth=1.2, marker="|", markersize=4)
+        axes.plot([row.value], [y], color=colour, marker="o" if better else "s", markersize=_points(4.5 if y else 6))
+    names = [_text(row.name, _LONGEST) for row in rows]
+    axes.set_yticks(range(len(rows)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(axis="x", color=_PALE, linewidth=0.6)
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(range(len(rows)), [row.pairs for row in rows])
+    beside.tick_params(length=0, labelsize=_points(6.5), labelcolor=_GREY)
+    for side in (axes, beside):
+        side.spines[:].set_visible(False)
+    axes.spines["bottom"].set_visible(True)

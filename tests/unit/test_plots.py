@@ -1,0 +1,283 @@
+"""`ltm plot`: what pictures show, and the files that are drawn."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from gate_sides import FULL, WAYS, WORSE, side
+from gate_sides import held as on_a_side
+from run_folders import HOSTILE, held, played, write_run
+
+from pytest_ltm._cli import main
+from pytest_ltm._gate.changes import changes, one_agent
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.reporting.plots import content
+from pytest_ltm.reporting.runs import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm.reporting.plots.content import Content
+    from pytest_ltm.reporting.plots.drawing import Drawn
+
+SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}
+
+
+def talk(
+    agent: str, span: str, scores: Mapping[str, float | None], trial: str = "0", **more: Any
+) -> ConversationResult:
+    rows = [
+        played(name, score, first=1 + 4 * n, agent=agent, span_label=span, span=SPANS[span], trial=trial, **more)
+        for n, (name, score) in enumerate(scores.items())
+    ]
+    spec = {"full": "full", "recite": "recite:2k", "oracle": "oracle"}.get(agent, "bots:Bot")
+    return held(rows, agent_spec=spec)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of an agent under test and three others, in which one score is missing."""
+    talks = [
+        talk(agent, span, {"colours": score, "jokes": 1.0}, trial)
+        for agent, score in (("mybot", 0.5), ("full", 1.0), ("oracle", 0.75), ("recite", 0.25))
+        for span in SPANS
+        for trial in ("0", "1")
+    ]
+    lost = talk("mybot", "32k", {"colours": None, "jokes": 0.0}, "2")
+    return write_run(tmp_path / "run", *talks, lost)
+
+
+def test_a_curve_has_the_accuracy_of_agents_under_test_and_others_as_a_ceiling_and_a_floor(run: Path) -> None:
+    found = content.curve(content.chosen([read_run(run)]))
+
+    assert [(line.agent, line.reference) for line in found.lines] == [
+        ("mybot", False), ("full", True), ("oracle (control)", True), ("recite (control)", True),
+    ]  # fmt: skip
+    assert list(found.spans.values()) == ["isolated", "2k", "32k"]
+    isolated, short, _ = found.lines[0].spots
+    assert (isolated.span, short.span, short.score) == (None, 2_000, 0.75)
+    assert short.low < short.score < short.high
+    assert found.ceiling == {None: 1.0, 2_000: 1.0, 32_000: 1.0}
+    assert found.floor == {None: 0.625, 2_000: 0.625, 32_000: 0.625}
+
+
+def test_agents_of_this_package_are_under_test_where_there_are_no_others_and_one_conversation_has_no_interval() -> None:
+    alone = talk("full", "2k", {"colours": 0.5})
+    found = content.curve(content.chosen([_run(alone)]))
+
+    [line] = found.lines
+    assert not line.reference
+    assert line.spots[0].low == line.spots[0].score == line.spots[0].high
+    assert found.ceiling == found.floor == {}
+    assert found.notes == ("Points of a single conversation have no interval: it needs trials.",)
+
+
+def test_a_run_without_any_score_has_no_curve_but_a_heat_map_that_says_so() -> None:
+    found = content.chosen([_run(talk("mybot", "2k", {"colours": None}))])
+
+    with pytest.raises(LtmError, match="nothing has a score"):
+        content.curve(found)
+    heat = content.heatmap(found)
+    [[square]] = heat.panels[0].rows
+    assert square is not None
+    assert (square.score, square.text) == (None, "-")
+    assert heat.notes == ("- no example has a score.",)
+
+
+def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run: Path) -> None:
+    found = content.heatmap(content.chosen([read_run(run)], ["mybot"], ["32k", "2k"]))
+
+    assert (found.rows, found.columns) == (("colours", "jokes"), ("2k", "32k"))
+    [panel] = found.panels
+    assert [[square and square.text for square in row] for row in panel.rows] == [["0.50", "0.50*"], ["1.00", "0.67"]]
+
+
+@pytest.mark.parametrize(
+    ("by", "rows", "columns"), [("gap", ("1k",), ("2k", "32k", "isolated")), ("share", None, ("< 1k", "1k"))]
+)
+def test_a_depth_map_places_examples_by_where_their_needle_was_told(
+    run: Path, by: content.By, rows: tuple[str, ...] | None, columns: tuple[str, ...]
+) -> None:
+    found = content.depth(content.chosen([read_run(run)], ["mybot"]), by)
+
+    assert found.columns == columns
+    assert rows in {None, found.rows}
+    told = sum(int(square.more) for row in found.panels[0].rows for square in row if square)
+    assert told == 13  # two of each of three spans and two trials, and one whose neighbour has no score
+
+
+def test_where_a_needle_was_told_takes_a_journal_and_its_gap_does_not(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", talk("mybot", "2k", {"colours": 1.0}), journals=False)
+    found = content.chosen([read_run(folder)])
+
+    with pytest.raises(LtmError, match="--by=gap needs none"):
+        content.depth(found, "share")
+    with pytest.raises(LtmError, match="no conversation has a journal"):
+        content.timeline(found)
+    assert content.depth(found, "gap").rows == ("1k",)
+
+
+def test_a_time_line_shows_an_agent_under_test_at_its_largest_span(run: Path) -> None:
+    found = content.timeline(content.chosen([read_run(run)]))
+
+    assert found.label == "mybot at 32k, trial 0"
+    assert [name for name, _ in found.lanes] == ["colours/0", "jokes/0"]
+    assert all(told < asked for _, told, asked in found.links)
+    assert {mark.lane for mark in found.marks} == {-1, 0, 1}
+
+
+def test_differences_are_those_of_ltm_compare_the_worst_scenario_first() -> None:
+    both = side(on_a_side(FULL, agent="a"), on_a_side(WORSE, agent="b"))
+    moved = changes(one_agent(both, "a"), one_agent(both, "b"), WAYS)
+    found = content.forest(moved)
+
+    [(label, rows)] = found.panels
+    assert label == "b at 2k"
+    assert found.across == "difference in score from a"
+    assert [row.name for row in rows] == [content.OVERALL, "colours", "jokes", "spy"]
+    assert rows[0].value == moved.changes[0].overall.difference
+    assert [row.pairs for row in rows] == ["+0 −3 =3", "+0 −2 =0", "+0 −1 =1", "+0 −0 =2"]
+    with pytest.raises(LtmError, match="no difference to draw"):
+        content.forest(moved, ["32k"])
+
+
+def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
+    with pytest.raises(LtmError, match="there is no agent 'mybott'"):
+        content.chosen([read_run(run)], ["mybott"])
+    with pytest.raises(LtmError, match="there is no memory span '3k'"):
+        content.chosen([read_run(run)], [], ["3k"])
+
+
+def _run(*talks: ConversationResult) -> Any:
+    from pytest_ltm._engine.result import RunResult
+    from pytest_ltm.reporting.runs import Run
+
+    return Run.of(RunResult(run_id="run", conversations=talks))
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    assert main(["plot", str(run), "--kind", "curve", "-o", str(run / "a.svg")]) == 2
+    assert "pip install 'pytest-ltm[plot]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--kind=curve", "-o", "a.gif"], ".svg, .pdf or .png"),
+        (["--kind=compare", "-o", "a.svg"], "takes two agents"),
+        (["--kind=compare", "-o", "a.svg", "--agent=mybot", "--agent=nobody"], "no agent 'nobody'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(
+    run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plot", str(run), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+# --- Files. They need matplotlib, which takes a second to import.
+
+
+def drawn(shown: Content, suffix: str = "svg", **look: Any) -> Drawn:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'pytest-ltm[plot]'")
+    from pytest_ltm.reporting.plots.drawing import Look, draw
+
+    return draw(shown, Look(suffix=suffix, **look))
+
+
+def pictures(run: Path) -> list[Content]:
+    found = content.chosen([read_run(run)])
+    moved = changes(side(on_a_side(FULL)), side(on_a_side(WORSE)), WAYS)
+    return [
+        content.curve(found), content.heatmap(found), content.depth(found, "gap"), content.timeline(found),
+        content.forest(moved),
+    ]  # fmt: skip
+
+
+def texts(picture: bytes) -> list[str]:
+    return [text for node in ET.fromstring(picture).iter() for text in (node.text or "").splitlines() if text.strip()]
+
+
+@pytest.mark.slow
+def test_every_kind_is_drawn_with_text_as_text_and_equal_contents_give_equal_files(run: Path) -> None:
+    for shown, expected in zip(
+        pictures(run), ("recite (control)", "0.50*", "isolated", "colours/0", "+0 −3 =3"), strict=True
+    ):
+        first, again = drawn(shown, title="A title: $x$"), drawn(shown, title="A title: $x$")
+        assert first.problems == ()
+        assert first.data == again.data
+        assert {expected, "A title: $x$"} <= set(texts(first.data))
+        assert str(Path.cwd()).encode() not in first.data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["pdf", "png"])
+def test_other_formats_are_equal_too_and_name_no_time_and_no_program(run: Path, suffix: str) -> None:
+    shown = pictures(run)[0]
+    data = drawn(shown, suffix).data
+    assert data == drawn(shown, suffix).data
+    assert data.startswith({"pdf": b"%PDF", "png": b"\x89PNG"}[suffix])
+    assert re.search(rb"CreationDate|Producer|Software|tEXt", data) is None
+
+
+@pytest.mark.slow
+def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
+    names = tuple(HOSTILE.values())
+    square = content.Square(text="1.00", score=1.0)
+    spot = content.Spot(span=2_000, score=1.0, low=0.5, high=1.0)
+    lines = tuple(content.Line(agent=name, reference=False, spots=(spot,)) for name in names)
+    lane = tuple((name, 1.0) for name in names)
+    shown: list[Content] = [
+        content.Heat(
+            panels=tuple(content.Panel(agent=name, rows=((square,),) * len(names)) for name in names[:2]),
+            rows=names, columns=(names[0],), across="", down="", notes=(),
+        ),
+        content.Curve(lines=lines[:8], spans={2_000: names[0]}, ceiling={}, floor={}, across="", notes=()),
+        content.Timeline(
+            label=names[0], lanes=lane, extent=(None,) * len(lane), marks=(), links=(), jumps=(), tokens=10, notes=()
+        ),
+    ]  # fmt: skip
+    for one in shown:
+        tree = ET.fromstring(drawn(one, title=names[0]).data)
+        assert {node.tag.rpartition("}")[2] for node in tree.iter()} <= {
+            "svg", "g", "path", "text", "tspan", "defs", "use", "style", "clipPath", "rect", "metadata", "RDF", "Work",
+            "type", "format", "pattern", "linearGradient", "stop", "image",
+        }  # fmt: skip
+        for node in tree.iter():
+            assert not any(name.lower().startswith("on") or "pwned" in value for name, value in node.attrib.items())
+            assert node.tag.rpartition("}")[2] == "text" or "pwned" not in (node.text or "")
+
+
+@pytest.mark.slow
+def test_many_agents_have_a_panel_each_and_a_picture_without_room_is_refused(run: Path) -> None:
+    spots = tuple(content.Spot(span=span, score=0.5, low=0.5, high=0.5) for span in (2_000, 32_000))
+    many = content.Curve(
+        lines=tuple(content.Line(agent=f"_bot {n}", reference=False, spots=spots) for n in range(12)),
+        spans={2_000: "2k", 32_000: "32k"}, ceiling={}, floor={}, across="spans", notes=("A note. " * 30,),
+    )  # fmt: skip
+    assert {f"_bot {n}" for n in range(12)} <= set(texts(drawn(many).data))
+    with pytest.raises(LtmError, match="no room"):
+        drawn(many, size=(1.0, 0.6))
+    assert "crowded" in " ".join(drawn(pictures(run)[1], size=(3.0, 1.6)).problems)
+    with pytest.raises(LtmError, match="Did you mean 'DejaVu Serif'"):
+        drawn(many, fonts=("DejaVu Serf",))
+
+
+def test_the_command_writes_the_file_that_it_was_given(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'pytest-ltm[plot]'")
+    file = run / "new" / "curve.svg"
+    words = ["--kind=curve", "-o", str(file), "--size=12x8cm", "--agent=mybot", "--title=Mine"]
+
+    assert main(["plot", str(run), *words]) == 0
+    assert str(file) in capsys.readouterr().out
+    assert b'width="340.' in file.read_bytes()  # 12 cm in points
