@@ -373,7 +373,7 @@ def _timeline(held: Held, record: Record) -> Timeline:
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
     links = [
         (begins[asking][0], begins[told][1], asked[asking])
-        for told, asking in drawn["links"]
+        for told, asking, *_ in drawn["links"]
         if {told, asking} <= asked.keys()
     ]
     unscored = sum(score is None for score in (lane["score"] for lane in drawn["lanes"]))
