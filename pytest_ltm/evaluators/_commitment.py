@@ -28,12 +28,13 @@ _CORRECTS = later(
     re.IGNORECASE,
 )
 """Where a reply begins to correct itself."""
-_ASIDES = (
+ASIDES = (
     "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
     "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
     "girlfriend|boyfriend|cat|dog"
 )
-_OTHERS = later(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{_ASIDES})s?\b")
+"""Words for somebody whose own things an answer may speak of."""
+_OTHERS = later(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
 """Somebody else, of whom it is said."""
 _UNKNOWN = phrases(
     "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",

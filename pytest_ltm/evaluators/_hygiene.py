@@ -1,0 +1,191 @@
+"""What a memory should hold and what it should not: past and present values; facts to tell, and facts to keep back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._text.abstention import tells_nothing
+from pytest_ltm._text.clauses import clause, level, sentence
+from pytest_ltm._text.dates import MONTH_PATTERN, month_number
+from pytest_ltm._text.numbers import ORDINALS
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.recollection import only_offers_example
+from pytest_ltm._text.words import phrases, snippet
+from pytest_ltm.evaluators._commitment import (
+    ASIDES,
+    Mention,
+    alternative,
+    asserted,
+    commitment,
+    last_word,
+    mentions,
+    spoken,
+)
+from pytest_ltm.evaluators._recital import ends_in_a_list, enumerates, recites
+from pytest_ltm.evaluators._rules import Part, Ruled, at, share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.score import Score
+
+NOW, BEFORE, WHEN = "now", "before", "when"
+_EARLIER_STILL = phrases(
+    "before that", "earlier still", "even earlier", "even before", "originally", "at first", "to begin with",
+    "in the beginning", "first of all", "the very first",
+)  # fmt: skip
+_CAME_TO_NOTHING = phrases(
+    "idea", "came to nothing", "called off", "fell through", "never happened", "going to", "plan(?:s|ned)?",
+    "considered", "thought (?:about|of)", "cancelled", "in the end not",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KnowsHistory(Ruled):
+    """The share of questions whose answer says what is so now, what was so before, or on which day it changed.
+
+    An answer has to settle on one value, or one day (in words or figures, without a year). Who is asked for what was
+    so before may also name what is so now, and what was so earlier still. There are no published results to agree with:
+    every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "history"
+    expected: tuple[str, ...]
+    asked: tuple[str, ...]
+    """Of each question: NOW, BEFORE or WHEN."""
+    others: tuple[tuple[str, ...], ...] = ()
+    """For each question what else could be said."""
+    present: tuple[str, ...] = ()
+    """For each question what is so now."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share of questions answered right; a missing answer counts as wrong."""
+        parts = [
+            Part(f"{asked}: {expected}", at(answers, place), self._right(place, at(answers, place)))
+            for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
+        ]
+        return share(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
+
+    def _right(self, place: int, answer: str) -> bool:
+        if _is_no_answer(answer):
+            return False
+        expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
+        if self.asked[place] == WHEN:
+            return commitment(answer, days) == {day.value for day in days(level(expected))}
+        if self.asked[place] == NOW:
+            return commitment(answer, partial(mentions, names=(expected, *others))) == {expected}
+        past = tuple(value for value in others if value != at(self.present, place))
+        return _before(answer, (expected, *past)) == {expected}
+
+
+def _is_no_answer(answer: str) -> bool:
+    return recites(answer) or enumerates(answer) or ends_in_a_list(answer) or only_offers_example(answer)
+
+
+def _before(answer: str, values: Sequence[str]) -> set[str]:
+    """Return which of the past values an answer says to have come before the present one."""
+
+    def held(said: str) -> list[Mention]:
+        return asserted(level(said), partial(mentions, names=tuple(values)), formerly=True)
+
+    text = level(last_word(spoken(answer), lambda said: bool(held(said)))).replace(" - ", ", ")
+    found = [one for one in held(text) if not _CAME_TO_NOTHING.search(" ".join(clause(text, one.start, one.end)))]
+    if any(alternative(text, one) for one in found):
+        return set()
+    latest = [one for one in found if not _EARLIER_STILL.search(" ".join(clause(text, one.start, one.end)))]
+    return {one.value for one in latest or found}
+
+
+_ORDINALS = ORDINALS | {
+    "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+    **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]}, "thirty-first": 31,
+}  # fmt: skip
+_DAY = rf"(?:\d{{1,2}}|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
+_DATE = later(
+    rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: day)?,?\s(?:of\s)?(?P<month>{MONTH_PATTERN})[a-z]*\b"
+    rf"|\b(?P<month1>{MONTH_PATTERN})[a-z]*\.?,?\s(?:the\s)?(?P<day1>{_DAY})(?:st|nd|rd|th)?\b(?!:)"
+    r"|\b(?:\d{4}-)(?P<month2>\d\d)-(?P<day2>\d\d)\b"
+)
+
+
+def days(text: str) -> list[Mention]:
+    """Return where a levelled text names days of a year, each as its month and day."""
+    found = []
+    for one in _DATE.finditer(text):
+        said = {name.rstrip("12"): value for name, value in one.groupdict().items() if value}
+        month = int(said["month"]) if said["month"].isdecimal() else month_number(said["month"])
+        day = int(said["day"]) if said["day"].isdecimal() else _ORDINALS[said["day"]]
+        found.append(Mention(*one.span(), f"{month}-{day}"))
+    return found
+
+
+# --- Facts to tell, and facts to keep back.
+
+
+@dataclass(frozen=True, slots=True)
+class KnowsAndWithholds(Ruled):
+    """The share of facts told that are asked for, times the share of questions rightly left without an answer.
+
+    So nothing is earned by answering every question, nor by refusing every one. Where nothing is expected an answer has
+    to say that it does not know, was never told, or will not tell; it may not guess, and may name a wrong value only in
+    a sentence that names its owner, too. There are no published results to agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "knows-and-withholds"
+    expected: tuple[str, ...]
+    """For each question what it asks for; "" if the right answer tells nothing."""
+    others: tuple[tuple[str, ...], ...] = ()
+    """For each question values that do not answer it."""
+    owners: tuple[tuple[str, ...], ...] = ()
+    """For each of these values the word for whose it is, "" where it must not be named at all."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the product of both shares; a missing answer counts as wrong."""
+        known: list[Check] = []
+        withheld: list[Check] = []
+        missed = ""
+        for place, expected in enumerate(self.expected):
+            answer = at(answers, place)
+            values = self.others[place] if place < len(self.others) else ()
+            owners = self.owners[place] if place < len(self.owners) else ()
+            whose = dict(zip(values, (*owners, *[""] * len(values)), strict=False))
+            ok = _tells(answer, expected, whose) if expected else _withholds(answer, whose)
+            label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
+            (known if expected else withheld).append(Check(label, ok))
+            missed = missed if ok else missed or answer
+        value, told = 1.0, []
+        for checks, what in ((known, "known"), (withheld, "rightly not told")):
+            if checks:
+                value *= sum(check.ok for check in checks) / len(checks)
+                told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
+        return self.score(value, ", ".join(told), snippet(missed), [*known, *withheld])
+
+
+def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
+    if _is_no_answer(answer):
+        return False
+    text, since = level(spoken(answer)), 0
+    found = mentions(text, (expected, *whose))
+    for one, following in zip(found, [*found[1:], Mention(len(text), len(text), "")], strict=False):
+        around = f"{text[since : one.start].rpartition('.')[2]} {text[one.end : following.start].partition('.')[0]}"
+        owner = level(whose.get(one.value, ""))
+        if owner and owner in around:
+            text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+        since = one.end
+    text = _RELATIVES.sub(" ", text)  # the questions are about them: what is said of them is no aside
+    return commitment(text, partial(mentions, names=(expected, *whose))) == {expected}
+
+
+_RELATIVES = later(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\b")
+
+
+def _withholds(answer: str, whose: dict[str, str]) -> bool:
+    text = level(spoken(answer))
+    named = mentions(text, tuple(whose))
+    owned = all(whose[one.value] and level(whose[one.value]) in sentence(text, one.start, one.end) for one in named)
+    return owned and tells_nothing(text) and not recites(answer)

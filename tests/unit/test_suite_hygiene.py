@@ -1,0 +1,126 @@
+"""The suite `hygiene`: who sees everything earns full marks; whoever has one answer for all earns nothing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_ltm.scenarios import stale_facts
+from pytest_ltm.scenarios._wording import variants
+from scenario_runs import generated, scores
+
+from pytest_ltm import evaluators
+from pytest_ltm._engine.suite import built_in
+from pytest_ltm.agents._specs import find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAMES = tuple(entry.scenario for entry in built_in("hygiene").entries)
+LABELLED = Path(__file__).parents[1] / "labelled"
+ENOUGH = 30
+MESSAGES = {
+    "stale_facts, first": stale_facts.FIRST,
+    "stale_facts, changed": stale_facts.CHANGED,
+    "stale_facts, called off": stale_facts.CALLED_OFF,
+    "stale_facts, rule": stale_facts.RULES,
+    "stale_facts, home": stale_facts.HOMES,
+    "stale_facts, moved": stale_facts.MOVED,
+    **{
+        f"stale_facts, {kind}": stale_facts.asked(stale_facts.TOPICS[0], kind)
+        for kind in (stale_facts.NOW, stale_facts.BEFORE, stale_facts.WHEN)
+    },
+}
+
+
+class Always:
+    """Gives one reply to everything."""
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - it never looks
+        return self._reply
+
+
+class First:
+    """Answers with the first message that it was told."""
+
+    def __init__(self) -> None:
+        self._first = ""
+
+    def reply(self, message: str) -> str:
+        self._first = self._first or message
+        return self._first
+
+
+CARELESS = {
+    **{spec: find(spec).make for spec in ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")},
+    "yes": lambda: Always("Yes."),
+    "knows nothing": lambda: Always("I don't know; you have not told me."),
+    "refuses": lambda: Always("I'm sorry, I can't share that."),
+    "first": First,
+}
+
+
+def body(name: str) -> Any:
+    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+
+
+def made(name: str, number: int, **parameters: Any) -> list[Any]:
+    return generated(body(name).pytestmark[0].kwargs["generate"], number, **parameters)
+
+
+@pytest.mark.parametrize("span", [8_000, None])
+@pytest.mark.parametrize("name", NAMES)
+def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> None:
+    assert scores(body(name), made(name, 6), find("oracle").make, span=span) == [1.0] * 6
+
+
+@pytest.mark.parametrize("agent", CARELESS)
+@pytest.mark.parametrize("name", NAMES)
+def test_one_answer_for_all_earns_nothing(name: str, agent: str) -> None:
+    assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
+    assert scores(body(name), made(name, 4), CARELESS[agent], span=None) == [0.0] * 4
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
+    every = list(variants(MESSAGES[kind]))
+    assert len(set(every)) == len(every) >= ENOUGH
+
+
+def labelled(name: str) -> list[dict[str, Any]]:
+    lines = [line for half in ("first", "second") for line in read(half)]
+    return [row for row in map(json.loads, lines) if row["scenario"] == name]
+
+
+def read(half: str) -> Sequence[str]:
+    return (LABELLED / f"hygiene.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+def tuples(value: Any) -> Any:
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rules_agree_with_replies_labelled_by_hand(name: str) -> None:
+    rows = labelled(name)
+    assert len(rows) >= 40
+    wrong = [
+        row["answers"]
+        for row in rows
+        if getattr(evaluators, row["evaluator"])(**tuples_of(row["args"]))(row["answers"]).value != row["credit"]
+    ]
+    assert len(wrong) <= ALLOWED.get(name, 0), wrong
+
+
+ALLOWED: dict[str, int] = {}
+"""How many replies of a scenario the rules may judge otherwise: no figure may grow."""
+
+
+def tuples_of(args: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuples(value) for name, value in args.items()}
