@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Checkpointable,
         Configured,
         CountsTokens,
+        KeepsUsers,
         LimitsMessages,
         Reply,
         ReportsUsage,
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "Checkpointable", "Configured", "CountsTokens", "Echo",
-    "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext", "ShowsRetrieval", "Silent", "Stateless",
-    "TimeAware", "Usage",
+    "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext", "ShowsRetrieval", "Silent",
+    "Stateless", "TimeAware", "Usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
     "pytest_ltm",
     {
         "_engine.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
-        "LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless TimeAware Usage",
+        "KeepsUsers LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless TimeAware Usage",
         "agents._controls": "Echo Silent",
     },
 )

@@ -115,7 +115,7 @@ def _keeps(sides: Sequence[Side]) -> str:
     if len({side.column.span is None for side in sides}) > 1:
         found = effective_span([row for side in sides for row in side.rows])
         if found.span is not None and (span := short_span(found)) != "unknown":
-            return f"keeps {found.share:.0%} of its isolated score up to {span} tokens"
+            return _reach(span, f"{found.share:.0%} of its isolated score", found.curve[0].label)
     scored = [side.column for side in sides if side.column.out_of]
     if not scored:
         return "nothing has a score"
@@ -125,6 +125,18 @@ def _keeps(sides: Sequence[Side]) -> str:
     if len(in_tokens) == 1 or (best.least or 0.0) - (last.least or 0.0) < 1 - FULL_MARKS:
         return f"{said}, no less than at shorter spans" if len(in_tokens) > 1 else said
     return f"{said}, {best.share} at its best span, {best.span_label}"
+
+
+def _reach(span: str, share: str, first: str) -> str:
+    """Return how far that share is kept; `span`: as `short_span` has it."""
+    if span.startswith("less than"):
+        return f"keeps less than {share} at {first} already"
+    if " to " in span:
+        return f"keeps {share} up to a span of {span} tokens"
+    least, more = span.removeprefix("at most "), span.removesuffix(" or more")
+    if least != span:
+        return f"keeps {share} up to {least} tokens at most"
+    return f"keeps {share} up to {more} tokens" + " or more" * (more != span)
 
 
 def _share(column: Column) -> str:

@@ -1,0 +1,66 @@
+"""The sentence on each agent: what it keeps, what it loses first, whom it stands beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from run_folders import held, played
+
+from pytest_ltm._engine.result import RunResult
+from pytest_ltm.reporting.agents import Side, _reach, rank, standings, tested
+from pytest_ltm.reporting.columns import columns
+
+if TYPE_CHECKING:
+    from pytest_ltm._engine.result import ConversationResult
+
+
+def sides(*conversations: ConversationResult) -> list[Side]:
+    run = RunResult(run_id="run", conversations=conversations)
+    return [
+        Side(
+            one.agent, one, [row for row in run.scenarios if (row.agent, row.span_label) == (one.agent, one.span_label)]
+        )
+        for one in columns(run)
+    ]
+
+
+def talk(agent: str, spec: str, **scores: float | None) -> ConversationResult:
+    rows = [played(name, score, agent=agent, nodeid=f"{agent}-{name}") for name, score in scores.items()]
+    return held(rows, agent_spec=spec)
+
+
+def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None:
+    bundled = [talk("full", "full", a=1.0), talk("oracle", "oracle", a=1.0)]
+    assert tested(sides(*bundled)) == {"full"}
+    both = sides(*bundled, talk("mine", "bot:Bot", a=0.5))
+    assert tested(both) == {"mine"}
+    assert [side.agent for side in rank(both)] == ["mine"]
+    assert [one.sentence for one in standings(both)] == ["mine: 50% at 2k; loses most in a"]
+
+
+def test_an_agent_that_lost_most_of_its_examples_comes_last() -> None:
+    lost = {f"s{i}": None for i in range(4)}
+    some = [talk("lost", "bot:A", a=1.0, b=1.0, c=1.0, **lost), talk("poor", "bot:B", a=0.1, b=0.1, c=0.1)]
+    assert [one.agent for one in standings(sides(*some))] == ["poor", "lost"]
+
+
+def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
+    two = sides(talk("one", "bot:A", a=1.0), talk("two", "bot:B", a=0.0))
+    first, second = standings(two, {"one": "30 better, 0 worse than main"})
+    assert first.text == "full marks everywhere; 30 better, 0 worse than main"
+    assert second.text == "loses most in a; 0 better, 1 worse than one at 2k"
+
+
+@pytest.mark.parametrize(
+    ("span", "told"),
+    [
+        ("less than 2k", "keeps less than 85% at 2k already"),
+        ("2k to 8k", "keeps 85% up to a span of 2k to 8k tokens"),
+        ("at most 8k", "keeps 85% up to 8k tokens at most"),
+        ("32k or more", "keeps 85% up to 32k tokens or more"),
+        ("8k", "keeps 85% up to 8k tokens"),
+    ],
+)
+def test_how_far_it_keeps_its_isolated_score(span: str, told: str) -> None:
+    assert _reach(span, "85%", "2k") == told
