@@ -8,7 +8,8 @@ import pytest
 from run_folders import held, played
 
 from pytest_ltm._engine.result import RunResult
-from pytest_ltm.reporting.agents import Side, _reach, rank, standings, tested
+from pytest_ltm.reporting.agents import Side, _reach, rank, standings
+from pytest_ltm.reporting.agents import tested as under_test
 from pytest_ltm.reporting.columns import columns
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def talk(agent: str, spec: str, **scores: float | None) -> ConversationResult:
 
 def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None:
     bundled = [talk("full", "full", a=1.0), talk("oracle", "oracle", a=1.0)]
-    assert tested(sides(*bundled)) == {"full"}
+    assert under_test(sides(*bundled)) == {"full"}
     both = sides(*bundled, talk("mine", "bot:Bot", a=0.5))
-    assert tested(both) == {"mine"}
+    assert under_test(both) == {"mine"}
     assert [side.agent for side in rank(both)] == ["mine"]
     assert [one.sentence for one in standings(both)] == ["mine: 50% at 2k; loses most in a"]
 
