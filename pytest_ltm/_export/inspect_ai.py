@@ -8,10 +8,12 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._export.library import library
 from pytest_ltm._export.output import Output
 from pytest_ltm._export.parts import parts
+from pytest_ltm._export.rows import seconds_of
 from pytest_ltm._record.fold import Record
 from pytest_ltm._storage.boundary import for_library, printable
 from pytest_ltm._storage.schema import fields_of, to_record
@@ -20,7 +22,7 @@ from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.reporting.text import distance, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_ltm._engine.result import ScenarioResult
@@ -55,7 +57,12 @@ def _write(part: Part, path: Path) -> None:
 
 def _log(part: Part) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
-    facts, began, usage = part.facts(), part.began.isoformat(), _usage(part)
+    facts, column = part.facts(), part.column
+    used = Usage(
+        input_tokens=column.input_tokens or 0,
+        output_tokens=column.output_tokens or 0,
+        cached_tokens=column.cached_tokens or 0,
+    )
     samples = list(_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     figures = part.figures()
@@ -68,7 +75,7 @@ def _log(part: Part) -> dict[str, Any]:
             "eval_id": part.id,
             "run_id": part.run.result.run_id,
             "task_id": part.id,
-            "created": began,
+            "created": part.began.isoformat(),
             "task": part.name,
             "dataset": {"name": part.run.result.suite or SCORER, "samples": len(names), "sample_ids": names},
             "model": _model(part.column.agent),
@@ -78,11 +85,15 @@ def _log(part: Part) -> dict[str, Any]:
         },
         "results": {
             "total_samples": len(samples),
-            "completed_samples": len(samples),
+            "completed_samples": sum(sample["metadata"]["cause"] != "not reached" for sample in samples),
             "scores": [{**score, "metrics": shown}],
             "metadata": {name: value for name, value in figures.items() if name not in shown},
         },
-        "stats": {"started_at": began, "completed_at": began, "model_usage": usage},
+        "stats": {
+            "started_at": part.began.isoformat(),
+            "completed_at": part.ended.isoformat(),
+            "model_usage": _usage(used, column.agent),
+        },
         "samples": samples,
     }
 
@@ -95,29 +106,47 @@ def _model(agent: str) -> str:
     return f"pytest-ltm/{agent}"
 
 
-def _usage(part: Part) -> dict[str, Any]:
-    read, written, cached = part.column.input_tokens, part.column.output_tokens or 0, part.column.cached_tokens or 0
-    if read is None:
-        return {}
-    told = {"input_tokens": read - cached, "input_tokens_cache_read": cached, "output_tokens": written}
-    return {_model(part.column.agent): {**told, "total_tokens": read + written}}
+def _usage(used: Usage, agent: str) -> dict[str, Any]:
+    """Return the usage by model; of tokens in, Inspect counts those from the cache apart."""
+    tokens = {
+        "input_tokens": used.input_tokens - used.cached_tokens,
+        "input_tokens_cache_read": used.cached_tokens,
+        "output_tokens": used.output_tokens,
+        "total_tokens": used.total,
+    }
+    return {_model(agent): tokens} if used.total else {}
 
 
 def _samples(part: Part) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for held in part.conversations:
-        record, known = held.record() or Record(), definitions(held.plan())
+        record, known, timed = held.record() or Record(), definitions(held.plan()), seconds_of(held.path)
         for result in held.result.scenarios:
             epochs[result.id] += 1
             expected = (known.get(result.id) or {}).get("expected")
             target = "" if expected is None else text_of(expected)
-            yield _sample(result, record, target) | {"epoch": epochs[result.id]}
+            own = _own(result, record)
+            seconds = [timed[said.number] for said in own if said.number in timed]
+            yield {
+                **_sample(result, record, own, target),
+                "epoch": epochs[result.id],
+                "total_time": sum(seconds) if seconds else None,
+            }
 
 
-def _sample(result: ScenarioResult, record: Record, target: str) -> dict[str, Any]:
+def _own(result: ScenarioResult, record: Record) -> list[Exchange]:
+    """Return what the example said, was asked for credit and got no reply to, in order."""
+    unanswered = [one for one in record.unanswered.values() if one.by == result.id]
+    asked = filter(None, (record.exchange(one.number) for one in result.questions))
+    own = {one.number: one for one in (*record.transcript.of(result.id), *unanswered, *asked)}
+    return [own[number] for number in sorted(own)]
+
+
+def _sample(result: ScenarioResult, record: Record, own: Sequence[Exchange], target: str) -> dict[str, Any]:
     asked = result.questions[-1] if result.questions else None
-    messages = list(_messages(result, record))
+    messages = list(_messages(own, record, result.agent))
+    used = sum((reply.usage for one in own if (reply := record.replies.get(one.number)) and reply.usage), Usage())
     first = next((each["content"] for each in messages), "")
     answer = asked.answer if asked else ""
     said = {"role": "assistant", "content": answer}
@@ -141,6 +170,7 @@ def _sample(result: ScenarioResult, record: Record, target: str) -> dict[str, An
                 },
             }
         },
+        "model_usage": _usage(used, result.agent),
         "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
         "error": _error(result.reason) if result.outcome == "error" else None,
     }
@@ -153,11 +183,10 @@ def _error(reason: str) -> dict[str, str]:
     return {"message": reason, "traceback": reason, "traceback_ansi": reason}
 
 
-def _messages(result: ScenarioResult, record: Record) -> Iterator[dict[str, Any]]:
+def _messages(own: Iterable[Exchange], record: Record, agent: str) -> Iterator[dict[str, Any]]:
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
-    own = [*record.transcript.of(result.id), *(one for one in record.unanswered.values() if one.by == result.id)]
     before: Exchange | None = None
-    for said in sorted(own, key=lambda one: one.number):
+    for said in own:
         after = distance(gap(before, said), said.now - before.now) if before else ""
         facts = {"after": after, "kind": said.kind, "number": said.number, "start": said.start}
         facts |= {"time": said.now.isoformat(), "fault": record.fault(said.number)}
@@ -167,5 +196,5 @@ def _messages(result: ScenarioResult, record: Record) -> Iterator[dict[str, Any]
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
         if said.number in record.replies:
-            yield {"role": "assistant", "content": said.reply, "model": _model(result.agent)}
+            yield {"role": "assistant", "content": said.reply, "model": _model(agent)}
         before = said

@@ -68,7 +68,7 @@ def _write(part: Part, examples: Mapping[str, Any], store: Path) -> None:
     experiment = _experiment(client, store)
     for old in client.search_runs([experiment], filter_string=f"tags.`{_TAG}` = '{part.id}'"):
         client.delete_run(old.info.run_id)
-    began = int(part.began.timestamp() * 1_000)
+    began, ended = (int(at.timestamp() * 1_000) for at in (part.began, part.ended))
     name, tags = printable(for_library(part.name)), {_TAG: part.id}
     run = client.create_run(experiment, start_time=began, run_name=name, tags=tags).info.run_id
     entities = library("mlflow.entities", extra="mlflow", user="")
@@ -78,7 +78,7 @@ def _write(part: Part, examples: Mapping[str, Any], store: Path) -> None:
         params=[entities.Param(key, value) for key, value in _parameters(part.facts()).items()],
     )
     client.log_table(run, dict(examples), "examples.json")
-    client.set_terminated(run, status="FINISHED" if part.complete else "KILLED")
+    client.set_terminated(run, status="FINISHED" if part.complete else "KILLED", end_time=ended)
 
 
 def named(name: str) -> str:

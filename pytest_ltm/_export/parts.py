@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -44,6 +44,12 @@ class Part(Struct, frozen=True, kw_only=True):
         """When the run was begun; for one that nobody timed, when its folder was written."""
         first = next((each.at for each in timings.read(self.run.path / TIMINGS, timings.Began) if each.at), None)
         return first or datetime.fromtimestamp(int(self.run.path.stat().st_mtime), timezone.utc)
+
+    @property
+    def ended(self) -> datetime:
+        """When the run had ended, by the time that it took; where that is not known, when it began."""
+        seconds = self.run.summary.get("wall_seconds")
+        return self.began + timedelta(seconds=seconds if isinstance(seconds, int | float) else 0)
 
     @property
     def complete(self) -> bool:

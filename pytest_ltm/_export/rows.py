@@ -155,6 +155,8 @@ class ExchangeRow(Row, frozen=True, kw_only=True):
     """What the agent was sent or told."""
     reply: str
     """What it replied, or was told that it replied; "" if there is no reply."""
+    replied: bool
+    """Whether there is a reply; a message without one is in none of a run's totals."""
     fault: str
     """What the agent did instead of replying; "" if it did not fail."""
     start: int
@@ -343,6 +345,7 @@ def _exchange(
         told=said.told,
         message=said.message,
         reply=said.reply,
+        replied=paid is not None,
         fault=fault,
         start=said.start,
         message_tokens=said.message_tokens,

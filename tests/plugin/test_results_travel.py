@@ -33,26 +33,39 @@ def test_town(ltm):
 def test_broken(ltm):
     ltm.say("Hello.")
     raise ValueError("boom")
+
+def test_unheard(ltm):
+    ltm.say("Now fail, please.")
+"""
+
+BOTS = """
+class Moody:
+    def reply(self, message):
+        if "fail" in message:
+            raise ValueError("no")
+        return "Noted."
 """
 
 
 @pytest.mark.slow
 def test_a_run_of_many_workers_agents_and_spans_can_be_taken_elsewhere(project: Project) -> None:
     project.file(SCENARIOS)
-    project.ltm("-n2", "--junitxml=pytest.xml", "--ltm-trials=2", agent="full,silent", span="300,600,isolated")
+    project.file(BOTS, "bots.py")
+    project.ltm("-n2", "--junitxml=pytest.xml", "--ltm-trials=2", agent="full,bots:Moody", span="300,600,isolated")
     folder = latest_run(project.path)
     found = pytest_ltm.load(folder)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     for column in summary["results"]:
         place = column["agent"], column["span_label"]
         scores = [row.score for row in found.examples if (row.agent, row.span_label) == place and row.score is not None]
-        said = [row for row in found.exchanges if (row.agent, row.span_label) == place]
+        said = [row for row in found.exchanges if (row.agent, row.span_label) == place and row.replied]
         assert mean(scores) == pytest.approx(column["total"])  # one scenario has scores
         assert sum(row.message_tokens + row.reply_tokens for row in said) == column["tokens"]
         assert len(said) == column["exchanges"]
     assert len(summary["results"]) == 6
-    assert len({(row.conversation, row.scenario, row.example) for row in found.examples}) == len(found.examples) == 36
-    assert {row.seconds is None for row in found.exchanges if not row.told} == {False}
+    assert len({(row.conversation, row.scenario, row.example) for row in found.examples}) == len(found.examples) == 48
+    assert {row.seconds is None for row in found.exchanges if row.replied and not row.told} == {False}
+    assert {row.fault != "" for row in found.exchanges if not row.replied} == {True}
     assert found.missing == ()
 
     assert main(["export", str(folder), "--to=junit", "-o", str(project.path / "ours.xml")]) == 0
@@ -67,7 +80,7 @@ def test_a_run_of_many_workers_agents_and_spans_can_be_taken_elsewhere(project: 
     whole = (killed / "journal.jsonl").read_bytes()
     (killed / "journal.jsonl").write_bytes(whole[: whole.rindex(b'{"event":"end"') + 9])
     cut = pytest_ltm.load(folder)
-    assert len(cut.examples) == 36
+    assert len(cut.examples) == 48
     rows = {row.scenario: row.score for row in cut.examples if row.conversation == "full~600~0"}
     assert rows["colour"] == next(row.score for row in found.examples if row.scenario == "colour")
     assert len(cut.exchanges) == len(found.exchanges)

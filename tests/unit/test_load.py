@@ -179,7 +179,9 @@ def test_an_exchange_has_what_it_cost_and_how_long_it_took(tmp_path: Path) -> No
     assert (asked.message, asked.reply, asked.start) == ("Which colour?", "Ochre.", 14)
     assert asked.time == NOON
     assert asked.time.tzinfo == timezone.utc
-    assert (last.fault, last.reply, last.number) == ("timed out", "", 3)
+    assert (last.fault, last.reply, last.replied, last.number) == ("timed out", "", False, 3)
+    assert first.replied
+    assert filler.replied
 
 
 # --- what runs may be like
