@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,7 @@ def nothing(found: Sequence[Point], paths: Sequence[str]) -> str:
 def _lines(series: Sequence[Series], given: Namespace) -> list[str]:
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    most = {"most": 1_000_000} if given.all else {}
-    return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, **most)
+    return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, whole=given.all)
 
 
 def _shows(signs: Signs) -> bool:
@@ -129,6 +129,7 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[Point]:
             why = str(error)
             continue
         for standing in standings(side.result):
-            yield Point(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing)
+            facts = partial(tuple, side.plans)
+            yield Point(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing, facts=facts)
     if lost:
         notes.append(f"baseline {path.stem}: {counted(lost, 'version')} left out: {why}")

@@ -147,13 +147,20 @@ def read_past(path: Path) -> Past:
         name=path.name,
         path=path,
         at=at,
-        state="interrupted" if ends else "finished",
+        state="finished" if not ends else "in progress" if _is_written(path) else "interrupted",
         why=next((end for end in ends if end != "interrupted"), ""),
         standings=standings,
         gate=_gate(found.gate),
         notes=_notes(found.plan),
         source=source,
     )
+
+
+def _is_written(path: Path) -> bool:
+    try:
+        return bool(holder(path))
+    except OSError:  # of a read-only disk: nobody can write there
+        return False
 
 
 def _told(error: Exception, path: Path) -> str:
@@ -173,7 +180,7 @@ def _unfinished(path: Path, at: datetime | None, source: Source | None) -> Past:
         name=path.name,
         path=path,
         at=at,
-        state="in progress" if holder(path) else state,
+        state="in progress" if _is_written(path) else state,
         why=one_line(_told(LtmError(notices[0]), path)) if notices else "",
         standings=_standings(msgspec.convert(said, _Summary), complete=False),
         source=source,

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
 from pytest_ltm._engine.plan import natural
+from pytest_ltm._gate.plan_facts import unequal
 from pytest_ltm._statistics import grouped
+from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import to_record
+from pytest_ltm._text.lists import few
+from pytest_ltm.reporting.runs import side_of_run
 from pytest_ltm.reporting.table import paint
 from pytest_ltm.reporting.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from pytest_ltm._gate.plan_facts import PlanFacts
     from pytest_ltm._statistics import Interval
     from pytest_ltm.reporting.history import Past, Standing
 
@@ -32,6 +39,8 @@ class Point(Struct, frozen=True, kw_only=True):
     commit: str = ""
     branch: str = ""
     standing: Standing
+    facts: Callable[[], Iterable[PlanFacts]] = tuple
+    """Reads what decided what was said, to tell why two plans are not the same."""
 
     @property
     def share(self) -> float | None:
@@ -63,7 +72,7 @@ class Line(NamedTuple):
     """The points of one plan: only these can be compared."""
 
     number: int
-    """Of the plan within its series, from 1."""
+    """Of the plan within its series, from 1; the last is that of the newest result."""
     points: tuple[Point, ...]
     """In the order of time."""
 
@@ -79,6 +88,19 @@ class Series(NamedTuple):
     agent: str
     span_label: str
     lines: tuple[Line, ...]
+
+    def difference(self, line: Line) -> str:
+        """Return in what a plan differs from the one before; "" where that is unknown, and for the first."""
+        if line.number == 1:
+            return ""
+        before = self.lines[line.number - 2]
+        theirs, ours = (
+            [facts for facts in point.facts() if facts.span_label == self.span_label]
+            for point in (before.points[-1], line.points[0])
+        )
+        found = unequal(theirs, ours)
+        said = few(list(found.sentences), 2) if found else "it has other trials" if theirs and ours else ""
+        return f"not the plan before ('there'): {said}".replace("this run", "this plan") if said else ""
 
     @property
     def label(self) -> str:
@@ -99,9 +121,24 @@ def of_run(past: Past) -> list[Point]:
         return []
     commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
     return [
-        Point(name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each)
+        Point(
+            name=past.name,
+            kind="run",
+            at=past.at,
+            commit=commit,
+            branch=branch,
+            standing=each,
+            facts=partial(_facts, past.path),
+        )
         for each in past.standings
     ]
+
+
+def _facts(run: Path) -> Sequence[PlanFacts]:
+    try:
+        return side_of_run(run).plans
+    except LtmError:
+        return ()
 
 
 def series_of(points: Iterable[Point], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> tuple[Series, ...]:
@@ -122,8 +159,8 @@ def series_of(points: Iterable[Point], agents: Sequence[str] = (), spans: Sequen
 
 
 def _lines(points: Sequence[Point]) -> Iterator[Line]:
-    for number, held in enumerate(grouped(points, lambda point: point.standing.plan).values(), start=1):
-        yield Line(number, tuple(held))
+    plans = sorted(grouped(points, lambda point: point.standing.plan).values(), key=lambda held: _order(held[-1]))
+    yield from (Line(number, tuple(held)) for number, held in enumerate(plans, start=1))
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -155,22 +192,26 @@ PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
 """For terminals that show ASCII only."""
 MOST_ROWS = 30
 """So many points of a plan are listed, the last ones, unless all are asked for."""
+MOST_PLANS = 5
+"""So many plans of a series are, the last ones."""
 _DATE = len("2026-01-05 10:15")
 _BAR, _NAME = (16, 60), 24
 _GAP = "  "
 
 
 def trend_lines(
-    found: Sequence[Series], width: int, *, color: bool = False, signs: Signs = DRAWN, most: int = MOST_ROWS
+    found: Sequence[Series], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
 ) -> list[str]:
-    """Return the series as charts, no line wider than `width` (at least 80)."""
+    """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
     lines: list[str] = []
     for series in found:
         lines += [""] * bool(lines)
         lines.append(paint(clip(one_line(series.label), width), "strong", color=color))
-        for line in series.lines:
-            lines += [""] * (line.number > 1)
-            lines += _chart(series, line, width, color=color, signs=signs, most=most)
+        left_out = 0 if whole else max(len(series.lines) - MOST_PLANS, 0)
+        lines += [f"{_GAP}… {counted(left_out, 'earlier plan')}: --all shows them", ""] * bool(left_out)
+        for line in series.lines[left_out:]:
+            lines += [""] * (line.number > left_out + 1)
+            lines += _chart(series, line, width, color=color, signs=signs, whole=whole)
     if any(len(series.lines) > 1 for series in found):
         said = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
         lines += ["", *wrap(said, width)]
@@ -180,8 +221,8 @@ def trend_lines(
     return lines
 
 
-def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs, most: int) -> Iterator[str]:
-    shown = line.points[-most:]
+def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs, whole: bool) -> Iterator[str]:
+    shown = line.points if whole else line.points[-MOST_ROWS:]
     totals = [point.total for point in shown]
     total = max(map(columns_of, totals))
     name = min(max(columns_of(one_line(point.name)) for point in shown), _NAME)
@@ -192,6 +233,8 @@ def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs,
     head = f"{plan}{counted(len(line.points), 'result')}"
     spark = sparkline([point.share for point in line.drawn], width - len(head) - 2 * len(_GAP), signs)
     yield f"{_GAP}{head}  {spark}".rstrip()
+    if why := series.difference(line):
+        yield from wrap(f"{_GAP}{one_line(why)}", width, _GAP * 2)
     if len(shown) < len(line.points):
         yield f"{_GAP}… {len(line.points) - len(shown):,} earlier: --all shows them"
     heads = [left("date (UTC)", _DATE), left("commit", 7), right("total", total), right("", 4)]

@@ -102,6 +102,16 @@ def test_a_run_that_goes_on_says_so(ltm: Path, capsys: pytest.CaptureFixture[str
         lock.release()
 
 
+def test_a_run_that_is_being_resumed_goes_on(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = FolderLock(run_folder(ltm, "20260101-000000-aaaa", *trials(GOOD, ended="interrupted")))
+    assert "  interrupted, can be resumed  bot 1.75 of 2" in lines(capsys)[1]
+    lock.acquire()
+    try:
+        assert "  in progress  bot 1.75 of 2" in lines(capsys)[1]
+    finally:
+        lock.release()
+
+
 def test_what_was_lost_or_came_to_no_end_stands_beside_the_total(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = {"colours": (1.0, None)}
     gone = trials(scores, ended="agent gone")[0]

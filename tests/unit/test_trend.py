@@ -67,6 +67,36 @@ def test_plans_are_never_in_one_chart_however_they_alternate(ltm: Path, capsys: 
     assert "compare" in " ".join(shown)
 
 
+def test_a_plan_says_in_what_it_differs_from_the_one_before(
+    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, parts in {
+        "a": [held(FULL)],
+        "b": [held(FULL, plan={"seed": 7})],
+        "c": [held(FULL, plan={"seed": 7}), held(FULL, plan={"seed": 7}, trial="1")],
+    }.items():
+        save(side(*parts), name, tmp_path / "ltm_baselines", "0.1")
+        os.utime(tmp_path / "ltm_baselines" / f"{name}.json", (ord(name) * 1e6, ord(name) * 1e6))
+    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, agent="mybot"))
+    told = [line.strip() for line in lines(capsys) if "not the plan" in line]
+    assert told == [
+        "not the plan before ('there'): the seed is 0 there and 7 in this plan",
+        "not the plan before ('there'): it has other trials",
+    ]
+    main(["report", "--trend", "-o", "trend.html"])
+    text = (tmp_path / "trend.html").read_text()
+    assert "Plan 2 is not the plan before (&#39;there&#39;): the seed is 0 there and 7 in this plan" in text
+
+
+def test_of_many_plans_the_last_are_shown(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(12):
+        run_folder(ltm, f"202601{number + 10}-080000-aaaa", *trials(GOOD, plan=f"p{number}"))
+    shown = lines(capsys)
+    assert shown[1] == "  … 7 earlier plans: --all shows them"
+    assert next(line[:10] for line in shown if line.startswith("2026")) == "2026-01-17"
+    assert sum("of 12, 1 result" in line for line in lines(capsys, "--all")) == 12
+
+
 def test_more_trials_are_another_plan(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, of=1))
     run_folder(ltm, "20260102-080000-aaaa", *trials(GOOD, of=2))
@@ -195,7 +225,7 @@ def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> No
         assert "  … 10 earlier: --all shows them" in shown
         assert sum(line.startswith("2026-") for line in shown) == 30
     assert all(line.replace("…", "").isascii() for line in trend_lines(found, width, signs=PLAIN))
-    assert len(trend_lines(found, width, most=1000)) > 40
+    assert len(trend_lines(found, width, whole=True)) > 40
 
 
 def test_names_drive_no_terminal(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +270,7 @@ def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
     assert capsys.readouterr().out == "trend.html\n"
     found = page(tmp_path / "trend.html")
     curves = [each["d"] or "" for each in found.all("path") if each.get("class") == "curve"]
-    assert [curve.count("L") for curve in curves] == [2, 0]
+    assert [curve.count("L") for curve in curves] == [0, 2]
     assert len(found.all("circle")) == 4
     assert len(found.all("tr")) == 1 + 5
     assert "not drawn: interrupted" in found.texts

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.text import percent
+from pytest_ltm.reporting.trend import MOST_PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.trend import Point, Series
+    from pytest_ltm.reporting.trend import Line, Point, Series
 
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
-MOST = 120
+MOST = 60
 """So many results of a series are drawn, the last ones; the table has all."""
 COLOURS = 8
 """Strokes in the style sheet; from then on they come again, dashed."""
@@ -48,6 +49,8 @@ class Drawn(NamedTuple):
     dashed: bool
     path: str
     marks: tuple[Mark, ...]
+    difference: str
+    """In what it differs from the plan before."""
 
 
 class Chart(NamedTuple):
@@ -98,8 +101,13 @@ def _chart(series: Series) -> Chart:
     for line in series.lines:
         marks = tuple(_mark(point, place[id(point)]) for point in line.drawn if id(point) in place)
         path = "M" + "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks) if marks else ""
-        lines.append(Drawn(line.number, (line.number - 1) % COLOURS, line.number > COLOURS, path, marks))
+        colour, dashed = (line.number - 1) % COLOURS, line.number > COLOURS
+        lines.append(Drawn(line.number, colour, dashed, path, marks, _why(series, line)))
     return Chart(series, tuple(lines), tuple(_dates(shown)), len(points) - len(shown))
+
+
+def _why(series: Series, line: Line) -> str:
+    return series.difference(line) if line.number > len(series.lines) - MOST_PLANS else ""
 
 
 def _mark(point: Point, x: float) -> Mark:
