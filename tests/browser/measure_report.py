@@ -1,4 +1,4 @@
-"""What the report file costs: sizes and times of three made-up runs. A program; docs/reports.md has its figures."""
+"""What the report file costs: sizes and times of four made-up runs. A program; docs/reports.md has its figures."""
 
 # ruff: noqa: E402, T201 - a program that finds its neighbours first, and prints
 
@@ -71,6 +71,18 @@ def long(folder: Path, rng: random.Random) -> Path:
     return write_run(folder, talk("agent", 120_000, 182, rng, 0.6))
 
 
+def many(folder: Path, rng: random.Random) -> Path:
+    """9,988 items in four conversations, 2 KB of text of its own each."""
+    spans = (("one", 32_000), ("one", 120_000), ("two", 32_000), ("two", 120_000))
+    talks = [talk(agent, span, 227, rng, 0.6) for agent, span in spans]
+    run = write_run(folder, *talks)
+    for number, conversation in enumerate(talks):
+        rows = conversation.scenarios
+        texts = {n: (words(rng, 500), words(rng, 500)) for n in range(3 * len(rows) + 1) if n % 3 != 2}
+        (run / f"{number}~talk" / "journal.jsonl").write_text("".join(journal(rows, texts)), encoding="utf-8")
+    return run
+
+
 def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]:
     """Yield the cells of one row."""
     items = sum(
@@ -90,6 +102,8 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
         "open": "await unfold(document.getElementById('e20'))",
         "sort": "sortBy(byId('rows'), 4)",
         "search": "byId('search').value = '0.5 scenario_3'; filterRows()",
+        "first words": "byId('find').value = 'zipizipi'; await findTexts()",
+        "words": "byId('find').value = 'zip'; await findTexts()",
     }
     cells = [
         name,
@@ -107,11 +121,14 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
 
 def main() -> None:
     """Print a table in Markdown."""
-    print("| run | items | file | built in | loaded in | time line | one opened | sorted | searched |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    heads = ["run", "items", "file", "built in", "loaded in", "time line", "one opened", "sorted", "filtered"]
+    heads += ["first words", "next words"]
+    print("|", " | ".join(heads), "|")
+    print("|---" * len(heads) + "|")
+    kinds = {"33 × 100 KB": large, "20 agents × 5 spans": wide, "2,002 items": long, "9,988 × 2 KB": many}
     with tempfile.TemporaryDirectory() as made, Chromium(Path(made) / "profile") as browser:
         folder = Path(made)
-        for name, make in (("33 × 100 KB", large), ("20 agents × 5 spans", wide), ("2,002 items", long)):
+        for name, make in kinds.items():
             run = make(folder / make.__name__, random.Random(0))
             print("|", " | ".join(figures(name, run, folder / "report.html", browser)), "|", flush=True)
 

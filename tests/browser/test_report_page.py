@@ -218,7 +218,10 @@ def test_each_table_of_where_it_breaks_is_one_tab_stop_with_arrow_keys(page: Chr
     spans = {"2k": 2_000, "32k": 32_000}
     talks = [
         held([
-            played(name, 0.5, agent="poor", span_label=label, span=span, nodeid=f"{name}-{label}", first=1 + 3 * at)
+            played(
+                name, 0.5, agent="poor", span_label=label, span=span, nodeid=f"{name}-{label}", first=1 + 3 * at,
+                skills=("R", "S"),
+            )
             for at, name in enumerate(("colours", "names"))
         ])
         for label, span in spans.items()

@@ -74,7 +74,7 @@ async function openBeside(row, chosen = null) {
   if (panel.row !== row) return;
   const title = make("h3", { tabindex: "-1" }, `${nameOf(row)}, ${INDEX.series[row.dataset.c]}`);
   const bar = make("div", { class: "controls" }, ...(other ? [chooser(row, other)] : []), make("a", { href: "#" + row.id }, "all of this example"), copyLink(address), button("close", () => closeBeside(cell)));
-  const box = make("div", { class: "beside", role: "region", "aria-label": "An example beside the same of another agent" }, title, bar, ...chips(row), content);
+  const box = make("div", { class: "beside", role: "region", "aria-label": "An example beside the same of another agent" }, title, ...(cell ? [make("p", { class: "note" }, cell.getAttribute("aria-label"))] : []), bar, ...chips(row), content);
   box.addEventListener("keydown", (event) => { if (event.key === "Escape") closeBeside(cell); });
   closeBeside(null);
   panel.box = box;
