@@ -82,6 +82,10 @@ class Line(NamedTuple):
         return tuple(point for point in self.points if point.share is not None)
 
 
+MOST_PLANS = 5
+"""So many plans of a series are shown in a terminal and explained, the last ones."""
+
+
 class Series(NamedTuple):
     """One agent at one memory span."""
 
@@ -90,8 +94,8 @@ class Series(NamedTuple):
     lines: tuple[Line, ...]
 
     def difference(self, line: Line) -> str:
-        """Return in what a plan differs from the one before; "" where that is unknown, and for the first."""
-        if line.number == 1:
+        """Return in what one of the last plans differs from the one before; "" where that is unknown."""
+        if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
         before = self.lines[line.number - 2]
         theirs, ours = (
@@ -192,8 +196,6 @@ PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
 """For terminals that show ASCII only."""
 MOST_ROWS = 30
 """So many points of a plan are listed, the last ones, unless all are asked for."""
-MOST_PLANS = 5
-"""So many plans of a series are, the last ones."""
 _DATE = len("2026-01-05 10:15")
 _BAR, _NAME = (16, 60), 24
 _GAP = "  "

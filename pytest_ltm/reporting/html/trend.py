@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.text import percent
-from pytest_ltm.reporting.trend import MOST_PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.trend import Line, Point, Series
+    from pytest_ltm.reporting.trend import Point, Series
 
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
@@ -102,12 +101,8 @@ def _chart(series: Series) -> Chart:
         marks = tuple(_mark(point, place[id(point)]) for point in line.drawn if id(point) in place)
         path = "M" + "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks) if marks else ""
         colour, dashed = (line.number - 1) % COLOURS, line.number > COLOURS
-        lines.append(Drawn(line.number, colour, dashed, path, marks, _why(series, line)))
+        lines.append(Drawn(line.number, colour, dashed, path, marks, series.difference(line)))
     return Chart(series, tuple(lines), tuple(_dates(shown)), len(points) - len(shown))
-
-
-def _why(series: Series, line: Line) -> str:
-    return series.difference(line) if line.number > len(series.lines) - MOST_PLANS else ""
 
 
 def _mark(point: Point, x: float) -> Mark:
