@@ -67,12 +67,13 @@ def chat_lines(chat: Chat, width: int, *, color: bool, full: bool = False) -> li
 
 
 def _shown(chat: Chat, *, full: bool) -> list[Exchange]:
-    """Return the example's own exchanges, those of its questions, and the one whose reply holds what decided."""
+    """Return its own exchanges, its needles wherever they stand, and the one whose reply holds what decided."""
     record, result = chat.record, chat.result
     if record is None:
         return []
     said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
     asked = {question.number for question in result.questions}
+    asked |= {needle.number for question in result.questions for needle in question.needles}
     own = [each for each in said if each.by == result.id or each.number in asked]
     if own and result.evidence and not any(result.evidence in each.reply for each in own):
         own += [each for each in said if each.number > own[-1].number and result.evidence in each.reply][-1:]

@@ -60,7 +60,7 @@ class Point(Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """The first digits of the commit."""
-        return self.commit[:7]
+        return one_line(self.commit)[:7]
 
     @property
     def interval(self) -> Interval | None:

@@ -113,6 +113,15 @@ def test_a_watched_reply_of_somebody_else_is_shown_where_it_decided(
     assert "        agent: It is Done." in lines
 
 
+def test_a_needle_in_the_history_is_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told, asking = played(), played("jokes", first=4)
+    question = replace(asking.questions[0], needles=told.questions[0].needles)
+    folder = write_run(tmp_path / "run", held([told, replace(asking, questions=(question,))]))
+    lines = shown(capsys, folder, "jokes/0")
+    assert "#1  needle, at 13 tokens, 2024-03-04 12:00" in lines
+    assert "        you:   I like ochre best, says colours." in lines
+
+
 def test_a_message_that_failed_says_what_the_agent_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = played(score=None, outcome="error", cause="agent", questions=(), reason="it raised", evidence="")
     folder = write_run(tmp_path / "run", held([row]))
