@@ -73,6 +73,7 @@ def _said(past: Past, standing: Standing | None) -> tuple[str, str, str]:
     elif standing.low == standing.high:
         low, high = (share * standing.full for share in (interval.low, interval.high))
         said += f" ({low:.2f} to {high:.2f})"
+    said += ", bundled agent" * (not standing.own)  # a label may hide its name
     if past.gate in ("regressed", "failed"):
         return f"{said}, {past.gate}", "red", ""
     share = standing.share or 0.0

@@ -55,6 +55,7 @@ def test_the_longest_span_of_the_agent_under_test_is_told(ltm: Path) -> None:
     assert made()["label"] == "memory of bot at 32k"
     assert made("--span=isolated")["label"] == "memory of bot at isolated"
     assert made("--agent=full")["label"] == "memory of full at 2k"
+    assert made("--agent=full", "--label=memory")["message"] == "1.75 of 2, one conversation, bundled agent"
 
 
 def test_a_total_without_an_interval_says_why(ltm: Path) -> None:
