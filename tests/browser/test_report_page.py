@@ -228,10 +228,14 @@ def test_each_table_of_where_it_breaks_is_one_tab_stop_with_arrow_keys(page: Chr
     ]  # fmt: skip
     build_report([write_run(tmp_path / "run", *talks)], tmp_path / "report.html")
     page.open(tmp_path / "report.html")
-    stops = "[...document.querySelectorAll('#breaks td a')].filter(a => a.tabIndex === 0).length"
-    assert page.run(stops) == 2  # scenarios, skills
+    stops = "[...document.querySelectorAll('{} :is(a, button)')].filter(a => a.tabIndex === 0).length"
+    assert page.run(stops.format("#breaks td")) == 2  # scenarios, skills
+    assert page.run(stops.format("#rows tbody")) == 1
+    page.run("byId('search').value = 'names'; filterRows()")
+    page.run("document.querySelector('#rows tbody button[tabindex=\"0\"]').focus()")
+    assert page.run("document.activeElement.closest('tr').hidden") is False
     page.run("document.querySelector('#breaks td a').focus()")
-    focused = "document.activeElement.getAttribute('aria-label').split(',')[0] + document.activeElement.hash"
+    focused = "document.activeElement.getAttribute('aria-label').split(/: |,/)[1] + document.activeElement.hash"
     for key, there in (
         ("ArrowRight", "colours#e2"), ("ArrowRight", "colours#e2"), ("ArrowDown", "names#e3"), ("Home", "names#e1"),
         ("End", "names#e3"), ("ArrowLeft", "names#e1"), ("ArrowUp", "colours#e0"),

@@ -365,15 +365,15 @@ def test_where_it_breaks_what_loses_most_comes_first_and_what_loses_nothing_is_n
 def test_a_cell_opens_the_example_that_went_worst(page: Page) -> None:
     links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "aria-label" in dict(attrs)]
     worst = {link["aria-label"]: link["href"] for link in links}
-    assert worst["names, poor at 32k: 0.00, 5 examples"] == "#e35"
-    assert worst["colours, poor at 32k: 0.50, 5 examples"] == "#e30"
+    assert worst["0.00: names, poor at 32k: 0.00, 5 examples"] == "#e35"
+    assert worst["0.50: colours, poor at 32k: 0.50, 5 examples"] == "#e30"
 
 
 def test_a_cell_says_what_moved_since_the_baseline(tmp_path: Path) -> None:
     change = {"agent": "full", "span_label": "2k", "scenarios": {"names": {"before": 1.0, "after": 0.25}}}
     comparison = {"before": "baseline 'main'", "before_agent": "", "changes": [change]}
     page = report(tmp_path, write_run(tmp_path / "run", held([played("names", 0.25)]), comparison=comparison))
-    assert "0.25-0.75" in page.text
+    assert "0.25 -0.75" in page.text
     assert "names, full at 2k: 0.25, 1 example; 1.00 in what it was compared with" in [*page.values("title")]
 
 

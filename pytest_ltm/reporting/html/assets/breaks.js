@@ -1,30 +1,6 @@
-// The tables of where it breaks: each is one tab stop, arrow keys go from cell to cell; a cell opens its worst example.
+// The tables of where it breaks: a cell opens its worst example.
 const panel = { box: null, row: null };
 const MOST_CHIPS = 60;
-
-function cellLinks(table) {
-  return [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.querySelector("a")));
-}
-
-function rove(event) {
-  const links = cellLinks(event.currentTarget), link = event.target.closest("td a");
-  if (!link) return;
-  const down = links.findIndex((row) => row.includes(link)), right = links[down].indexOf(link);
-  const ways = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity] };
-  const way = ways[event.key];
-  if (!way) return;
-  event.preventDefault();
-  const line = way[0] ? links.map((row) => row[right]) : links[down];
-  const here = way[0] ? down : right, by = way[0] + way[1];
-  const further = by > 0 ? line.slice(here + 1) : line.slice(0, here).reverse();
-  const found = further.filter(Boolean).at(Math.abs(by) > 1 ? -1 : 0);
-  if (found) moveTo(found);
-}
-
-function moveTo(link) {
-  for (const each of link.closest("table").querySelectorAll("td a")) each.tabIndex = each === link ? 0 : -1;
-  link.focus();
-}
 
 // The examples of a cell, those that went worst first.
 function cellRows(row) {
@@ -81,7 +57,7 @@ async function openBeside(row, chosen = null) {
   if (cell) {
     const folded = cell.closest("details");
     if (folded) folded.open = true;
-    for (const each of cell.closest("table").querySelectorAll("td a")) each.tabIndex = each === cell ? 0 : -1;
+    stopAt(cell);
     cell.setAttribute("aria-current", "true");
     cell.closest("figure").after(box);
   } else document.querySelector("#breaks .many").append(box);
@@ -107,11 +83,9 @@ function followBeside() {
 
 function startBreaks() {
   for (const table of document.querySelectorAll("#breaks .breaks table")) {
-    const links = table.querySelectorAll("td a");
-    if (!links.length) continue;
+    if (!table.querySelector("td a")) continue;
     table.setAttribute("role", "grid");
-    links.forEach((link, at) => { link.tabIndex = at ? -1 : 0; });
-    table.addEventListener("keydown", rove);
+    oneStop(table);
   }
   byId("breaks").addEventListener("click", (event) => {
     const link = event.target.closest("td a");

@@ -17,6 +17,7 @@ function compare() {
   const shown = byId("differing").checked ? differing : pairs;
   shown.sort((first, second) => gain(second) - gain(first));
   byId("pairs").tBodies[0].replaceChildren(...shown.map(pairRow));
+  resetStop(byId("pairs"));
   byId("verdict").textContent = told(one, other, pairs);
 }
 
@@ -59,5 +60,6 @@ async function unfoldPair(row, a, b) {
 }
 
 function startCompare() {
+  oneStop(byId("pairs"));
   for (const id of ["one", "other", "differing"]) byId(id).addEventListener("input", compare);
 }

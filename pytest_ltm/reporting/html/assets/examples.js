@@ -85,6 +85,7 @@ function filterRows() {
   const shown = Math.min(found, most);
   byId("count").textContent = counted(shown, found, rows.length);
   byId("more").hidden = shown === found;
+  settleStop(byId("rows"));
 }
 
 function counted(shown, found, all) {
@@ -113,5 +114,6 @@ function startExamples() {
     toggle(row);
     remember({ ex: openRow(row) ? row.dataset.i : "", say: "" });
   });
+  oneStop(byId("rows"));
   byId("more").addEventListener("click", () => { most = Infinity; filterRows(); });
 }
