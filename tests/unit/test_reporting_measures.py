@@ -101,7 +101,7 @@ def test_what_a_data_set_publishes_leads_every_report(tmp_path: Path) -> None:
 
     assert [summary_lines(two(), width=80, verbosity=level, color=False)[0] for level in (0, -1)] == [said, said]
     assert "**F1 over all questions: full at 2k 0.500, " in run_markdown(two())
-    assert page.index("F1 over all questions") < page.index("Which agent remembers most")
+    assert page.index("F1 over all questions") < page.index("judged by rules")
 
 
 def test_the_json_has_means_and_counts_by_scenario() -> None:

@@ -11,7 +11,7 @@ from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.reporting.html.breaks import breaks
 from pytest_ltm.reporting.html.charts import score_by_span
-from pytest_ltm.reporting.html.headline import gates, said, trust
+from pytest_ltm.reporting.html.headline import gates, leads, said, trust
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
 from pytest_ltm.reporting.runs import Run
@@ -56,7 +56,7 @@ def summary(run: RunResult) -> str:
     found = material([Run.of(run)])
     text = environment().get_template("embedded.html.j2").render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
-        gates=gates(found), standings=said(found), curve=score_by_span(found), trust=trust(found),
+        gates=[*gates(found), *leads(found)], standings=said(found), curve=score_by_span(found), trust=trust(found),
         breaks=breaks(found, frozenset()),
     )  # fmt: skip
     return f"{head}<style>{_chart_style()}</style>{text}"

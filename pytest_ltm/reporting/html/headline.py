@@ -5,10 +5,10 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._statistics import compare, grouped, paired, placed
+from pytest_ltm._statistics import compare, effective_span, grouped, paired, placed
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import Side, largest, rank, standings
-from pytest_ltm.reporting.columns import leading
+from pytest_ltm.reporting.columns import leading, short_span, span_sentence
 from pytest_ltm.reporting.compared import told
 from pytest_ltm.reporting.text import amount, counted, dollars
 
@@ -56,10 +56,10 @@ class Answer(NamedTuple):
 
 
 def answers(found: Material) -> list[Answer]:
-    """Return what a data set publishes, whether the best two differ, what it cost, and what to mind."""
+    """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
     last = found.at(largest(found.series))
     ranked = rank(last)
-    known = [*_leading(found), _yardsticks(last, ranked), _real(found, ranked), _cost(found), _mind(found)]
+    known = [_yardsticks(last, ranked), _real(found, ranked), _far(found), _cost(found), _mind(found)]
     return [answer for answer in known if answer is not None]
 
 
@@ -133,7 +133,7 @@ def _finding(one: Mapping[str, str]) -> str:
     return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
-def _leading(found: Material) -> list[Answer]:
+def leads(found: Material) -> list[Answer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
     known = grouped([each for run in found.runs for each in leading(run.result)], itemgetter(0))
     parts = {head: [part for _, means in of for part in means.items()] for head, of in known.items()}
@@ -179,6 +179,18 @@ def _real(material: Material, ranked: Sequence[Series]) -> Answer | None:
 def _plans(material: Material, series: Series) -> set[str]:
     held = {row.conversation for row in series.rows}
     return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
+
+
+def _far(found: Material) -> Answer | None:
+    """Return the effective memory span of each agent that was tested isolated and at a memory span."""
+    spans = grouped(found.series, lambda series: series.agent)
+    tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
+    known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
+    if not known:
+        return None
+    short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
+    text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
+    return Answer("How far do they remember?", short, text)
 
 
 def _cost(found: Material) -> Answer:

@@ -22,7 +22,7 @@ from pytest_ltm.reporting.html.breaks import breaks, columns
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
-from pytest_ltm.reporting.html.headline import answers, difference, gates, said, trust
+from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
 from pytest_ltm.reporting.html.material import Material, material, origin, reasons, rules
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import METRICS
@@ -193,7 +193,7 @@ def render(found: Material, most: int, lines: int) -> str:
     return environment().get_template("report.html.j2").render(
         title=f"Long-term memory: {', '.join(found.agents)}",
         found=found,
-        gates=gates(found),
+        gates=[*gates(found), *leads(found)],
         standings=said(found),
         curve=score_by_span(found),
         trust=trust(found),
