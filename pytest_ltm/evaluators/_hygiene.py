@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -24,7 +25,7 @@ from pytest_ltm.evaluators._commitment import (
     mentions,
     spoken,
 )
-from pytest_ltm.evaluators._recital import ends_in_a_list, enumerates, recites
+from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, recites
 from pytest_ltm.evaluators._rules import Part, Ruled, at, share
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class KnowsAndWithholds(Ruled):
     others: tuple[tuple[str, ...], ...] = ()
     """For each question values that do not answer it."""
     owners: tuple[tuple[str, ...], ...] = ()
-    """For each of these values the word for whose it is, "" where it must not be named at all."""
+    """For each of these values what says whose it is: a word, or several with | between; "": it must not be named."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -167,14 +168,13 @@ class KnowsAndWithholds(Ruled):
 
 
 def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
-    if _is_no_answer(answer):
+    if _is_no_answer(answer) or copies(answer, (expected, *whose)):
         return False
     text, since = level(spoken(answer)), 0
     found = mentions(text, (expected, *whose))
     for one, following in zip(found, [*found[1:], Mention(len(text), len(text), "")], strict=False):
         around = f"{text[since : one.start].rpartition('.')[2]} {text[one.end : following.start].partition('.')[0]}"
-        owner = level(whose.get(one.value, ""))
-        if owner and owner in around:
+        if _says_whose(around, whose.get(one.value, "")):
             text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
         since = one.end
     text = _RELATIVES.sub(" ", text)  # the questions are about them: what is said of them is no aside
@@ -187,5 +187,9 @@ _RELATIVES = later(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\
 def _withholds(answer: str, whose: dict[str, str]) -> bool:
     text = level(spoken(answer))
     named = mentions(text, tuple(whose))
-    owned = all(whose[one.value] and level(whose[one.value]) in sentence(text, one.start, one.end) for one in named)
-    return owned and tells_nothing(text) and not recites(answer)
+    owned = all(_says_whose(sentence(text, one.start, one.end), whose[one.value]) for one in named)
+    return owned and tells_nothing(text) and not (recites(answer) or copies(answer, tuple(whose)))
+
+
+def _says_whose(text: str, owner: str) -> bool:
+    return bool(owner) and any(re.search(rf"\b{re.escape(level(word))}", text) for word in owner.split("|"))

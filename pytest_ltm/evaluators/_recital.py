@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 REPEATS = "repeats messages instead of answering"
 LISTS = "lists everything instead of answering"
@@ -51,6 +55,20 @@ def recites(reply: str) -> bool:
     parts = [part for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))) if words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
+
+
+def copies(reply: str, values: Sequence[str]) -> bool:
+    """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
+    said = (f" {' '.join(words(part))} " for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))))
+    named = [f" {' '.join(words(value))} " for value in values]
+    return any(
+        _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)
+        for part in said
+        if any(value in part for value in named)
+    )
+
+
+_FIRST_PERSON = later(r"\b(?:i|im|ive|me|my|mine)\b")
 
 
 def _of_a_user(part: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_ltm.scenarios import stale_facts
+from pytest_ltm.scenarios import never_told, stale_facts, users_apart
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
@@ -33,6 +33,16 @@ MESSAGES = {
         f"stale_facts, {kind}": stale_facts.asked(stale_facts.TOPICS[0], kind)
         for kind in (stale_facts.NOW, stale_facts.BEFORE, stale_facts.WHEN)
     },
+    **{f"never_told, {kind} told": never_told.TOLD[kind] for kind in never_told.TOLD},
+    **{f"never_told, {kind} asked": never_told.ASKED[kind] for kind in never_told.ASKED},
+    "users_apart, opening": users_apart.INTRODUCTIONS,
+    "users_apart, told": [
+        said.replace("{text}", topic) for said in users_apart.SPEAKERS for topic in [users_apart.TOPICS[0].clause]
+    ],
+    "users_apart, in private": [
+        said.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0]) for said in users_apart.SPEAKERS
+    ],
+    "users_apart, question": users_apart.QUESTIONS,
 }
 
 
@@ -84,7 +94,7 @@ def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> No
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_earns_nothing(name: str, agent: str) -> None:
     assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(body(name), made(name, 4), CARELESS[agent], span=None) == [0.0] * 4
+    assert scores(body(name), made(name, 8), CARELESS[agent], span=None) == [0.0] * 8
 
 
 @pytest.mark.parametrize("kind", MESSAGES)

@@ -1,0 +1,138 @@
+"""Never Told: questions about what was told beside equal questions about what was not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say, spread
+from pytest_ltm.evaluators import KnowsAndWithholds
+
+from ._inventions import Inventions
+from ._parameters import last_wait, whole
+from ._wording import worded
+
+OWNERS = (
+    "sister", "brother", "aunt", "uncle", "neighbour", "boss", "cousin", "landlord", "daughter", "nephew",
+    "grandmother", "colleague", "godmother", "tailor",
+)  # fmt: skip
+THINGS = (
+    "dog", "horse", "parrot", "boat", "donkey", "tortoise", "caravan", "canoe", "goat", "tractor", "violin", "falcon",
+    "van", "pony",
+)  # fmt: skip
+NAME, PLACE = "name", "place"
+SIGNS = {NAME: "call|name", PLACE: "from|bought|came|come"}
+"""Words of a sentence that says such a thing of something."""
+
+ASIDES = (
+    "[|by the way, |just so you know, |not that it matters, but |small thing: |while I think of it: |for the record: ]"
+)
+ENDS = "[.|, as it happens.|, would you believe it.|, and everybody loves it.|, if you're interested.|, that's all.]"
+TOLD = {
+    NAME: (
+        ASIDES + "my {owner} [has|owns] a {thing} [called|by the name of|named] {v}" + ENDS,
+        ASIDES + "my {owner}'s {thing} [is called|goes by the name of] {v}" + ENDS,
+    ),
+    PLACE: (
+        ASIDES + "my {owner} [has|owns] a {thing} [from|that was bought in|that came from] {v}" + ENDS,
+        ASIDES + "my {owner}'s {thing} [comes from|was bought in] {v}" + ENDS,
+    ),
+}
+LEADS = "[|so, |tell me, |remind me: |quick question: |just checking: |by the way, |one more thing: |help me out: ]"
+ASKED = {
+    NAME: (
+        LEADS + "what [is my {owner}'s {thing} called|do they call my {owner}'s {thing}]?",
+        LEADS + "[what's the name of|what name goes with] my {owner}'s {thing}?",
+    ),
+    PLACE: (
+        LEADS + "where [does my {owner}'s {thing} come from|was my {owner}'s {thing} bought]?",
+        LEADS + "[which town is my {owner}'s {thing} from|where did my {owner} get the {thing}]?",
+    ),
+}
+UNTOLD = "You have not told me that."
+"""An answer that earns full marks where nothing was told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is told of somebody's thing: its name, or where it comes from."""
+
+    owner: str
+    thing: str
+    kind: str
+    value: str
+    said: Say
+
+
+def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return `facts` (default 6), then `questions` (default 3) for some of them and as many for what was never told.
+
+    All messages over the span. Every word of a question has been told. What was never told is somebody's having what
+    another one has, or the other thing about what they have: its place where the name was told, or its name.
+    """
+    number = whole(parameters, "facts", 6, 2, 12)
+    questions = whole(parameters, "questions", 3, 1, number)
+    inventions = Inventions(rng)
+    facts = []
+    for owner, thing in zip(rng.sample(OWNERS, number), rng.sample(THINGS, number), strict=True):
+        kind, value = rng.choice((NAME, PLACE)), inventions.name()
+        said = Say(worded(rng, TOLD[kind], owner=owner, thing=thing, v=value))
+        facts.append(Fact(owner, thing, kind, value, said))
+    asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
+    asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]
+    rng.shuffle(asked)
+    return Definition(
+        steps=spread([*(fact.said for fact in facts), *(ask for ask, _, _ in asked)], last_wait(rng, parameters)),
+        expected=[right for _, right, _ in asked],
+        parameters={
+            **parameters,
+            "others": [list(whose) for _, _, whose in asked],
+            "owners": [list(whose.values()) for _, _, whose in asked],
+        },
+    )
+
+
+Asked = tuple[Ask, str, dict[str, str]]
+"""A question, what it expects, and the other values with the words that say whose they are."""
+
+
+def _true(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
+    question = worded(rng, ASKED[fact.kind], owner=fact.owner, thing=fact.thing)
+    whose = {other.value: other.owner for other in facts if other is not fact}
+    return Ask(question, about=(fact.said.text,)), fact.value, whose
+
+
+def _false(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
+    whose = {other.value: other.owner for other in facts}
+    if rng.random() < 1 / 2:
+        kind = PLACE if fact.kind == NAME else NAME
+        whose[fact.value] = SIGNS[fact.kind]
+        question = worded(rng, ASKED[kind], owner=fact.owner, thing=fact.thing)
+        return Ask(question, about=(fact.said.text,)), "", whose
+    other = rng.choice([one for one in facts if one is not fact])
+    whose[fact.value] = fact.thing
+    question = worded(rng, ASKED[other.kind], owner=fact.owner, thing=other.thing)
+    return Ask(question, about=(fact.said.text, other.said.text)), "", whose
+
+
+def rule_of(definition: Definition) -> KnowsAndWithholds:
+    """Return the evaluator of a definition."""
+    lists = definition.parameters
+    others, owners = (tuple(map(tuple, lists[name])) for name in ("others", "owners"))
+    return KnowsAndWithholds(tuple(definition.expected), others, owners)
+
+
+@pytest.mark.ltm(
+    generate=never_told,
+    skills="R,C",
+    version="1",
+    reset="You can forget whom I know and what they have.",
+)
+def test_never_told(ltm: Ltm) -> None:
+    """Answers what it was told, and says so where it was never told."""
+    answers = ltm.play(ltm.definition, answers=[value or UNTOLD for value in ltm.definition.expected])
+    ltm.score(rule_of(ltm.definition)(answers))

@@ -1,0 +1,70 @@
+"""Users Apart: a solver without the generator's code knows who said what, and to whom it may be told."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios.users_apart import rule_of, users_apart
+
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._engine.scenario import Say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._engine.scenario import Definition
+
+SEEDS = st.integers(0, 2**63)
+SHAPES = st.fixed_dictionaries({"people": st.integers(2, 4), "topics": st.integers(1, 8)})
+ABOUT = [
+    re.compile(words)
+    for words in (
+        r"night|before bed", "eggs", "train", "allergic|skin", "pizza", "birthday", r"work with|at work|listen",
+        r"to work", "safe", "password", "pen name|write under", "town|vanish", "company|firm",
+    )
+]  # fmt: skip
+
+
+def about(text: str) -> int:
+    return next(number for number, words in enumerate(ABOUT) if words.search(text))
+
+
+def named(text: str) -> Callable[[str], bool]:
+    return lambda name: re.search(rf"\b{name}\b", text) is not None
+
+
+def solved(definition: Definition, expected: list[str]) -> list[str]:
+    """Return each expected value that the asker has said of the thing asked for, "" where they said nothing of it."""
+    opening, *told = [step.text for step in definition.steps if isinstance(step, Say)]
+    people = re.findall(r"[A-Z]\w+", re.split(r"[:.]", opening)[1])
+    known = {}
+    for text in told:
+        (speaker,) = filter(named(text), people)
+        known[speaker, about(text)] = text
+    answers = []
+    for question, right in zip(definition.questions, expected, strict=True):
+        speaker, *others = sorted(filter(named(question.text), people), key=question.text.index)
+        said = "" if others else known.get((speaker, about(question.text)), "")
+        answers.append(right if right and right in said else said and "something else")
+    return answers
+
+
+@given(seed=SEEDS, shape=SHAPES)
+def test_whoever_knows_the_speakers_knows_what_to_tell_them(seed: int, shape: dict[str, int]) -> None:
+    definition = users_apart(random.Random(seed), shape)
+    assert solved(definition, definition.expected) == definition.expected
+    assert definition.expected.count("") == shape["topics"] + 1 == len(definition.expected) / 2
+    assert definition == users_apart(random.Random(seed), shape)
+    assert from_json(to_json(definition), where="here") == definition
+    assert rule_of(definition)(definition.parameters["replies"]).value == 1
+
+
+@given(seed=SEEDS, replies=st.lists(st.text(), max_size=9))
+def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(seed: int, replies: list[str]) -> None:
+    rule = rule_of(definition := users_apart(random.Random(seed), {}))
+    assert 0 <= rule(replies).value <= 1
+    assert rule([question.text for question in definition.questions]).value == 0
