@@ -72,9 +72,9 @@ class KnowsHistory(Ruled):
         return share(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
 
     def _right(self, place: int, answer: str) -> bool:
-        if _is_no_answer(answer):
-            return False
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
+        if _is_no_answer(answer) or copies(answer, (expected, *others)):
+            return False
         if self.asked[place] == WHEN:
             return commitment(answer, days) == {day.value for day in days(level(expected))}
         if self.asked[place] == NOW:
