@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._statistics import FULL_MARKS, grouped, mean
-from pytest_ltm.reporting.agents import tested
+from pytest_ltm.reporting.agents import largest, rank, tested
 from pytest_ltm.reporting.html.charts import Shaded, shade
 from pytest_ltm.reporting.html.figures import SKILLS
 from pytest_ltm.reporting.text import NOTHING, counted, score_text
@@ -57,11 +57,15 @@ class Breaks(NamedTuple):
 
 
 def breaks(found: Material, shown: Collection[int]) -> list[Breaks]:
-    """Return where each agent breaks, those under test first; `shown`: the examples that a cell can open."""
-    names = tested(found.series)
+    """Return where each agent breaks, those under test first, in the order of the first screen.
+
+    `shown`: the examples that a cell can open.
+    """
+    names = tested(found.series) or frozenset(found.agents)
+    ranked = [each.agent for each in rank(found.at(largest(found.series)))]
+    place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in found.agents}
     return [
-        _breaks(found, agent, shown, tested=agent in names)
-        for agent in sorted(found.agents, key=lambda agent: agent not in names)
+        _breaks(found, agent, shown, tested=agent in names) for agent in sorted(found.agents, key=place.__getitem__)
     ]
 
 

@@ -42,6 +42,8 @@ _CHARTS = (
     ".legend",
     ".h",
     ".breaks",
+    ".grid",
+    ".many",
     "table",
 )
 """What the rules of our own page begin with that its charts need, too."""
