@@ -201,6 +201,11 @@ def test_a_cell_of_where_it_breaks_opens_its_worst_example_beside_the_best_other
     assert text(page, ".beside .both .needle") == "needleI like ochre best, says names."
     assert "needle #4, 900 tokens" in text(page, ".beside").replace(":", ",")
     assert page.run("Object.fromEntries(address())") == {"beside": page.run("byId('e4').dataset.i")}
+    page.run("document.querySelector('.beside button:first-of-type').click()")
+    page.wait_for("document.activeElement.dataset.n === '6'")
+    assert page.run("[byId('talk').value, byId('over').value]") == ["1", "0"]
+    page.wait_for("address().get('mark') === '6'")
+    page.run("remember({ line: '', over: '', mark: '' }); document.querySelector('.beside h3').focus()")
     page.press("Escape")
     assert text(page, ".beside") == ""
     assert page.run("[document.activeElement.hash, String(address())]") == ["#e4", ""]

@@ -190,6 +190,8 @@ def render(found: Material, most: int, lines: int) -> str:
     for held in in_turn(found):
         parcels.add(held)
     last = largest(found.series)
+    versus = _versus(found)
+    best = (held.key for held in found.conversations if held.series == versus[0] and held.key in parcels.lines)
     return environment().get_template("report.html.j2").render(
         title=f"Long-term memory: {', '.join(found.agents)}",
         found=found,
@@ -203,7 +205,8 @@ def render(found: Material, most: int, lines: int) -> str:
         losses={series.agent: forgets(series) for series in found.at(last)},
         figures=figure_table(found),
         against=_against_best(found),
-        versus=_versus(found),
+        versus=versus,
+        talk=next(best, None),
         costs=score_by_cost(found),
         breaks=breaks(found, shown),
         gaps=by_gap(found),

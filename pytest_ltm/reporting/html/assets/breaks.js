@@ -40,6 +40,16 @@ function cellOf(row) {
   return [...document.querySelectorAll("#breaks td a")].find(alike) || null;
 }
 
+// Leads to the two conversations, one over the other, where both are in the file.
+function onLine(row, other) {
+  if (!other || !byId("z-c" + row.dataset.v) || !byId("z-c" + other.dataset.v)) return [];
+  return [button("both on the time line", async () => {
+    const { questions, talk } = await opened(Number(row.id.slice(1)), row.dataset.v);
+    const last = questions.at(-1) || talk.at(-1);
+    if (last) showMark(row.dataset.v, last.n, other.dataset.v);
+  })];
+}
+
 // Shows an example beside another: below the table that its cell is in. `chosen`: the other, where somebody chose it,
 // which the address then says, too.
 async function openBeside(row, chosen = null) {
@@ -49,8 +59,8 @@ async function openBeside(row, chosen = null) {
   const content = await sideBySide(other ? [row, other] : [row]);
   if (panel.row !== row) return;
   const title = make("h3", { tabindex: "-1" }, `${nameOf(row)}, ${INDEX.series[row.dataset.c]}`);
-  const bar = make("div", { class: "controls" }, ...(other ? [chooser(row, other)] : []), make("a", { href: "#" + row.id }, "all of this example"), copyLink(address), button("close", () => closeBeside(cell)));
-  const box = make("div", { class: "beside", role: "region", "aria-label": "An example beside the same of another agent" }, title, ...(cell ? [make("p", { class: "note" }, cell.getAttribute("aria-label"))] : []), bar, ...chips(row), content);
+  const bar = make("div", { class: "controls" }, ...(other ? [chooser(row, other)] : []), make("a", { href: "#" + row.id }, "all of this example"), ...onLine(row, other), copyLink(address), button("close", () => closeBeside(cell)));
+  const box = make("div", { class: "beside", role: "region", "aria-label": "An example beside the same of another agent" }, title, ...(cell ? [make("p", { class: "note" }, cell.closest("td").title)] : []), bar, ...chips(row), content);
   box.addEventListener("keydown", (event) => { if (event.key === "Escape") closeBeside(cell); });
   closeBeside(null);
   panel.box = box;
