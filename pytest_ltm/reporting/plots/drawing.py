@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib as mpl
 from matplotlib import font_manager
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
@@ -381,16 +381,21 @@ def _squares(axes: Any, panel: Panel, size: float) -> None:
 
 # --- One conversation.
 
+_ILLEGIBLE = 2.5
+"""Points: lanes that have less room have no names."""
+
 
 def _timeline(part: SubFigure, content: Timeline) -> None:
     axes = part.add_subplot()
     colours = mpl.colormaps[_MAP]
     lanes = len(content.lanes)
-    for lane, (extent, (_, score)) in enumerate(zip(content.extent, content.lanes, strict=True)):
-        if extent:
-            colour = "white" if score is None else colours(score)
-            look: dict[str, Any] = {"facecolor": colour, "edgecolor": _GREY, "linewidth": 0.5, "alpha": 0.35}
-            axes.broken_barh([(extent[0], extent[1] - extent[0])], (lane - 0.38, 0.76), zorder=1, **look)
+    went = [(lane, extent) for lane, extent in enumerate(content.extent) if extent]
+    outlines = [[(x, lane + y) for x, y in _corners(*extent)] for lane, extent in went]
+    scores = [content.lanes[lane][1] for lane, _ in went]
+    fills = ["white" if score is None else colours(score) for score in scores]
+    axes.add_collection(
+        PolyCollection(outlines, facecolors=fills, edgecolors=_GREY, linewidths=0.5, alpha=0.35, zorder=1)
+    )
     axes.add_collection(
         LineCollection(
             [[(told, lane), (asked, lane)] for lane, told, asked in content.links],
@@ -437,16 +442,20 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
         axes.axvline(at, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
     if content.jumps:
         entries.append((axes.lines[-1], "time jump"))
-    names = [_text(name, _LONGEST) for name, _ in content.lanes]
     axes.set_ylim(lanes - 0.4, -1.6)
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
-    axes.set_yticks(range(-1, lanes), ["filler, opening", *names])
     room = _inches(part)[1] * 72 / (lanes + 6)
+    named = [_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
+    axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
     axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_points(8.0), 0.75 * room)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if content.tokens > 5_000 else f"{value:g}")
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
     _legend(part, entries)
+
+
+def _corners(begin: int, end: int) -> list[tuple[float, float]]:
+    return [(begin, -0.38), (end, -0.38), (end, 0.38), (begin, 0.38)]
 
 
 def _credit(score: float | None) -> str:
