@@ -266,7 +266,8 @@ def _beside_each_other(axes: Any, lines: Sequence[Line], at: _Places, step: floa
     drawn = []
     for number, line in enumerate(lines):
         moved = {span: x + (number - (len(lines) - 1) / 2) * apart for span, x in at.items()}
-        handle = _line(axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], zorder=4)
+        dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
+        handle = _line(axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], linestyle=dashes, zorder=4)
         drawn.append((line.spots[-1].score, handle, line.agent))
     return [(handle, agent) for _, handle, agent in sorted(drawn, key=lambda one: -one[0])]
 
@@ -342,7 +343,7 @@ def _heat(part: SubFigure, content: Heat) -> None:
     labels = max(map(len, content.rows))
     cell = (width - 0.9 - 0.07 * min(labels, _LONGEST)) * 72 / wide / (columns + 0.5)
     size = max(3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _points(8.0)))
-    steep = max(map(len, content.columns)) * _points(5.2) > cell
+    steep = max(map(len, content.columns)) * _points(4.2) > cell
     for axes, panel in zip(shown, content.panels, strict=True):
         _squares(axes, panel, size)
         axes.set_title(_text(panel.agent, _room(part, panels, columns, labels // 2)))
