@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import new_run
-from pytest_ltm._engine.result import RunResult, write_results
+from pytest_ltm._engine.result import IMPORTED, RunResult, write_results
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record.chain import Chain
@@ -94,7 +94,7 @@ def notices(rows: Sequence[Row]) -> list[str]:
     shown = {name: benchmark(name) for name in {row.benchmark for row in rows}}
     renamed = sorted(name for name, its in shown.items() if its and its.span_label in PAPERS_NAMES.values())
     older = sorted(name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE)
-    found = ["published results, imported: verdicts and measured spans are as published, nothing was scored again"]
+    found = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
     found += [
         f"{their!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
         for their in renamed

@@ -390,6 +390,10 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What it was only told."""
 
 
+IMPORTED = "published results, imported"
+"""How the first notice of such a run begins."""
+
+
 class RunResult(Struct, frozen=True, kw_only=True):
     """All conversations of one pytest session."""
 
@@ -404,6 +408,11 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """By agent and span, where anything was timed."""
     suite: str = ""
     """The name of its suite, with the version; "" where that says nothing of what was played."""
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it was published elsewhere: of what was said only a part is there."""
+        return any(notice.startswith(IMPORTED) for notice in self.notices)
 
     @property
     def scenarios(self) -> tuple[ScenarioResult, ...]:

@@ -95,6 +95,8 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
     built = time.perf_counter() - began
     browser.open(out)
     browser.wait_for("document.querySelectorAll('#scene .mark').length > 0")
+    browser.call("Page.captureScreenshot")  # else nothing is painted
+    paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
     load = browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd")
     line = browser.run("(async () => { const t = performance.now(); await showConversation(0); "
                        "document.body.offsetHeight; return performance.now() - t; })()")  # fmt: skip
@@ -110,6 +112,7 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
         f"{items:,}",
         f"{out.stat().st_size / 1e6:.1f} MB",
         f"{built:.1f} s",
+        f"{paint:.0f} ms",
         f"{load:.0f} ms",
         f"{line:.0f} ms",
     ]
@@ -121,7 +124,18 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
 
 def main() -> None:
     """Print a table in Markdown."""
-    heads = ["run", "items", "file", "built in", "loaded in", "time line", "one opened", "sorted", "filtered"]
+    heads = [
+        "run",
+        "items",
+        "file",
+        "built in",
+        "first paint",
+        "loaded in",
+        "time line",
+        "one opened",
+        "sorted",
+        "filtered",
+    ]
     heads += ["first words", "next words"]
     print("|", " | ".join(heads), "|")
     print("|---" * len(heads) + "|")

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._statistics import FULL_MARKS
-from pytest_ltm.reporting.agents import tested
+from pytest_ltm.reporting.agents import largest, rank, tested
 from pytest_ltm.reporting.text import dollars, score_text
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 14, 44
 COLOURS = 8
-"""Strokes in the style sheet; from then on they come again, dashed."""
+"""Strokes in the style sheet, for the best agents at the largest memory span; all others are thin and grey."""
 
 
 class Point(NamedTuple):
@@ -37,7 +37,7 @@ class Line(NamedTuple):
 
     agent: str
     colour: int
-    dashed: bool
+    """From 0; COLOURS: one of many."""
     path: str
     points: Sequence[Point]
 
@@ -68,6 +68,11 @@ class Chart(NamedTuple):
     title: str
     bands: Sequence[Band] = ()
     size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+
+    @property
+    def named(self) -> Sequence[Line]:
+        """The lines that have a colour of their own."""
+        return [line for line in self.lines if line.colour < COLOURS]
 
     @property
     def scores(self) -> list[Tick]:
@@ -114,17 +119,16 @@ def score_by_cost(found: Material) -> Chart | None:
 
 def _lines(found: Material, series: Sequence[Series], placed: Callable[[Series], tuple[float, str]]) -> list[Line]:
     """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
-    lines: list[Line] = []
     names = tested(series)
-    for agent in found.agents:
+    ranked = [each.agent for each in rank(found.at(largest(series))) if each.agent in names]
+    lines = []
+    for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in found.agents if one in names)])):
         points = sorted(
-            (_point(each, *placed(each)) for each in series if each.agent == agent and agent in names),
-            key=lambda point: point.x,
+            (_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
         )
         if points:
             path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
-            number = len(lines)
-            lines.append(Line(agent, number % COLOURS, number >= COLOURS, path, points))
+            lines.append(Line(agent, min(number, COLOURS), path, points))
     return lines
 
 

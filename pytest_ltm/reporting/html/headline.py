@@ -94,8 +94,9 @@ def trust(found: Material) -> list[str]:
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
     floor = here and here[0].floor
-    tokens = sum(each.tokens for each in columns)
-    share = sum(each.reply_tokens for each in columns) / tokens if tokens else 0.0
+    said = [each.column for each in found.series if not found.runs[each.run].result.is_imported]
+    tokens = sum(each.tokens for each in said)
+    share = sum(each.reply_tokens for each in said) / tokens if tokens else 0.0
     parts = {
         f"{counted(len(results), 'example')}": True,
         f"{counted(trials, 'trial')}": trials,
@@ -195,6 +196,8 @@ def _far(found: Material) -> Answer | None:
 
 def _cost(found: Material) -> Answer:
     question = "What did it cost?"
+    if all(run.result.is_imported for run in found.runs):
+        return Answer(question, "Unknown", "Published results do not say, and hold only a part of what was said.")
     columns = [series.column for series in found.series]
     tokens = sum(column.tokens for column in columns)
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
