@@ -71,6 +71,11 @@ def render(table: Table, width: int, *, color: bool) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def fits(table: Table, width: int) -> bool:
+    """Return whether all agents stand side by side in so many columns."""
+    return len(_pages(table, _layout(table, width))) == 1
+
+
 def paint(text: str, style: Style, *, color: bool) -> str:
     """Return the text in the colours of its style, where colours are wanted; blanks around it stay plain."""
     inner = text.strip(" ")

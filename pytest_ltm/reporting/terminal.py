@@ -10,6 +10,7 @@ from msgspec import structs
 from pytest_ltm._engine.result import ended_early
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._text.lists import listed, shortened
+from pytest_ltm.reporting.agents import Side, largest, rank, tested
 from pytest_ltm.reporting.columns import (
     GUESSED,
     UNSCORED,
@@ -23,7 +24,7 @@ from pytest_ltm.reporting.columns import (
     quiet_line,
     span_sentences,
 )
-from pytest_ltm.reporting.table import Row, Table, paint, render
+from pytest_ltm.reporting.table import Row, Table, fits, paint, render
 from pytest_ltm.reporting.text import (
     NOTHING,
     amount,
@@ -154,8 +155,14 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         lines = [*leading_sentences(run), *map(_quiet_line, found), *map(quiet_line, measured(run))]
         return [part for line in lines for part in wrap(line, width, "  ")]
     lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
-    lines += [*wrap(_caption(found), width), "", *render(_table(found, verbosity, run.suite), width, color=color), ""]
-    lines += [line for column in found for text in scoreless(column) for line in wrap(text, width, "  ")]
+    table = _table(found, verbosity, run.suite)
+    folded: list[Column] = []
+    if verbosity == 0 and not fits(table, width):
+        shown, folded = _ordered(found)
+        table = _table(shown, verbosity, run.suite)
+    lines += [*wrap(_caption(found), width), "", *render(table, width, color=color), ""]
+    lines += wrap(_folded(folded), width, "  ") if folded else []
+    lines += [line for text in _scoreless(found) for line in wrap(text, width, "  ")]
     lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
     for sentence in span_sentences(run):
         lines += wrap(sentence, width, "  ")
@@ -171,6 +178,38 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
         lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]
     return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
+
+
+def _ordered(found: Sequence[Column]) -> tuple[list[Column], list[Column]]:
+    """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
+    sides = [Side(column.agent, column, ()) for column in found]
+    names, last = tested(sides), largest(sides)
+    ranked = [side.agent for side in rank([side for side in sides if side.column.span_label == last])]
+    order = {name: place for place, name in enumerate(ranked)}
+    shown = [column for column in found if column.agent in names] or list(found)
+    folded = [column for column in found if column.agent not in names] if len(shown) < len(found) else []
+    return sorted(shown, key=lambda column: order.get(column.agent, len(order))), folded
+
+
+def _folded(found: Sequence[Column]) -> str:
+    """Return what agents of the package and controls earned, beside others, in one sentence."""
+    parts = [
+        f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
+        for of in grouped(found, lambda column: column.agent).values()
+    ]
+    return f"beside them (-v has their columns): {'; '.join(parts)}"
+
+
+def _scoreless(found: Sequence[Column]) -> list[str]:
+    """Return a sentence for each group of columns in which the same scenarios have no score."""
+    same = grouped([column for column in found if column.scoreless], lambda column: column.scoreless)
+    return [
+        scoreless(of[0])[0]
+        if len(of) == 1
+        else f"no score in {listed([one_line(name) for name in names])}: "
+        + listed(shortened([one_line(column.label) for column in of], _PLACES, "{:,} more"))
+        for names, of in same.items()
+    ]
 
 
 def _quiet_line(column: Column) -> str:

@@ -56,6 +56,21 @@ def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
     assert len(text.splitlines()) == len(RUNS[name]().conversations)
 
 
+def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded() -> None:
+    specs = {"slow": 0.2, "full": 1.0, "best": 0.9, "oracle": 1.0}
+    own = {"slow": "bot:Slow", "best": "bot:Best"}
+    told = [
+        conversation(name, "2k", {"colours": [score]}, agent_spec=own.get(name, name)) for name, score in specs.items()
+    ]
+    narrow, wide, verbose = (
+        summary(run(*told), width=width, verbosity=verbosity) for width, verbosity in ((40, 0), (200, 0), (40, 1))
+    )
+    assert re.search(r"best +slow", narrow)
+    assert "beside them (-v has their columns): full\n  100% at 2k; oracle (control) 100% at\n  2k" in narrow
+    assert re.search(r"slow +full +best +oracle", wide)
+    assert "beside them" not in wide + verbose
+
+
 def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:
     long = "an_agent_with_a_name_that_says_much_of_how_it_was_made"
     text = summary(run(conversation(long, "2k", {"colours": [0.5]})), width=60, verbosity=-1)
