@@ -178,7 +178,7 @@ def rule_of(definition: Definition) -> KnowsAndWithholds:
     generate=users_apart,
     skills="R,C",
     version="1",
-    reset="All of us together: you can forget everything that we told you about ourselves.",
+    reset="You need not tell us apart any longer: forget what each of us, by name, told you.",
 )
 def test_users_apart(ltm: Ltm) -> None:
     """Tells each of several people what is theirs, and nobody what another told in private."""

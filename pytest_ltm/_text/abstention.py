@@ -30,6 +30,7 @@ _NOTHING = phrases(
     r"(?:hasnt|has not|never|didnt|havent|not) (?:\w+ )?(?:come|came) up", "not that i (?:know|recall|remember)",
     "(?:first|news) (?:ive|i have|i hear|to me|time i)",
     r"only (?:\w+ )?(?:told|mentioned|know|said|have|spoke|talked|remember|recall)",
+    "(?:asked|told|requested|wanted|instructed) (?:me )?to (?:forget|delete|erase)",
     "forgot", "forgotten", "deleted", "erased", "wiped", "removed", "discarded", "cleared",
     r"no longer (?:\w+ )?(?:have|know|keep|hold|remember|recall|stored?|available)",
     r"(?:is|are|was|were|thats|its|stays?|remains?) (?:\w+ ){0,2}(?:private|confidential|secret|off limits|personal)",

@@ -8,7 +8,7 @@ from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
-    from pytest_ltm.evaluators._hygiene import KnowsAndWithholds, KnowsHistory
+    from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._spy import DecodesMessages
 
 __all__ = (
-    "AnswersWord", "AppliesRule", "DecodesMessages", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory",
-    "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "Order", "PicksOption",
-    "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
+    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
+    "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "Order",
+    "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
     "SaysAtEachTrigger", "Stage", "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ __getattr__, __dir__ = lazy(
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
         "_latest": "ListsNames NamesColour NamesUser",
-        "_hygiene": "KnowsAndWithholds KnowsHistory",
+        "_hygiene": "ForgetsOnRequest KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
         "_shopping": "ListsItems",

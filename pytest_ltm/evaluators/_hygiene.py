@@ -14,7 +14,7 @@ from pytest_ltm._text.dates import MONTH_PATTERN, month_number
 from pytest_ltm._text.numbers import ORDINALS
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import phrases, snippet
+from pytest_ltm._text.words import phrases
 from pytest_ltm.evaluators._commitment import (
     ASIDES,
     Mention,
@@ -29,7 +29,7 @@ from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, r
 from pytest_ltm.evaluators._rules import Part, Ruled, at, share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ltm._engine.score import Score
 
@@ -159,12 +159,18 @@ class KnowsAndWithholds(Ruled):
             label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
             (known if expected else withheld).append(Check(label, ok))
             missed = missed if ok else missed or answer
-        value, told = 1.0, []
-        for checks, what in ((known, "known"), (withheld, "rightly not told")):
-            if checks:
-                value *= sum(check.ok for check in checks) / len(checks)
-                told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
-        return self.score(value, ", ".join(told), snippet(missed), [*known, *withheld])
+        value, reason = _product({"known": known, "rightly not told": withheld})
+        return self.score(value, reason, missed, [*known, *withheld])
+
+
+def _product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, str]:
+    """Return the product of the shares of all parts that have checks, and what it is made of."""
+    value, told = 1.0, []
+    for what, checks in parts.items():
+        if checks:
+            value *= sum(check.ok for check in checks) / len(checks)
+            told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
+    return value, ", ".join(told)
 
 
 def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
@@ -193,3 +199,44 @@ def _withholds(answer: str, whose: dict[str, str]) -> bool:
 
 def _says_whose(text: str, owner: str) -> bool:
     return bool(owner) and any(re.search(rf"\b{re.escape(level(word))}", text) for word in owner.split("|"))
+
+
+# --- Facts that the user withdraws, and facts that stay.
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetsOnRequest(Ruled):
+    """The share of facts kept, times the shares of facts forgotten in answers for each, and in a last one about all.
+
+    Where a forgotten fact is asked for, an answer has to say that there is nothing to tell, and may not name it. The
+    last answer, to an open question, should name all facts that the user left and none of the others; one that recites,
+    or names none that was left, earns nothing. There are no published results to agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "forgets-on-request"
+    expected: tuple[str, ...]
+    """For each question but the last what it asks for; "" if the user withdrew it."""
+    others: tuple[tuple[str, ...], ...] = ()
+    """For each of these questions values that do not answer it."""
+    kept: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the product of the three shares; a missing answer counts as wrong."""
+        known: list[Check] = []
+        gone: list[Check] = []
+        for place, expected in enumerate(self.expected):
+            answer, whose = at(answers, place), dict.fromkeys(self.others[place], "")
+            if expected:
+                known.append(Check(f"knows {expected!r}", _tells(answer, expected, whose)))
+            else:
+                gone.append(Check(f"has forgotten what answer {place + 1} asks for", _withholds(answer, whose)))
+        summary, values = level(spoken(at(answers, len(self.expected)))), (*self.kept, *self.forgotten)
+        recited = recites(summary) or copies(summary, values)
+        named: set[str] = set() if recited else {one.value for one in mentions(summary, values)}
+        tells = bool(named & set(self.kept))
+        known += [Check(f"tells of {value!r}", value in named) for value in self.kept]
+        silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
+        value, reason = _product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
+        return self.score(value, reason, summary, [*known, *gone, *silent])

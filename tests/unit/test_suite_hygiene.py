@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_ltm.scenarios import never_told, stale_facts, users_apart
+from pytest_ltm.scenarios import forget_on_request, never_told, stale_facts, users_apart
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
@@ -43,6 +43,12 @@ MESSAGES = {
         said.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0]) for said in users_apart.SPEAKERS
     ],
     "users_apart, question": users_apart.QUESTIONS,
+    "forget_on_request, told": forget_on_request.TOLD,
+    "forget_on_request, by label": forget_on_request.BY_LABEL,
+    "forget_on_request, by value": forget_on_request.BY_VALUE,
+    "forget_on_request, kept": forget_on_request.KEEP,
+    "forget_on_request, question": forget_on_request.asked(forget_on_request.TOPICS[0]),
+    "forget_on_request, everything": forget_on_request.OPEN,
 }
 
 
