@@ -1,4 +1,4 @@
-"""Forget On Request: the user withdraws some of several facts; then questions for both kinds, and one for everything."""
+"""Forget On Request: the user withdraws some of several facts, and then asks for both kinds, and for everything."""
 
 from __future__ import annotations
 

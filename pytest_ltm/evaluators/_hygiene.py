@@ -210,7 +210,8 @@ class ForgetsOnRequest(Ruled):
 
     Where a forgotten fact is asked for, an answer has to say that there is nothing to tell, and may not name it. The
     last answer, to an open question, should name all facts that the user left and none of the others; one that recites,
-    or names none that was left, earns nothing. There are no published results to agree with: every scoring has this rule.
+    or names none that was left, earns nothing. There are no published results to agree with: every scoring has this
+    rule.
     """
 
     family: ClassVar[str] = "forgets-on-request"
