@@ -390,6 +390,15 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What it was only told."""
 
 
+WHOLE = "all"
+"""The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look."""
+
+
+def at_span(agent: str, label: str) -> str:
+    """Return an agent and its memory span as sentences have them: `full at 32k`; where there is one span, `full`."""
+    return agent if label == WHOLE else f"{agent} at {label}"
+
+
 IMPORTED = "published results, imported"
 """How the first notice of such a run begins."""
 

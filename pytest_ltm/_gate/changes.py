@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field, structs
 
 from pytest_ltm._engine.plan import natural
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._gate.plan_facts import equal_examples, equal_places, unequal
 from pytest_ltm._statistics import compare, compare_scenarios, grouped, mcnemar, paired, passes
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -156,7 +157,7 @@ class Change(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """`mybot at 32k`."""
-        return f"{self.agent} at {self.span_label}"
+        return at_span(self.agent, self.span_label)
 
     @property
     def mcnemar(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._engine.result import unmeasured
+from pytest_ltm._engine.result import at_span, unmeasured
 from pytest_ltm._statistics import compare, compare_scenarios, effective_span, grouped, paired
 from pytest_ltm._text.lists import few
 
@@ -55,7 +55,7 @@ class Finding(Struct, frozen=True):
     @property
     def place(self) -> str:
         """`mybot at 32k`; `mybot` where it is about all spans together."""
-        return f"{self.agent} at {self.span_label}" if self.span_label else self.agent
+        return at_span(self.agent, self.span_label) if self.span_label else self.agent
 
     @property
     def text(self) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -54,8 +57,10 @@ class HtmlRows:
 class HtmlReport:
     """The page around the rows; controller only."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, page: Path, own: Path | None) -> None:
+        """`page`: pytest-html's file; `own`: that of `--ltm-report`, which rows and summary lead to."""
         self._report = report
+        self._own = "" if own is None else _way(page, own)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -68,12 +73,24 @@ class HtmlReport:
         """Fill our columns from the item's properties."""
         said: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            cells.insert(place, f'<td class="col-{name}">{escape(_shown(said.get(name)))}</td>')
+            text = escape(_shown(said.get(name)))
+            if place == _PLACE and text and self._own:
+                text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
+            cells.insert(place, f'<td class="col-{name}">{text}</td>')
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Show totals, the curve over memory spans and where agents break above the rows."""
-        prefix.append(summary(self._report.result or RunResult(run_id="", conversations=())))
+        run = self._report.result or RunResult(run_id="", conversations=())
+        prefix.append(summary(run, self._report.gate_json, self._own))
+
+
+def _way(page: Path, own: Path) -> str:
+    """Return the address of our report file as seen from pytest-html's page."""
+    try:
+        return quote(Path(os.path.relpath(own.absolute(), page.absolute().parent)).as_posix())
+    except ValueError:  # on another drive
+        return own.absolute().as_uri()
 
 
 def _transcript(result: ScenarioResult, lane: Lane) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.result import RunResult, lost_examples, unmeasured
+from pytest_ltm._engine.result import RunResult, at_span, lost_examples, unmeasured
 from pytest_ltm._gate.verdict import UNMEASURABLE
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record.resume import JOURNAL, TIMINGS
@@ -63,6 +63,11 @@ class Report:
         self._timed: dict[ConversationName, list[Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
+
+    @property
+    def gate_json(self) -> dict[str, Any]:
+        """What `summary.json` has of gate and comparison."""
+        return self._gate.json()
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
@@ -356,7 +361,7 @@ class Report:
             repeated = [retry.exchange for retry in timed if isinstance(retry, Retry)]
             if repeated:
                 sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
-                where = f"{name.agent} at {name.span}"
+                where = at_span(name.agent, name.span)
                 found.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
         return found
 

@@ -90,7 +90,7 @@ def _register(config: pytest.Config) -> None:
     if report is not None:
         _register_reporting(run, report, manager)
     if getattr(config.option, "htmlpath", None):
-        _register_html(report, manager)
+        _register_html(report, manager, config.option.htmlpath, settings.report)
     if manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin"):  # as `-p xdist.plugin` calls it
         from pytest_ltm.plugin.xdist.controller import Controller
         from pytest_ltm.plugin.xdist.worker import Worker
@@ -134,12 +134,12 @@ def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPlugi
         manager.register(Unfinished(run, report), "ltm-unfinished")
 
 
-def _register_html(report: Report | None, manager: pytest.PytestPluginManager) -> None:
+def _register_html(report: Report | None, manager: pytest.PytestPluginManager, page: str, own: Path | None) -> None:
     from pytest_ltm.plugin.html import HtmlReport, HtmlRows
 
     manager.register(HtmlRows(), "ltm-html-rows")
     if report is not None:
-        manager.register(HtmlReport(report), "ltm-html-report")
+        manager.register(HtmlReport(report, Path(page), own), "ltm-html-report")
 
 
 # --- What the options mean: every wrong value is a UsageError with a cure.

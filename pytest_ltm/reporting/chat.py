@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.failure import check_lines, distance_lines, headline, speech, whole
@@ -44,7 +45,7 @@ def chat_lines(chat: Chat, width: int, *, color: bool, full: bool = False) -> li
     `full`: texts of any length, and what others said from its first message to its last.
     """
     result = chat.result
-    where = f"{result.agent} at {result.span_label}, trial {result.trial}"
+    where = f"{at_span(result.agent, result.span_label)}, trial {result.trial}"
     lines = [paint(line, "strong", color=color) for line in wrap(one_line(result.nodeid), width)]
     lines += [clip(one_line(where), width), ""]
     shown = _shown(chat, full=full)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from pytest_ltm import _statistics as stats
-from pytest_ltm._engine.result import Pace
+from pytest_ltm._engine.result import Pace, at_span
 from pytest_ltm._engine.score import NO_ORACLE
 from pytest_ltm._gate.rules import pass_k
 from pytest_ltm._storage.schema import fields_of
@@ -258,7 +258,7 @@ class Column(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """`window_8k at 32k`, `oracle (control) at 32k`."""
-        return f"{self.name} at {self.span_label}"
+        return at_span(self.name, self.span_label)
 
     @property
     def name(self) -> str:
@@ -597,7 +597,7 @@ def _precheck_sentence(one: Precheck) -> str:
 
 
 def _place(one: Measured) -> str:
-    return f"{one_line(one.agent)} at {one_line(one.span_label)}"
+    return one_line(at_span(one.agent, one.span_label))
 
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:

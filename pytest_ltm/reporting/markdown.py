@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
@@ -65,7 +66,7 @@ def run_markdown(
     for one in measured(run):
         *rows, whole = one.rows()
         table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
-        parts.append(_folded(f"Metrics beside the score: {text(one.agent)} at {text(one.span_label)}", table))
+        parts.append(_folded(f"Metrics beside the score: {text(at_span(one.agent, one.span_label))}", table))
     parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
     parts += _bullets([*run.notices, *precheck_sentences(run)])
     if run.folder:

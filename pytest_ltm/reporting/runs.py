@@ -78,10 +78,10 @@ class Run(Struct, frozen=True, kw_only=True):
     """What `summary.json` says; empty where there is none."""
 
     @classmethod
-    def of(cls, result: RunResult) -> Run:
-        """Return a run of which nothing but its result is known."""
+    def of(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> Run:
+        """Return a run of which its result is known, and some of what its `summary.json` will say."""
         held = tuple(ConversationFolder(result=each, path=Path()) for each in result.conversations)
-        return cls(path=Path(), result=result, conversations=held, summary={})
+        return cls(path=Path(), result=result, conversations=held, summary=summary or {})
 
 
 def read_run(path: Path) -> Run:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._engine.result import ended_early
+from pytest_ltm._engine.result import at_span, ended_early
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import Side, largest, rank, tested
@@ -111,7 +111,7 @@ def _why(row: ScenarioResult, s: str = "") -> str:
 
 
 def _where_missing(rows: Sequence[ScenarioResult]) -> str:
-    places = grouped(rows, lambda row: one_line(f"{row.agent} at {row.span_label}"))
+    places = grouped(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
     names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
     more = "and {:,} more"
     parts = [f"{place}: {', '.join(shortened(of, _NAMES, more))}" for place, of in names.items()]
@@ -127,7 +127,7 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
 
 def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
     """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = grouped(rows, lambda row: f"at {row.span_label}" + f" ({row.agent})" * several)
+    places = grouped(rows, lambda row: at_span("", row.span_label).strip() + f" ({row.agent})" * several)
     failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
     parts = [
         f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}" for place, of in failed.items() if of
@@ -361,7 +361,7 @@ def _notices(run: RunResult, width: int) -> list[str]:
     for (agent, span, text), of in grouped(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
         every = len(places[agent, span])
         which = f", trial {of[0][0].trial}" if len(of) == 1 else f", {len(of)} of {every} conversations"
-        notices.append(f"{agent} at {span}{which if every > 1 else ''}: {text}")
+        notices.append(f"{at_span(agent, span)}{which if every > 1 else ''}: {text}")
     lines = [line for text in notices[:MOST_NOTICES] for line in wrap(f"note: {one_line(text)}", width, "      ")]
     more = len(notices) - MOST_NOTICES
     return lines + [f"      … and {counted(more, 'more note')}, in the results files"] * (more > 0)

@@ -8,6 +8,7 @@ import html
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -115,10 +116,16 @@ def test_totals_and_where_it_breaks_stand_above_the_rows(pytester: pytest.Pytest
     assert "keeps_it, x at 2k: 0.50, 1 example" in page
 
 
-def test_the_curve_is_there_with_several_spans(pytester: pytest.Pytester) -> None:
-    page, _ = report(pytester, "--ltm-span=1k,2k")
+def test_the_page_has_the_first_screen_of_our_report_and_leads_to_it(pytester: pytest.Pytester) -> None:
+    page, blob = report(pytester, "--ltm-span=1k,2k", "--ltm-report=pages/my run.html", "--ltm-fail-under=mean:0.9")
     assert "Accuracy against memory span" in page
     assert 'class="curve"' in page
+    assert "Did the gate hold?" in page
+    assert "judged by rules" in page
+    assert '<a href="pages/my%20run.html">The whole report</a>' in page
+    cells = " ".join(row(blob, "test_keeps_it[x-2k")["resultsTableRow"])
+    (there,) = re.findall(r'<a href="pages/my%20run.html#(ex=[^"]+)">keeps_it</a>', cells)
+    assert parse_qs(there)["ex"][0].endswith("test_keeps_it[x-2k-0-0]")
 
 
 def test_nothing_breaks_without_pytest_html(pytester: pytest.Pytester) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._engine.result import (
+    WHOLE,
     ConversationName,
     ConversationResult,
     KeptVerdict,
@@ -17,6 +18,7 @@ from pytest_ltm._engine.result import (
     QuestionResult,
     RunResult,
     ScenarioResult,
+    at_span,
     conversation_from_json,
     read_results,
     run_from_json,
@@ -26,6 +28,7 @@ from pytest_ltm._engine.result import (
 )
 from pytest_ltm._engine.score import Check
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.datasets._dataset import SPAN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,3 +201,8 @@ def test_what_few_conversations_have_is_written_only_where_it_is_there() -> None
     assert {"gone", "kept"} & to_json(CONVERSATION).keys() == set()
     assert to_json(early)["kept"] == [{"example": "a/0", "why": "it ends"}]
     assert conversation_from_json(to_json(early)) == early
+
+
+def test_the_only_span_of_a_data_set_is_not_named() -> None:
+    assert WHOLE == SPAN
+    assert (at_span("full", "32k"), at_span("full", SPAN)) == ("full at 32k", "full")

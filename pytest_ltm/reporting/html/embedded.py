@@ -19,7 +19,8 @@ from pytest_ltm.reporting.terminal import summary_lines
 from pytest_ltm.reporting.text import distance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from pytest_ltm._engine.result import RunResult, ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
@@ -49,17 +50,23 @@ _CHARTS = (
 """What the rules of our own page begin with that its charts need, too."""
 
 
-def summary(run: RunResult) -> str:
-    """Return what stands above pytest-html's rows: totals, curve and where agents break as in our own page."""
+def summary(run: RunResult, gate: Mapping[str, Any] | None = None, report: str = "") -> str:
+    """Return what stands above pytest-html's rows: the first screen of our own page, totals, and where agents break.
+
+    Args:
+        run: What is shown.
+        gate: Gate and comparison as `summary.json` has them.
+        report: The address of our own page, if there is one.
+    """
     # The script unpacks a fragment when it is opened: what it unpacks was escaped before it was packed.
     head = f"<style>\n{asset(('embedded.css',))}</style><script>\n{asset(('embedded.js',))}</script>"
     if not run.conversations:
         return head
-    found = material([Run.of(run)])
+    found = material([Run.of(run, gate)])
     text = environment().get_template("embedded.html.j2").render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
         gates=[*gates(found), *leads(found)], standings=said(found), curve=score_by_span(found), trust=trust(found),
-        breaks=breaks(found, frozenset()),
+        breaks=breaks(found, frozenset()), report=report,
     )  # fmt: skip
     return f"{head}<style>{_chart_style()}</style>{text}"
 

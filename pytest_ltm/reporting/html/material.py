@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._statistics import grouped
 from pytest_ltm._text.lists import listed
 from pytest_ltm.reporting.columns import columns, precheck_sentences
@@ -57,7 +58,7 @@ class Series:
     @property
     def label(self) -> str:
         """`full at 32k`."""
-        return f"{self.agent} at {self.column.span_label}"
+        return at_span(self.agent, self.column.span_label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +184,7 @@ def origin(run: Run) -> Origin:
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
     said = command(run.result.scenarios, plan, summary.get("seed")) if plan else ""
     notices = [
-        f"{held.agent} at {held.span_label}, trial {held.trial}: {text}"
+        f"{at_span(held.agent, held.span_label)}, trial {held.trial}: {text}"
         for held in run.result.conversations
         for text in held.notes
     ]
