@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_ltm.reader.belongings import Belongings
 from pytest_ltm.reader.chapter_break import ChapterBreak
 from pytest_ltm.reader.errands import Instructions, TriggerResponse
 from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
@@ -18,6 +19,7 @@ ABILITIES: tuple[Ability, ...] = (
     Announcement(),
     Trivia(),
     ToldHistory(),
+    Belongings(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),

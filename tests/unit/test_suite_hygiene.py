@@ -96,6 +96,11 @@ def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> No
     assert scores(body(name), made(name, 6), find("oracle").make, span=span) == [1.0] * 6
 
 
+@pytest.mark.parametrize("span", [8_000, None])
+def test_full_reads_what_was_told_and_sees_what_was_not(span: int | None) -> None:
+    assert scores(body("never_told"), made("never_told", 12), find("full").make, span=span) == [1.0] * 12
+
+
 @pytest.mark.parametrize("agent", CARELESS)
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_earns_nothing(name: str, agent: str) -> None:
