@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.plots.content import Content
     from pytest_ltm.reporting.plots.drawing import Drawn
 
+NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}
 
 
@@ -181,6 +182,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 def test_what_cannot_be_drawn_is_refused(
     run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("matplotlib", reason=NEEDED)
     assert main(["plot", str(run), *words]) == 2
     assert said in capsys.readouterr().err
 
@@ -189,7 +191,7 @@ def test_what_cannot_be_drawn_is_refused(
 
 
 def drawn(shown: Content, suffix: str = "svg", **look: Any) -> Drawn:
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'pytest-ltm[plot]'")
+    pytest.importorskip("matplotlib", reason=NEEDED)
     from pytest_ltm.reporting.plots.drawing import Look, draw
 
     return draw(shown, Look(suffix=suffix, **look))
@@ -274,7 +276,7 @@ def test_many_agents_have_a_panel_each_and_a_picture_without_room_is_refused(run
 
 
 def test_the_command_writes_the_file_that_it_was_given(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'pytest-ltm[plot]'")
+    pytest.importorskip("matplotlib", reason=NEEDED)
     file = run / "new" / "curve.svg"
     words = ["--kind=curve", "-o", str(file), "--size=12x8cm", "--agent=mybot", "--title=Mine"]
 

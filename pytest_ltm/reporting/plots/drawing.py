@@ -7,7 +7,6 @@ in cividis, whose lightness grows with the score.
 from __future__ import annotations
 
 import io
-import re
 import warnings
 from contextlib import contextmanager
 from itertools import pairwise
@@ -86,6 +85,7 @@ def draw(content: Content, look: Look) -> Drawn:
         warnings.simplefilter("always")
         figure = Figure(figsize=size, dpi=look.dpi if look.suffix == "png" else 72, layout="constrained")
         _draw(_between(figure, look.title, content.notes), content)
+        _settle(figure)
         file = io.BytesIO()
         nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
@@ -97,18 +97,29 @@ def draw(content: Content, look: Look) -> Drawn:
         problems.append("the font lacks characters of some names; --font=A,B takes several families")
     if scale < _CROWDED:
         problems.append(f"it is crowded at this size; {fits[0]:.1f}x{fits[1]:.1f}in has room for everything")
-    data = file.getvalue()
-    return Drawn(data=_numbered(data) if look.suffix == "svg" else data, problems=tuple(problems))
+    return Drawn(data=file.getvalue(), problems=tuple(problems))
 
 
-_NAMED = re.compile(rb'(?<=["(]#)[hmp][0-9a-f]{10}\b|(?<= id=")[hmp][0-9a-f]{10}(?=")')
-"""What matplotlib calls the shared parts of an SVG: by a digest of where they are, to the last digit of the layout."""
+def _settle(figure: Figure) -> None:
+    """Lay the figure out, and round: the last digits that the solver of the layout finds are others each time."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for part in figure.subfigs:
+        (left, bottom), (right, top) = part.bbox_relative.get_points()
+        part.bbox_relative.p0, part.bbox_relative.p1 = (
+            (_rounded(left), _rounded(bottom)),
+            (_rounded(right), _rounded(top)),
+        )
+        for text in part.texts:
+            x, y = text.get_position()
+            text.set_position((_rounded(x), _rounded(y)))
+    for axes in figure.axes:
+        left, bottom, width, height = axes.get_position().bounds
+        axes.set_position((_rounded(left), _rounded(bottom), _rounded(width), _rounded(height)))
 
 
-def _numbered(svg: bytes) -> bytes:
-    """Return an SVG whose shared parts are numbered, so that equal pictures are equal files."""
-    numbers: dict[bytes, bytes] = {}
-    return _NAMED.sub(lambda found: numbers.setdefault(found[0], b"%c%d" % (found[0][0], len(numbers))), svg)
+def _rounded(share: float) -> float:
+    return round(float(share), 4)
 
 
 def _draw(part: SubFigure, content: Content) -> None:
@@ -449,7 +460,9 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     named = [_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
     axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
     axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_points(8.0), 0.75 * room)))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if content.tokens > 5_000 else f"{value:g}")
+    axes.xaxis.set_major_formatter(
+        lambda value, _: f"{value / 1000:g}k" if value and content.tokens > 5_000 else f"{value:g}"
+    )
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
     _legend(part, entries)
