@@ -56,7 +56,7 @@ TOPICS = (
     Topic("my choir", "my choir is called {v}", "I sing [bass|the low notes] with {v}",
           "[which choir do I sing in|what is my choir called]", "which choir did I sing in before the present one",
           "on which day did I last change choirs"),
-    Topic("my garage", "my garage is {v}", "{v} [repair my car|change my tyres]",
+    Topic("my garage", "my garage is {v}", "{v} [repairs my car|changes my tyres]",
           "[which garage do I use|who repairs my car]", "which garage did I use before the present one",
           "on which day did I last change garages"),
     Topic("my accountant", "my accountant is {v}", "{v} does my taxes",

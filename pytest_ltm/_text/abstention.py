@@ -10,7 +10,7 @@ _TOLD = (
 )
 _KNOW = (
     "know|recall|remember|find|see|tell|say|share|access|disclose|reveal|repeat|discuss|help|answer|give|pass|talk|confirm|"
-    "hand|provide|divulge|comment|go into"
+    "hand|provide|divulge|comment|go into|determine|infer|deduce|work out"
 )
 _UNABLE = (
     "dont|do not|cant|cannot|can not|couldnt|could not|wont|will not|wouldnt|would not|not able to|unable to|"
@@ -28,6 +28,8 @@ _NOTHING = phrases(
     "nothing about", "(?:isnt|is not|arent|are not|wasnt) (?:any|a|one|anything|mine|for me)", "not mine to",
     r"(?:not|never|isnt|im not) (?:\w+ )?(?:aware|sure|certain|known|clear)", "unsure", "unaware", "unknown to me",
     r"(?:hasnt|has not|never|didnt|havent|not) (?:\w+ )?(?:come|came) up", "not that i (?:know|recall|remember)",
+    "^(?:unknown|n a|none|nothing|no|no nothing|not known|not available|not told)$",
+    "(?:is|are) (?:missing|not known|unknown)", "not something i", "need you to tell", "have to tell me",
     "(?:first|news) (?:ive|i have|i hear|to me|time i)",
     r"only (?:\w+ )?(?:told|mentioned|know|said|have|spoke|talked|remember|recall)",
     "(?:asked|told|requested|wanted|instructed) (?:me )?to (?:forget|delete|erase)",

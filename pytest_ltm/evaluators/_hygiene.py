@@ -78,13 +78,26 @@ class KnowsHistory(Ruled):
         if self.asked[place] == WHEN:
             return commitment(answer, days) == {day.value for day in days(level(expected))}
         if self.asked[place] == NOW:
-            return commitment(answer, partial(mentions, names=(expected, *others))) == {expected}
+            return commitment(answer, partial(_latest, names=(expected, *others))) == {expected}
         past = tuple(value for value in others if value != at(self.present, place))
         return _before(answer, (expected, *past)) == {expected}
 
 
+def _latest(text: str, names: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text names one of them, but for what came "before that"."""
+    return [one for one in mentions(text, names) if not _BEFORE_THAT.search(text[max(0, one.start - 40) : one.start])]
+
+
+_BEFORE_THAT = later(r"\b(?:before that|earlier still|prior to that)\W+(?:(?:it was|you saw|you had|dr|the)\W+)*$")
+
+
+_OWN_QUESTION = later(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
+"""What the user asks: a reply with several of these repeats questions."""
+
+
 def _is_no_answer(answer: str) -> bool:
-    return recites(answer) or enumerates(answer) or ends_in_a_list(answer) or only_offers_example(answer)
+    asked = len(_OWN_QUESTION.findall(answer))
+    return asked > 1 or recites(answer) or enumerates(answer) or ends_in_a_list(answer) or only_offers_example(answer)
 
 
 def _before(answer: str, values: Sequence[str]) -> set[str]:
@@ -110,6 +123,7 @@ _DATE = later(
     rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: day)?,?\s(?:of\s)?(?P<month>{MONTH_PATTERN})[a-z]*\b"
     rf"|\b(?P<month1>{MONTH_PATTERN})[a-z]*\.?,?\s(?:the\s)?(?P<day1>{_DAY})(?:st|nd|rd|th)?\b(?!:)"
     r"|\b(?:\d{4}-)(?P<month2>\d\d)-(?P<day2>\d\d)\b"
+    r"|\b(?P<day3>1[3-9]|2\d|3[01])[/.](?P<month3>0?[1-9]|1[0-2])\b|\b(?P<month4>0?[1-9]|1[0-2])/(?P<day4>1[3-9]|2\d|3[01])\b"
 )
 
 
@@ -117,7 +131,7 @@ def days(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
     found = []
     for one in _DATE.finditer(text):
-        said = {name.rstrip("12"): value for name, value in one.groupdict().items() if value}
+        said = {name.rstrip("1234"): value for name, value in one.groupdict().items() if value}
         month = int(said["month"]) if said["month"].isdecimal() else month_number(said["month"])
         day = int(said["day"]) if said["day"].isdecimal() else _ORDINALS[said["day"]]
         found.append(Mention(*one.span(), f"{month}-{day}"))
