@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_ltm.reader.belongings import Belongings
 from pytest_ltm.reader.chapter_break import ChapterBreak
+from pytest_ltm.reader.codes import Codes
 from pytest_ltm.reader.errands import Instructions, TriggerResponse
 from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
 from pytest_ltm.reader.general import Announcement, General, Trivia
@@ -20,6 +21,7 @@ ABILITIES: tuple[Ability, ...] = (
     Trivia(),
     ToldHistory(),
     Belongings(),
+    Codes(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),

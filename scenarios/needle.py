@@ -1,0 +1,47 @@
+"""Needle: one code at one depth of the conversation, beside others that are nearly the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say
+from pytest_ltm.evaluators import RecallsValue
+
+from ._needles import QUESTIONS, RESET, Hay, depth_of, laid
+from ._parameters import last_wait, whole
+from ._wording import worded
+
+
+def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return one code, told at one of the `depths` (default 0, 0.25 … 1) before the question, and what is near to it.
+
+    `near_misses` (default 6) are spread evenly: the code of somebody else's thing of that kind, of another thing of
+    the same owner, and one that opened it before. The first message is one of them, unless the depth is 0.
+    """
+    near = whole(parameters, "near_misses", 6, most=60)
+    hay, depth = Hay(rng), depth_of(rng, parameters)
+    place, code = hay.place(), hay.code()
+    said = Say(hay.told(place, code))
+    others = hay.near(place, near)
+    rng.shuffle(others)
+    beside = [(number / near, Say(text)) for number, (text, _) in enumerate(others)]
+    question = Ask(worded(rng, QUESTIONS, thing=place), about=(said.text,))
+    # of two at the same depth the needle is told first if it is the first, and else last
+    told = [(depth, said), *beside] if depth == 0 else [*beside, (depth, said)]
+    return Definition(
+        steps=laid(told, [question], last_wait(rng, parameters)),
+        expected=code,
+        parameters={**parameters, "depth": depth, "other_codes": [other for _, other in others]},
+    )
+
+
+@pytest.mark.ltm(generate=needle, skills="R", version="1", reset=RESET)
+def test_needle(ltm: Ltm) -> None:
+    """Gives the one code that was asked for, and none that is near to it."""
+    answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
+    others = tuple(ltm.definition.parameters["other_codes"])
+    ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))

@@ -1,0 +1,53 @@
+"""Needle Chain: a code that is known only by following who has the same code as whom."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from pytest_ltm import Ask, Definition, Ltm, Say
+from pytest_ltm.evaluators import RecallsValue
+
+from ._needles import QUESTIONS, RESET, SAME, Hay, laid
+from ._parameters import last_wait, whole
+from ._wording import worded
+
+
+def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+    """Return chains of places that have one code, of which only the last says it; the first of one is asked for.
+
+    `hops` (default 2) is how many links lead to the code; `chains` (default 3) are told, mixed, over the span, all of
+    them of the same length. The things of one chain are those of the others.
+    """
+    hops, chains = whole(parameters, "hops", 2, 1, 6), whole(parameters, "chains", 3, 2, 12)
+    hay = Hay(rng)
+    first = [hay.place() for _ in range(hops + 1)]
+    ways = [first, *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1))]
+    codes = [hay.code() for _ in ways]
+    told = [
+        [
+            *(Say(worded(rng, SAME, thing=one, other=other)) for one, other in pairwise(way)),
+            Say(hay.told(way[-1], code)),
+        ]
+        for way, code in zip(ways, codes, strict=True)
+    ]
+    says = [said for of in told for said in of]
+    rng.shuffle(says)
+    question = Ask(worded(rng, QUESTIONS, thing=first[0]), about=tuple(said.text for said in told[0]))
+    return Definition(
+        steps=laid([(at / len(says), said) for at, said in enumerate(says)], [question], last_wait(rng, parameters)),
+        expected=codes[0],
+        parameters={**parameters, "other_codes": codes[1:]},
+    )
+
+
+@pytest.mark.ltm(generate=needle_chain, skills="R,I", version="1", reset=RESET)
+def test_needle_chain(ltm: Ltm) -> None:
+    """Follows from one thing to the next which of them have the same code."""
+    answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
+    others = tuple(ltm.definition.parameters["other_codes"])
+    ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
