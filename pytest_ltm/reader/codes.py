@@ -66,7 +66,7 @@ def _same(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _short(name: Sequence[str], longer: Sequence[str]) -> bool:
-    """Return whether both begin with the same word, and a second word belongs to the sentence rather than to the name."""
+    """Return whether both begin alike, and a second word belongs to the sentence rather than to the name."""
     return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
 
 
