@@ -240,7 +240,7 @@ def _one_by_one(key: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, l
 
     def made(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         golds = [str(gold).rstrip(".") for gold in args[key]]
-        rivals = args.get("mentioned") or args.get("offered") or [[]] * len(golds)
+        rivals = args.get("mentioned") or args.get("offered") or args.get("others") or [[]] * len(golds)
         others = [
             next((rival for rival in several if rival != gold), golds[n - 1] if len(golds) > 1 else "an elephant")
             for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
@@ -252,16 +252,33 @@ def _one_by_one(key: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, l
     return made
 
 
+_SILENCE = "You have not told me that."
+
+
+def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
+    golds = [gold for gold in args["expected"] if gold]
+    rivals = [others for gold, others in zip(args["expected"], args.get("others", ()), strict=False) if gold]
+    for way, said in _one_by_one("expected")({"expected": golds, "others": rivals}) if golds else ():
+        mutated = iter(said)
+        answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
+        yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
+
+
 def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     others = [*args.get("others", ()), "zebra"]
     yield from _of_phrase(args["expected"], others[0])
     yield "dump", ", ".join([args["expected"], *others])
 
 
-_OF_SEVERAL = frozenset(("AppliesRule", "KnowsCurrentFacts", "RecallsFacts", "RecallsSteps"))
+_OF_SEVERAL = frozenset((
+    "AppliesRule", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "RecallsFacts",
+    "RecallsSteps",
+))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
     "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
+    "ForgetsOnRequest": _withheld, "KnowsAndWithholds": _withheld, "KnowsHistory": _one_by_one("expected"),
     "KnowsCurrentFacts": _one_by_one("expected"), "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
     "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "PicksOption": _option,
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,

@@ -123,7 +123,11 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
                 os.fsync(file)
         finally:
             os.close(file)
-        beside.replace(path)
+        try:
+            beside.replace(path)
+        except FileNotFoundError:
+            if not path.exists():  # else another process wrote it at the same moment, and took this file for its own
+                raise
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)

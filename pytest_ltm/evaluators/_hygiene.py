@@ -250,8 +250,9 @@ class ForgetsOnRequest(Ruled):
         summary, values = level(spoken(at(answers, len(self.expected)))), (*self.kept, *self.forgotten)
         recited = recites(summary) or copies(summary, values)
         named: set[str] = set() if recited else {one.value for one in mentions(summary, values)}
-        tells = bool(named & set(self.kept))
-        known += [Check(f"tells of {value!r}", value in named) for value in self.kept]
+        said = set() if recited else {one.value for one in asserted(summary, partial(mentions, names=values))}
+        tells = bool(said & set(self.kept))
+        known += [Check(f"tells of {value!r}", value in said) for value in self.kept]
         silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
         value, reason = _product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
         return self.score(value, reason, summary, [*known, *gone, *silent])

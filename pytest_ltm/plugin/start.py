@@ -42,7 +42,7 @@ from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from pytest_ltm._engine.cost import Forecast
     from pytest_ltm.plugin.opening import Given, Mode
@@ -196,7 +196,16 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
 
 
 ALL = "extended"
-"""The suite that has every built-in scenario."""
+"""The suite that definition files are played by, with the scenarios of all others: they may be of any."""
+
+
+def _every_scenario(known: Collection[str]) -> _suite.Suite:
+    found = _suite.built_in(ALL, known)
+    for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+        names = {entry.name for entry in found.entries}
+        further = tuple(entry for entry in other.entries if entry.name not in names)
+        found = structs.replace(found, entries=(*found.entries, *further))
+    return found
 
 
 def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
@@ -206,9 +215,10 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     datasets = _options.table(config).datasets
     if given == "none" or given in datasets or (given is None and has_paths):
         return None
-    # Definition files may be of any built-in scenario.
-    name = given or (ALL if _options.value(config, "ltm_definitions") else _options.DEFAULTS["ltm_suite"])
     known = _suite.scenario_names()
+    if given is None and _options.value(config, "ltm_definitions"):
+        return _every_scenario(known)
+    name = given or _options.DEFAULTS["ltm_suite"]
     if name in _suite.built_in_names():
         return _suite.built_in(name, known)
     path = base(config, "ltm_suite") / name

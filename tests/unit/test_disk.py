@@ -82,6 +82,20 @@ def test_what_cannot_be_opened_or_replaced_is_a_disk_fault(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder"]
 
 
+def test_a_file_that_another_process_wrote_at_the_same_moment_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def taken(beside: Path, path: Path) -> None:
+        replace(beside, path)  # by the other process
+        replace(beside, path)
+
+    monkeypatch.setattr(Path, "replace", taken)
+    write_whole(tmp_path / "latest", b"one")
+    assert [path.name for path in tmp_path.iterdir()] == ["latest"]
+
+
 def test_two_states_are_kept_and_found_again(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path / "checkpoints")
     for number in (3, 4, 10):

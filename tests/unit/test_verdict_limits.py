@@ -23,6 +23,23 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         {"expected": ["at the bakery", "a canoe"], "mentioned": [["at the dairy"], ["a tandem"]]},
         ["She works at the bakery now.", "A canoe; she sold the tandem."],
     ),
+    "ForgetsOnRequest": (
+        {
+            "expected": ["Pellfell", ""],
+            "others": [["Oskemere"], ["walnuts"]],
+            "kept": ["Pellfell"],
+            "forgotten": ["walnuts"],
+        },
+        ["It is Pellfell.", "I have no record of that.", "All that I know is Pellfell."],
+    ),
+    "KnowsAndWithholds": (
+        {"expected": ["Velabray", ""], "others": [["Quenfell"], ["Tavaholt"]]},
+        ["The dog is called Velabray.", "You have not told me that."],
+    ),
+    "KnowsHistory": (
+        {"expected": ["Pellfell", "14 March"], "asked": ["now", "when"], "others": [["Oskemere"], ["2 February"]]},
+        ["It is Pellfell.", "On 14 March."],
+    ),
     "LiesAt": ({"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, ["The opera is 3 km west of the lido."]),
     "NamesUser": ({"expected": "Ivo", "former": ["Orla", "Bram"]}, ["You were Orla, then Bram; now you are Ivo."]),
     "RecallsFacts": (
@@ -78,6 +95,14 @@ def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
     assert value_of(evaluator_of(name, args), answers)[0] == 1
     assert mutants
     assert [str(mutant) for mutant in mutants if mutant.passes] == []
+
+
+def test_what_a_list_of_everything_denies_is_not_told() -> None:
+    args, answers = OTHERS["ForgetsOnRequest"]
+    told, denied = ([*answers[:-1], said] for said in ("I know of Pellfell.", "It was not Pellfell."))
+    evaluator = evaluator_of("ForgetsOnRequest", args)
+    assert value_of(evaluator, told)[0] == 1
+    assert value_of(evaluator, denied)[0] == 0
 
 
 def test_every_evaluator_has_mutants(first: Found) -> None:
