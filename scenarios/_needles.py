@@ -160,6 +160,6 @@ def laid(told: Sequence[tuple[float, Say]], questions: Sequence[Ask], last: floa
     steps: list[Say | Ask | Wait] = []
     for depth, said in sorted(told, key=lambda each: each[0]):
         if steps and depth > 0:
-            steps.append(Wait(span=round(last * depth, 6)))
+            steps.append(Wait(span=last * depth))
         steps.append(said)
     return (*steps, Wait(span=last), *questions)

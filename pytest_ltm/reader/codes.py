@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_CODE = later(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{4,12}\b")
+_CODE = later(r"\b[a-z]{2,8}\d{2,4}\b")
 _THING = later(r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)")
 _OVER = later(r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b")
-_FEWEST = 2
+_SAME = later(r"\b(?:code|opens?|type|works)\b")
+_BOTH = 2
 
 
 class Codes(Topic):
@@ -31,7 +32,8 @@ class Codes(Topic):
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
         things = [(found["owner"], found["thing"]) for found in _THING.finditer(turn.text)]
         codes = _CODE.findall(turn.text)
-        if things and (len(codes) == 1 or (not codes and len(things) == _FEWEST)):
+        linked = not codes and len(things) == _BOTH and _SAME.search(turn.text) is not None
+        if things and (len(codes) == 1 or linked):
             if not _OVER.search(turn.text):
                 notes.add(turn, "code", [things, codes])
             return "Noted."

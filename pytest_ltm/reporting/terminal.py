@@ -127,10 +127,12 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
 
 def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
     """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = grouped(rows, lambda row: at_span("", row.span_label).strip() + f" ({row.agent})" * several)
+    places = grouped(rows, lambda row: (at_span("", row.span_label) + f" ({row.agent})" * several).strip())
     failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
     parts = [
-        f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}" for place, of in failed.items() if of
+        f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()
+        for place, of in failed.items()
+        if of
     ]
     why = next((row.reason for of in failed.values() for row in of), "")
     said = ", ".join(shortened(parts, _PLACES, "and {:,} more"))

@@ -43,7 +43,7 @@ def test_many_failures_are_a_number(run: Callable[..., pytest.RunResult]) -> Non
     result.assert_outcomes(failed=21)
     result.stdout.fnmatch_lines(
         [
-            "single_hop 0/21 at all: F1 0.000 of 'bees'",
+            "single_hop 0/21: F1 0.000 of 'bees'",
             "21 failures: -rf lists them, --tb=short shows them",
             "*= long-term memory =*",
         ]
