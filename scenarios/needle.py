@@ -19,8 +19,8 @@ from ._wording import worded
 def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return one code, told at one of the `depths` (default 0, 0.25 … 1) before the question, and what is near to it.
 
-    `near_misses` (default 6) are spread evenly: the code of somebody else's thing of that kind, of another thing of
-    the same owner, and one that opened it before. The first message is one of them, unless the depth is 0.
+    `near_misses` (default 6) are spread evenly, from the first message to the last: the code of somebody else's thing
+    of that kind, of another thing of the same owner, and one that opened it before.
     """
     near = whole(parameters, "near_misses", 6, most=60)
     hay, depth = Hay(rng), depth_of(rng, parameters)
@@ -28,12 +28,11 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     said = Say(hay.told(place, code))
     others = hay.near(place, near)
     rng.shuffle(others)
-    beside = [(number / near, Say(text)) for number, (text, _) in enumerate(others)]
+    beside = [(number / max(near - 1, 1), Say(text)) for number, (text, _) in enumerate(others)]
     question = Ask(worded(rng, QUESTIONS, thing=place), about=(said.text,))
-    # of two at the same depth the needle is told first if it is the first, and else last
-    told = [(depth, said), *beside] if depth == 0 else [*beside, (depth, said)]
     return Definition(
-        steps=laid(told, [question], last_wait(rng, parameters)),
+        # Of two at the same depth the needle is told first: else whoever repeats the last message had it at depth 1.
+        steps=laid([(depth, said), *beside], [question], last_wait(rng, parameters)),
         expected=code,
         parameters={**parameters, "depth": depth, "other_codes": [other for _, other in others]},
     )
