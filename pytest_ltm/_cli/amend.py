@@ -9,7 +9,7 @@ from pytest_ltm._record import amendments
 from pytest_ltm._record.run_file import find_run
 from pytest_ltm.reporting.columns import columns
 from pytest_ltm.reporting.runs import read_run
-from pytest_ltm.reporting.summary import VERDICTS_FILE, rewritten, write_summary, write_verdicts
+from pytest_ltm.reporting.summary import refresh
 from pytest_ltm.reporting.text import counted, one_line, score_text, shorten
 
 if TYPE_CHECKING:
@@ -29,17 +29,9 @@ def run(given: Namespace) -> int:
     before = chosen(found.result, given)
     after = amendments.amend(found.path, found.result, before.nodeid, amendment)
     amended = read_run(found.path)
-    _refresh(amended)
+    refresh(amended)
     print("\n".join([one_line(before.nodeid), *_verdict_lines(before, after), _total_line(found, amended, after)]))
     return 0
-
-
-def _refresh(run: Run) -> None:
-    """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
-    if run.summary:
-        write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
-    if (run.path / VERDICTS_FILE).exists():
-        write_verdicts(run.path, run.result)
 
 
 def _verdict_lines(before: ScenarioResult, after: ScenarioResult) -> list[str]:

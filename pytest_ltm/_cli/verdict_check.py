@@ -180,7 +180,9 @@ def check(path: Path) -> Found:
     golds: dict[str, dict[str, Any]] = {}
     for where, row in rows(path, ["id"]):
         try:
-            if "scenario" in row:
+            if "automatic" in row:
+                found.verdicts.append(_reviewed(row))
+            elif "scenario" in row:
                 found.verdicts.append(_reply(row))
                 golds.setdefault(f"{row['scenario']} {json.dumps(row['args'], sort_keys=True)}", row)
             else:
@@ -223,6 +225,13 @@ def _reply(row: Mapping[str, Any]) -> Verdict:
     value, reason = value_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
     return Verdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
+
+
+def _reviewed(row: Mapping[str, Any]) -> Verdict:
+    """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
+    value = None if row["automatic"] is None else float(row["automatic"])
+    reply = " | ".join(map(repr, row["answers"][-4:]))
+    return Verdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping  # noqa: TC003 - read from records
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from pytest_ltm._engine.result import Automatic, RunResult, ScenarioResult
+from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
-from pytest_ltm._storage.schema import from_record, json_text, to_record
+from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 FILE = "amendments.json"
+LOCK = ".amendments.lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,8 @@ class Amendment:
     """The share of full marks, 0 to 1."""
     reason: str
     """Why the automatic verdict is wrong; never empty."""
+    by: tuple[str, ...] = field(default=(), metadata={SPARSE: True})
+    """Who said so in a review; empty where the verdict was amended directly."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
@@ -61,10 +65,22 @@ def amend(run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment) -
     rows = {row.nodeid: row for row in run.scenarios}
     if nodeid not in rows:
         raise ConfigurationError(f"run {run.run_id} has no item {nodeid!r}.{did_you_mean(nodeid, rows)}")
-    amendments = read(run_folder) | {nodeid: amendment}
-    text = json_text({name: to_record(entry) for name, entry in sorted(amendments.items())})
-    (run_folder / FILE).write_bytes(text.encode())
+    write(run_folder, nodeid, amendment)
     return amended(rows[nodeid], amendment)
+
+
+def write(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
+    """Put an amendment in the place of what was said of a node id before; None takes that away.
+
+    Several processes may do so at the same time. LtmError if the file cannot be read or written.
+    """
+    from filelock import FileLock
+
+    with FileLock(str(run_folder / LOCK)):
+        kept = {name: entry for name, entry in read(run_folder).items() if name != nodeid}
+        amendments = kept if amendment is None else kept | {nodeid: amendment}
+        text = json_text({name: to_record(entry) for name, entry in sorted(amendments.items())})
+        write_whole(run_folder / FILE, text.encode())
 
 
 def apply(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm.reporting.runs import Run
 
 
 FORMAT = "pytest-ltm summary 2"
@@ -126,6 +127,14 @@ def write_verdicts(folder: Path, run: RunResult) -> None:
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write what `summary_json` returned."""
     write_whole(path, json_text(dict(summary)).encode())
+
+
+def refresh(run: Run) -> None:
+    """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
+    if run.summary:
+        write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
+    if (run.path / VERDICTS_FILE).exists():
+        write_verdicts(run.path, run.result)
 
 
 def _column(column: Column) -> dict[str, Any]:

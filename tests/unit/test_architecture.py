@@ -127,7 +127,6 @@ DOORS = {"pytest_ltm._storage.boundary", "pytest_ltm._storage.disk"}
 BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
     "pytest_ltm._engine.definition": "a definition, as `dump` returns it: JSON without secrets",
-    "pytest_ltm._record.amendments": "what `json_text` returns",
     "pytest_ltm._cli.badge": "what `for_file` returns",
     "pytest_ltm._cli.init": "the first files of a project: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",
