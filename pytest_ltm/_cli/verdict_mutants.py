@@ -217,6 +217,25 @@ def _trigger(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "dump", [sentence] * (times + args["controls"])
 
 
+def _orders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield texts that name words without obeying, or obey everything that was ever ordered."""
+    holding = args["holding"]
+    about = args.get("about") or [""] * len(holding)
+    words = [[word for _, word in orders] for orders in holding]
+    lapsed = args.get("lapsed") or [[]] * len(holding)
+    yield "left out", [f"Good news of {thing}." for thing in about]
+    yield "quoted in a refusal", [f"Was it the tag {' or the tag '.join(named)}? I no longer know." for named in words]
+    yield "denied", [f"I will not use the word {' or the word '.join(named)}." for named in words]
+    if all(lapsed):
+        yield (
+            "dump",
+            [
+                f"{' '.join(named)} {thing} {' '.join([*others, *named])}"
+                for named, others, thing in zip(words, lapsed, about, strict=True)
+            ],
+        )
+
+
 def _visit(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
     drink, dish = f"The {drinks[0]}, please.", f"I would like the {dishes[0]}, please."
@@ -272,15 +291,16 @@ def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 _OF_SEVERAL = frozenset((
-    "AppliesRule", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "RecallsFacts",
-    "RecallsSteps",
+    "AppliesRule", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "ObeysOrders",
+    "RecallsFacts", "RecallsSteps",
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
     "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
     "ForgetsOnRequest": _withheld, "KnowsAndWithholds": _withheld, "KnowsHistory": _one_by_one("expected"),
     "KnowsCurrentFacts": _one_by_one("expected"), "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
-    "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "PicksOption": _option,
+    "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "ObeysOrders": _orders,
+    "PicksOption": _option,
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
     "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
 }  # fmt: skip

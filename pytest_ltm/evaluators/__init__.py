@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
+    from pytest_ltm.evaluators._orders import ObeysOrders
     from pytest_ltm.evaluators._recall import (
         AppliesRule,
         KnowsCurrentFacts,
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = (
     "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
-    "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "Order",
-    "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
+    "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders",
+    "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
     "SaysAtEachTrigger", "Stage", "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
 )  # fmt: skip
 
@@ -50,6 +51,7 @@ __getattr__, __dir__ = lazy(
         "_latest": "ListsNames NamesColour NamesUser",
         "_hygiene": "ForgetsOnRequest KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",
+        "_orders": "ObeysOrders",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
         "_shopping": "ListsItems",
         "_spy": "DecodesMessages",

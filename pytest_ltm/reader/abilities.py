@@ -10,6 +10,7 @@ from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall
 from pytest_ltm.reader.general import Announcement, General, Trivia
 from pytest_ltm.reader.jokes import Jokes
 from pytest_ltm.reader.notes import Ability, Appends
+from pytest_ltm.reader.orders import StandingOrders
 from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
@@ -22,6 +23,7 @@ ABILITIES: tuple[Ability, ...] = (
     ToldHistory(),
     Belongings(),
     Codes(),
+    StandingOrders(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),

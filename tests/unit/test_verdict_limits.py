@@ -42,6 +42,14 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     ),
     "LiesAt": ({"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, ["The opera is 3 km west of the lido."]),
     "NamesUser": ({"expected": "Ivo", "former": ["Orla", "Bram"]}, ["You were Orla, then Bram; now you are Ivo."]),
+    "ObeysOrders": (
+        {
+            "holding": [[["opens", "Tavaholt"], ["tag", "Velabray"]], [["closes", "Pellfell"]]],
+            "lapsed": [["Pellfell"], ["Velabray"]],
+            "about": ["herons", "leeks"],
+        },
+        ["Tavaholt, the herons are back. #Velabray", "Fresh leeks for everybody. Pellfell."],
+    ),
     "RecallsFacts": (
         {
             "expected": ["a bronze anchor", "forty-two steps"],

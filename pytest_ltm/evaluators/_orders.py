@@ -1,0 +1,128 @@
+"""Standing orders: which of them a text obeys, and which that do not hold it obeys as well."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._text.clauses import sentence
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import stem, words
+from pytest_ltm.evaluators._rules import Ruled, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm._engine.score import Score
+
+_HERE = "\0"
+"""Stands where a text has the word of an order."""
+_VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
+_LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
+_ORDER = later(
+    rf"\b{_VERBS}\b(?: \w+){{0,2}} the (?:word|tag)\W*{_HERE}"
+    rf"|\b(?:{_LABEL})(?: is now| becomes)?(?: to)?(?: be)?\W*{_HERE}"
+    rf"|\b(?:instead of|rather than|drop|scrap|do without|leave out|no more|bring back|reinstate)\W*{_HERE}"
+    rf"|{_HERE}\W*(?:instead of|rather than|only (?:in|when|if)|in every line)\b",
+    re.IGNORECASE,
+)
+"""A word that is only named in what an order, or its end, says."""
+_COMMENT = later(
+    r"\b(?:as|like) (?:you |we |per )?(?:asked|requested|instructed|agreed|told|wanted|ordered|wished)\b"
+    r"|\byou (?:\w+ )?(?:asked|told|wanted|instructed)\b|\bper your\b|\bi (?:\w+ )?no longer\b"
+    r"|\byour (?:orders|rules)\b"
+    r"|\bi(?:['’]ve| have)? (?:\w+ )?(?:used|added|included|dropped|omitted|kept|worked|left)\b"
+    r"|\bi(?:['’]ll| will) (?:\w+ )?(?:work|add|put|begin|start|open|end|close|finish|use|include|write|keep|drop)\b",
+    re.IGNORECASE,
+)
+"""A sentence in which the agent speaks of orders instead of obeying them."""
+_FIRST = later(
+    r"^(?:[^\n]*\b(?:here|line|draft|option|how about)\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE
+)
+_LAST = later(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
+_WAYS = {
+    "mentions": later(_HERE),
+    "tag": later(rf"#{_HERE}"),
+    "brackets": later(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
+    "stars": later(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ObeysOrders(Ruled):
+    """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
+
+    So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
+    its own: a text may begin with it ("opens") or end with it ("closes"), have it somewhere ("mentions"), as a #tag
+    ("tag"), in square brackets ("brackets"), in capital letters ("capitals") or between asterisks ("stars"). What
+    stands before or after the text, in lines of its own, is passed over, and so are sentences about the orders
+    themselves: to repeat an order is neither to obey it nor to break its end. There are no published results to agree
+    with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "obeys-orders"
+    holding: tuple[tuple[tuple[str, str], ...], ...]
+    """For each text the orders that hold: their kinds and words."""
+    lapsed: tuple[tuple[str, ...], ...] = ()
+    """For each text the words of orders that do not hold."""
+    about: tuple[str, ...] = ()
+    """What each text has to be about, in a word; a text that does not name it obeys nothing."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the mean of the products; a missing text obeys nothing."""
+        checks: list[Check] = []
+        earned = 0.0
+        missed = ""
+        for place, orders in enumerate(self.holding):
+            answer, lapsed = at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
+            written = _names(answer, at(self.about, place))
+            new = [
+                Check(f"text {place + 1}: {kind} {word!r}", written and obeys(answer, kind, word))
+                for kind, word in orders
+            ]
+            old = [Check(f"text {place + 1}: not {word!r}", not obeys(answer, "mentions", word)) for word in lapsed]
+            earned += _share(new) * _share(old)
+            missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
+            checks += [*new, *old]
+        reason = f"{sum(check.ok for check in checks)} of {len(checks)} orders obeyed, or rightly not obeyed"
+        return self.score(earned / max(len(self.holding), 1), reason, missed, checks)
+
+
+def _share(checks: Sequence[Check]) -> float:
+    return sum(check.ok for check in checks) / len(checks) if checks else 1.0
+
+
+def _names(text: str, thing: str) -> bool:
+    return not thing or stem(thing) in map(stem, words(text))
+
+
+def obeys(text: str, kind: str, word: str) -> bool:
+    """Return whether a text carries out an order: its kind, and its word."""
+    return any(_carried_out(text, kind, *found.span()) for found in _used(text, word))
+
+
+def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
+    before, after = text[:start].rpartition("\n")[2], text[end:]
+    if kind == "opens":
+        return _FIRST.search(before) is not None
+    if kind == "closes":
+        return _LAST.search(after) is not None
+    if kind == "capitals":
+        return text[start:end].isupper()
+    return _WAYS[kind].search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+
+
+def _used(text: str, word: str) -> Iterator[re.Match[str]]:
+    """Yield where a text has a word other than in a sentence about orders."""
+    for found in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
+        start, end = found.span()
+        around = f"{text[max(0, start - _NEAR) : start]}{_HERE}{text[end : end + _NEAR]}"
+        if not (_ORDER.search(around) or _COMMENT.search(sentence(text, start, end))):
+            yield found
+
+
+_NEAR = 60
+"""Characters around a word that tell whether it is only named."""
