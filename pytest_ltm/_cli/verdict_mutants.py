@@ -284,6 +284,17 @@ def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
 
 
+def _language(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants in which another order of the parts stands for the right one."""
+    turned = [[form[-2:] + form[:-2]] for form in args["expected"]]
+    yield from _one_by_one("expected")({"expected": args["expected"], "others": turned})
+    yield (
+        "dump",
+        [", ".join([form, *others, *args["told"]]) for form, others in zip(args["expected"], turned, strict=True)],
+    )
+    yield "left out", [form[:-2] for form in args["expected"]]
+
+
 def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     others = [*args.get("others", ()), "zebra"]
     yield from _of_phrase(args["expected"], others[0])
@@ -303,4 +314,5 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | li
     "PicksOption": _option,
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
     "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
+    "SpeaksLanguage": _language,
 }  # fmt: skip

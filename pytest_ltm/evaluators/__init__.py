@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
+    from pytest_ltm.evaluators._languages import SpeaksLanguage
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
     from pytest_ltm.evaluators._orders import ObeysOrders
@@ -39,7 +40,8 @@ __all__ = (
     "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
     "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders",
     "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
-    "SaysAtEachTrigger", "Stage", "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
+    "SaysAtEachTrigger", "SpeaksLanguage", "Stage", "notices_mix_up", "orders_dish", "orders_drink", "read_order",
+    "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazy(
         "_choices": "AnswersWord PicksOption",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
+        "_languages": "SpeaksLanguage",
         "_latest": "ListsNames NamesColour NamesUser",
         "_hygiene": "ForgetsOnRequest KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",

@@ -9,6 +9,7 @@ from pytest_ltm.reader.errands import Instructions, TriggerResponse
 from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
 from pytest_ltm.reader.general import Announcement, General, Trivia
 from pytest_ltm.reader.jokes import Jokes
+from pytest_ltm.reader.languages import Languages
 from pytest_ltm.reader.notes import Ability, Appends
 from pytest_ltm.reader.orders import StandingOrders
 from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
@@ -24,6 +25,7 @@ ABILITIES: tuple[Ability, ...] = (
     Belongings(),
     Codes(),
     StandingOrders(),
+    Languages(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),

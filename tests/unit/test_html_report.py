@@ -18,7 +18,7 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import RunResult
+from pytest_ltm._engine.result import Metric, RunResult
 from pytest_ltm._record.amendments import Amendment, amend
 from pytest_ltm._record.chain import bare
 from pytest_ltm._storage.errors import LtmError
@@ -412,6 +412,20 @@ def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Pa
     question = parcel["questions"][0]
     assert (question["q"], question["a"]) == ("Which colour do I like?", "Teal, I think.")
     assert question["needles"][0]["gap"] == "900 tokens and 1:00:00 before the question; 700 tokens of that told"
+
+
+def test_metrics_that_are_numbered_are_a_curve(tmp_path: Path) -> None:
+    figures = {
+        "lesson_2": 0.5,
+        "f1": 0.3,
+        "lesson_1": 1.0,
+        "recall_5": 0.5,
+        "recall_10": 0.5,
+        "rank_1": 3.0,
+        "rank_2": 4.0,
+    }
+    row = replace(played(), metrics=tuple(Metric(*one) for one in figures.items()))
+    assert report(tmp_path, write_run(tmp_path / "run", held([row]))).example(0)["curves"] == [["lesson", [1.0, 0.5]]]
 
 
 def test_own_exchanges_stand_with_the_distance_between_them(tmp_path: Path) -> None:

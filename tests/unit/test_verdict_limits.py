@@ -70,6 +70,10 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         {"sentence": "Soot is the shadow of a good fire.", "activations": 2, "controls": 2},
         ["Soot is the shadow of a good fire."] * 2 + ["I see."] * 2,
     ),
+    "SpeaksLanguage": (
+        {"expected": ["fetuzmane", "kelzashu"], "told": ["tuzma", "tuzmane", "fetuzma", "kelza"]},
+        ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu"],
+    ),
 }
 """Evaluators of scenarios without labelled replies: arguments, and right answers."""
 

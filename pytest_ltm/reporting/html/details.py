@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from datetime import timedelta
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._record.fold import Example
+from pytest_ltm._statistics.totals import grouped
 from pytest_ltm._storage.clock import describe
+from pytest_ltm._text.patterns import later
 from pytest_ltm.reporting.html.charts import shade
 from pytest_ltm.reporting.text import counted, distance, score_text, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.result import QuestionResult, ScenarioResult
+    from pytest_ltm._engine.result import Metric, QuestionResult, ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm._record.fold import Leap, Record
     from pytest_ltm.reporting.html.material import Entry
@@ -37,11 +40,26 @@ def details(result: ScenarioResult, record: Record | None, expected: object, dam
     return {
         "facts": [[name, text] for name, text in _facts(result, expected).items() if text],
         "checks": [[check.label, check.ok] for check in result.checks],
+        "curves": [[name, points] for name, points in curves(result.metrics)],
         "questions": [_question(each) for each in result.questions],
         "evidence": result.evidence,
         "talk": talk,
         "missing": lost if record else f"{NO_JOURNAL} {damage}".rstrip(),
     }
+
+
+_POINT = later(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
+
+
+def curves(metrics: Sequence[Metric]) -> Iterator[tuple[str, list[float]]]:
+    """Yield name and values of each row of shares that are numbered from 1 on, as `lesson_1` and `lesson_2`."""
+    found = [
+        (match["curve"], int(match["place"]), one.value) for one in metrics if (match := _POINT.fullmatch(one.name))
+    ]
+    for name, points in grouped(found, itemgetter(0)).items():
+        values = {place: value for _, place, value in points if 0 <= value <= 1}
+        if len(values) > 1 and sorted(values) == [*range(1, len(points) + 1)]:
+            yield name, [values[place] for place in sorted(values)]
 
 
 def _facts(result: ScenarioResult, expected: object) -> dict[str, str]:

@@ -9,6 +9,14 @@ function checked(checks) {
   return make("ul", { class: "checks" }, ...checks.map(([label, ok]) => make("li", { class: ok ? "passed" : "failed" }, make("span", {}, label))));
 }
 
+// How numbered metrics went, a bar for each.
+function curve([name, points]) {
+  const bars = points.map(() => make("span"));
+  points.forEach((value, place) => (bars[place].style.height = `${Math.max(value, .02) * 100}%`));
+  const told = `${name.replaceAll("_", " ")}: ${points.map((value) => value.toFixed(2)).join(", ")}`;
+  return make("figure", { class: "curve" }, make("div", { class: "bars", "aria-hidden": "true" }, ...bars), make("figcaption", {}, told));
+}
+
 // A paragraph of somebody's words, with the deciding part marked.
 function words(who, text, evidence) {
   const at = evidence ? text.indexOf(evidence) : -1;
@@ -74,6 +82,7 @@ async function detail(row) {
   const data = await opened(Number(row.id.slice(1)), row.dataset.v);
   const inside = make("div", { class: "inside" }, described(data.facts));
   if (data.checks.length) inside.append(make("h3", {}, "Checks"), checked(data.checks));
+  inside.append(...data.curves.map(curve));
   if (data.missing) {
     if (data.questions.length) inside.append(make("h3", {}, "Questions"), ...data.questions.map(questioned));
     inside.append(make("p", { class: "note" }, data.missing));

@@ -1,0 +1,91 @@
+"""What is asked for in an invented language follows from the examples alone, and nobody has said it before."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_ltm.scenarios.gradual import gradual, rule_of
+
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._engine.scenario import Ask, Say
+
+if TYPE_CHECKING:
+    from pytest_ltm import Definition
+
+SEEDS = st.integers(0, 2**63)
+SIZES = st.fixed_dictionaries({"lessons": st.integers(3, 7), "probes": st.integers(1, 4)})
+QUOTED = re.compile(r"(?<![a-z])'([a-z ]+)'")
+
+
+def words(gloss: str) -> frozenset[str]:
+    """Return what a phrase says, the plural as a word of its own."""
+    *others, noun = gloss.split()
+    return frozenset({*others, noun.rstrip("s"), *noun[len(noun.rstrip("s")) :]} - {"the"})
+
+
+def composed(known: dict[frozenset[str], str], asked: frozenset[str]) -> str:
+    """Return a form by proportion: what stands around the word of one thing stands around that of another."""
+    nouns = {word: form for said, form in known.items() if len(said) == 1 for word in said}
+    around = {
+        said - {noun}: form.split(nouns[noun]) for said, form in known.items() for noun in said & nouns.keys()
+    }  # fmt: skip
+    (noun,) = asked & nouns.keys()
+    (one, before, after), (other, first, last) = ((word, *around[frozenset({word})]) for word in sorted(asked - {noun}))
+    if bool(before) == bool(first):  # on the same side: some example has both, and their order
+        both = "".join(next(parts for said, parts in around.items() if said >= {one, other}))
+        affixes = "".join(sorted((before + after, first + last), key=both.index))
+        return affixes + nouns[noun] if before else nouns[noun] + affixes
+    return f"{before or first}{nouns[noun]}{after or last}"
+
+
+def solved(definition: Definition) -> list[str]:
+    """Return the forms that are asked for, from the lessons so far; no correction is looked at."""
+    known: dict[frozenset[str], str] = {}
+    answers = []
+    for step in definition.steps:
+        if isinstance(step, Say):
+            quoted = QUOTED.findall(step.text)
+            for one, other in zip(quoted[::2], quoted[1::2], strict=True):
+                gloss, form = (one, other) if " " in one else (other, one)
+                known[words(gloss)] = form
+        if isinstance(step, Ask):
+            answers.append(composed(known, words(QUOTED.findall(step.text)[0])))
+    return answers
+
+
+@given(SEEDS, SIZES)
+def test_each_form_follows_from_the_lessons_before_its_question(seed: int, sizes: dict[str, int]) -> None:
+    definition = gradual(random.Random(seed), sizes)
+    assert solved(definition) == definition.expected
+    assert len(definition.expected) == sizes["lessons"] * sizes["probes"]
+    assert definition == gradual(random.Random(seed), sizes)
+    assert from_json(to_json(definition), where="here") == definition
+    assert rule_of(definition)(definition.expected).value == 1
+
+
+@given(SEEDS, SIZES)
+def test_nobody_says_a_form_before_it_is_asked_for(seed: int, sizes: dict[str, int]) -> None:
+    definition = gradual(random.Random(seed), sizes)
+    parameters, heard, asked = definition.parameters, "", 0
+    for step in definition.steps:
+        if isinstance(step, Ask):
+            assert definition.expected[asked] not in heard
+            heard += parameters["wrong"][asked]
+            asked += 1
+        if isinstance(step, (Ask, Say)):
+            heard += step.text
+    assert rule_of(definition)(parameters["told"][:1] * asked).value == 0
+
+
+@given(SEEDS)
+def test_a_question_is_about_the_messages_that_tell_its_parts(seed: int) -> None:
+    definition = gradual(random.Random(seed), {})
+    for question in definition.questions:
+        (noun,) = [
+            word for word in words(QUOTED.findall(question.text)[0]) if f"'the {word}'" in "".join(question.about)
+        ]
+        assert any(f"'the {noun}'" in text for text in question.about)

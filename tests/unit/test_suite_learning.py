@@ -1,0 +1,113 @@
+"""The suite `learning`: who puts together what was told earns full marks, who repeats it nothing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios import _languages, gradual
+from pytest_ltm.scenarios._wording import variants
+from scenario_runs import conversation, generated, scores
+
+from pytest_ltm import evaluators
+from pytest_ltm._engine.suite import built_in
+from pytest_ltm.agents._specs import find
+
+NAMES = tuple(entry.scenario for entry in built_in("learning").entries)
+LABELLED = Path(__file__).parents[1] / "labelled"
+ENOUGH = 30
+MESSAGES = {name: getattr(_languages, name) for name in ("FIRST_LESSONS", "LESSONS", "QUESTIONS", "RIGHT", "WRONG")}
+ALLOWED = {"first": 0, "second": 1}
+"""How many replies the rules may judge otherwise: no figure may grow."""
+
+
+def body(name: str) -> Any:
+    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+
+
+def made(name: str, number: int, **parameters: Any) -> list[Any]:
+    return generated(body(name).pytestmark[0].kwargs["generate"], number, **parameters)
+
+
+@pytest.mark.parametrize("span", [8_000, None])
+@pytest.mark.parametrize("agent", ["oracle", "full"])
+@pytest.mark.parametrize("name", NAMES)
+def test_who_sees_everything_earns_full_marks(name: str, agent: str, span: int | None) -> None:
+    assert scores(body(name), made(name, 4), find(agent).make, span=span) == [1.0] * 4
+
+
+@pytest.mark.parametrize("spec", ["echo", "silent", "dump", "recite:2k", "candidates", "hedge", "keywords"])
+@pytest.mark.parametrize("name", NAMES)
+def test_who_only_repeats_earns_nothing(name: str, spec: str) -> None:
+    assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
+    assert scores(body(name), made(name, 3), find(spec).make, span=None) == [0.0] * 3
+
+
+def test_who_sees_the_last_lesson_alone_knows_no_earlier_one() -> None:
+    (found,) = scores(body("gradual"), made("gradual", 1), find("window:2k").make, span=32_000)
+    assert found < 0.2
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
+    every = list(variants(MESSAGES[kind]))
+    assert len(set(every)) == len(every) >= ENOUGH
+
+
+class Once:
+    """Knows the first form that it is asked for, and no other."""
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - it never looks
+        return self._form
+
+
+def test_a_wrong_answer_is_corrected_and_a_right_one_is_confirmed() -> None:
+    (definition,) = made("gradual", 1)
+    first, *others = definition.expected
+    played = conversation({"it": body("gradual")}, {"it": [definition]}, Once(first), span=None)
+    said = [exchange.message for exchange in played.transcript.of("it/0")]
+    told = [text for text in said if not any(text == getattr(step, "text", "") for step in definition.steps)]
+    (ending,) = played.endings.values()
+
+    assert told[0] == definition.parameters["right"][0]
+    assert first not in told[0]
+    assert told[1:] == definition.parameters["wrong"][1:]
+    assert all(form in correction for form, correction in zip(others, told[1:], strict=True))
+    assert [check.ok for check in ending.verdict.checks] == [True, *[False] * len(others)]  # type: ignore[union-attr]
+
+
+def test_the_curve_is_how_many_forms_of_each_lesson_are_right() -> None:
+    (definition,) = made("gradual", 1, lessons=4, probes=2)
+    answers = list(definition.expected)
+    answers[2] = answers[4] = answers[5] = "no idea"
+    shares = {name: sum(answers[place] in definition.expected for place in places) / len(places)
+              for name, places in gradual.curve(definition.parameters)}  # fmt: skip
+    assert [shares[f"lesson_{lesson}"] for lesson in (1, 2, 3, 4)] == [1.0, 0.5, 0.0, 1.0]
+    assert set(shares) == {"lesson_1", "lesson_2", "lesson_3", "lesson_4", "new", "mixed"}
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("lessons", 2), ("lessons", 8), ("probes", 0), ("probes", 5)])
+def test_sizes_that_make_no_test_are_refused(parameter: str, value: int) -> None:
+    with pytest.raises(ValueError, match=parameter):
+        made("gradual", 1, **{parameter: value})
+
+
+@pytest.mark.parametrize("half", ALLOWED)
+def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
+    rows = [json.loads(line) for line in (LABELLED / f"learning.{half}.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) >= 40
+    wrong = [
+        row["id"]
+        for row in rows
+        if getattr(evaluators, row["evaluator"])(**{name: tuple(value) for name, value in row["args"].items()})(
+            row["answers"]
+        ).value
+        != row["credit"]
+    ]
+    assert len(wrong) <= ALLOWED[half], wrong
