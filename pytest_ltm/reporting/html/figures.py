@@ -27,6 +27,7 @@ SKILLS = {
     "P": "prospective memory",
     "S": "space",
     "T": "theory of mind",
+    "L": "learning",
 }
 
 
