@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pytest_ltm import Say
+from pytest_ltm.languages import ENGLISH, Language
 
 from ._parameters import whole
 from ._wording import either, worded
@@ -93,13 +94,13 @@ TRIES = 200
 RESET = "Please forget every name that I have given myself. For the time being I have none."
 
 
-def first_names(rng: random.Random, number: int, locale: str | None = None) -> list[str]:
+def first_names(rng: random.Random, number: int, locale: str | None = None, language: Language = ENGLISH) -> list[str]:
     """Return different names; none is a part of another, so that every rule can tell them apart.
 
-    `locale`: one of Faker's, such as `de_DE`; None: from `GIVEN_NAMES`, in plain letters. ValueError where Faker is not
-    installed, has no such locale, or has too few names of letters alone.
+    `locale`: one of Faker's, such as `de_DE`; None: those of the language. ValueError where Faker is not installed, has
+    no such locale, or has too few names of letters alone.
     """
-    draw = _drawer(rng, locale)
+    draw = _drawer(rng, locale, language.said("names.given", GIVEN_NAMES))
     drawn: list[str] = []
     for name in (draw() for _ in range(TRIES * number)):
         if name.isalpha() and name.lower() not in ORDINARY_WORDS and not _alike(name, drawn):
@@ -113,9 +114,9 @@ def _alike(name: str, others: list[str]) -> bool:
     return any(name.lower() in other.lower() or other.lower() in name.lower() for other in others)
 
 
-def _drawer(rng: random.Random, locale: str | None) -> Callable[[], str]:
+def _drawer(rng: random.Random, locale: str | None, given: Sequence[str]) -> Callable[[], str]:
     if locale is None:
-        return partial(rng.choice, GIVEN_NAMES)
+        return partial(rng.choice, given)
     try:
         from faker import Factory
     except ModuleNotFoundError:
@@ -128,10 +129,14 @@ def _drawer(rng: random.Random, locale: str | None) -> Callable[[], str]:
     return lambda: str(maker.first_name())
 
 
-def told(rng: random.Random, names: list[str]) -> list[Say]:
+def told(rng: random.Random, names: list[str], language: Language = ENGLISH) -> list[Say]:
     """Return one statement for each name: an introduction, then changes, of which half do not say that they are one."""
+    introductions, changes, unmarked = (
+        language.said(f"names.{part}", texts)
+        for part, texts in (("introductions", INTRODUCTIONS), ("changes", CHANGES), ("unmarked", WITHOUT_THE_WORD))
+    )
     return [
-        Say(worded(rng, either(rng, CHANGES, WITHOUT_THE_WORD) if place else INTRODUCTIONS, name=name))
+        Say(worded(rng, either(rng, changes, unmarked) if place else introductions, name=name))
         for place, name in enumerate(names)
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_ltm import Ask, Say, Wait
+from pytest_ltm.languages import Language
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
@@ -87,16 +88,17 @@ class Place(NamedTuple):
     owner: str
     thing: str
 
-    def __str__(self) -> str:
+    def said(self, language: Language) -> str:
         """Return `Nadia Velarmere's locker`."""
-        return f"{self.owner}'s {self.thing}"
+        return language.phrase("needles.place", "{owner}'s {thing}", owner=self.owner, thing=language.word(self.thing))
 
 
 class Hay:
-    """Draws places and codes, each of them once."""
+    """Draws places and codes, each of them once, and tells of them in a language."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, language: Language) -> None:
         self._rng = rng
+        self.language = language
         self._codes: set[str] = set()
         self._places: set[Place] = set()
         names = Inventions(rng)
@@ -129,7 +131,8 @@ class Hay:
         for kind in range(number):
             code = self.code()
             if kind % 3 == 2:
-                found.append((worded(self._rng, FORMER, thing=place, code=code), code))
+                former = self.language.said("needles.former", FORMER)
+                found.append((worded(self._rng, former, thing=place.said(self.language), code=code), code))
             else:
                 other = self.place(thing=place.thing) if kind % 3 == 0 else self.place(owner=place.owner)
                 found.append((self.told(other, code), code))
@@ -137,7 +140,18 @@ class Hay:
 
     def told(self, place: Place, code: str) -> str:
         """Return a sentence that tells a code."""
-        return worded(self._rng, either(self._rng, NAMED, UNNAMED), thing=place, code=code)
+        named, unnamed = self.language.said("needles.named", NAMED), self.language.said("needles.unnamed", UNNAMED)
+        return worded(self._rng, either(self._rng, named, unnamed), thing=place.said(self.language), code=code)
+
+    def linked(self, one: Place, other: Place) -> str:
+        """Return a sentence that says that two things have the same code."""
+        wordings = self.language.said("needles.same", SAME)
+        return worded(self._rng, wordings, thing=one.said(self.language), other=other.said(self.language))
+
+
+def asked(rng: random.Random, place: Place, language: Language) -> str:
+    """Return the question for a thing's code."""
+    return worded(rng, language.said("needles.questions", QUESTIONS), thing=place.said(language))
 
 
 def depth_of(rng: random.Random, parameters: Mapping[str, Any]) -> float:

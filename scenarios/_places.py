@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_ltm import Say
+from pytest_ltm.languages import ENGLISH, Language
 
 from ._parameters import whole
 from ._wording import either, worded
@@ -77,10 +78,11 @@ def town(rng: random.Random) -> str:
     return f"{rng.choice(BEGINNINGS)}{rng.choice(ENDINGS)}" if rng.random() < 0.5 else ""
 
 
-def asked(rng: random.Random, wordings: Sequence[str], where: str, start: str, goal: str) -> str:
+def asked(rng: random.Random, wordings: Sequence[str], where: str, start: str, goal: str, language: Language) -> str:
     """Return a question about the way from one place to another; it may name the town, if that has a name."""
-    within = f" in {where}" if where and rng.random() < 0.5 else ""
-    return worded(rng, wordings, way=f"from the {start} to the {goal}{within}")
+    within = language.phrase("places.within", " in {town}", town=where) if where and rng.random() < 0.5 else ""
+    ends = {"start": language.word(start), "goal": language.word(goal)}
+    return worded(rng, wordings, way=language.phrase("places.way", "from the {start} to the {goal}", **ends) + within)
 
 
 def number_of_places(parameters: Mapping[str, Any], default: int, least: int) -> int:
@@ -115,16 +117,24 @@ def end(legs: Iterable[Leg]) -> Point:
     return here
 
 
-def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg]) -> list[Say]:
+def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], language: Language = ENGLISH) -> list[Say]:
     """Return one statement for each place of a town; `where` "" is a town whose name is not told.
 
     Half of those after the first name no town, and some of these not the place before either.
     """
-    said = [Say(worded(rng, FIRST if where else FIRST_UNNAMED, town=where, place=start))]
-    before = start
+    first, first_unnamed, following, following_unnamed, from_there = (
+        language.said(f"places.{part}", texts)
+        for part, texts in (
+            ("first", FIRST), ("first_unnamed", FIRST_UNNAMED), ("next", NEXT), ("next_unnamed", NEXT_UNNAMED),
+            ("from_there", FROM_THERE),
+        )
+    )  # fmt: skip
+    before = language.word(start)
+    said = [Say(worded(rng, first if where else first_unnamed, town=where, place=before))]
     for number, (km, way, place) in enumerate(legs):
-        unnamed = either(rng, NEXT_UNNAMED, FROM_THERE) if number else NEXT_UNNAMED
-        wordings = either(rng, NEXT, unnamed) if where else unnamed
-        said.append(Say(worded(rng, wordings, town=where, place=place, km=km, way=way, before=before)))
-        before = place
+        unnamed = either(rng, following_unnamed, from_there) if number else following_unnamed
+        wordings = either(rng, following, unnamed) if where else unnamed
+        there = language.word(place)
+        said.append(Say(worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)))
+        before = there
     return said

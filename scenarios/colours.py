@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import NamesColour
+from pytest_ltm.languages import CODES, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -78,16 +79,23 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     A colour may come back later, but each statement changes it. The first says that it is about a favourite colour, of
     the others one half. The colour told last is expected.
     """
+    telling, asking = spoken(parameters)
+    first, named, unnamed = (
+        telling.said(f"colours.{part}", texts)
+        for part, texts in (("first", FIRST), ("named", NAMED), ("unnamed", UNNAMED))
+    )
     told: list[str] = []
     for _ in range(whole(parameters, "colour_changes", 3)):
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
     says = [
-        Say(worded(rng, either(rng, NAMED, UNNAMED) if place else FIRST, colour=colour))
+        Say(worded(rng, either(rng, named, unnamed) if place else first, colour=telling.word(colour)))
         for place, colour in enumerate(told)
     ]
-    question = Ask(worded(rng, QUESTIONS), about=(says[-1].text,))
+    question = Ask(worded(rng, asking.said("colours.questions", QUESTIONS)), about=(says[-1].text,))
     return Definition(
-        steps=spread([*says, question], last_wait(rng, parameters)), expected=told[-1], parameters=parameters
+        steps=spread([*says, question], last_wait(rng, parameters)),
+        expected=str(asking.word(told[-1])),
+        parameters=parameters,
     )
 
 
@@ -96,8 +104,10 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     skills="R",
     version="1",
     reset="Please forget everything that I told you about my favourite colour.",
+    languages=CODES,
 )
 def test_colours(ltm: Ltm) -> None:
     """Names the favourite colour told last, after others were told before."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
-    ltm.score(NamesColour(ltm.definition.expected, scoring=ltm.scoring)(answers))
+    said = spoken(ltm.definition.parameters)
+    ltm.score(said.judged(NamesColour(said.meaning(ltm.definition.expected), scoring=ltm.scoring), answers))

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
+from pytest_ltm.languages import CODES, ENGLISH, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import capital, worded
@@ -79,9 +80,10 @@ WITHOUT_THE_WORD = (
     "[heard|read|picked up] this one [on the bus|at lunch|on a cereal box|in the sauna|last night]: {joke}",
     "[here's|I have] a silly one[ for you| from the radio|]: {joke}",
 )
-JUST_TOLD = ("{joke}", "{joke}[| Sorry.| Ha!| I'll get my coat.| Had to share that.| I can't stop giggling.]")
-WAYS = (INTRODUCTIONS, WITHOUT_THE_WORD, JUST_TOLD, JUST_TOLD)
-"""How jokes are told, each of these as often: half of them without any introduction, as in most company."""
+JUST = ("{joke}", "{joke}[| Sorry.| Ha!| I'll get my coat.| Had to share that.| I can't stop giggling.]")
+JUST_TOLD = "just_told"
+WAYS = {"introductions": INTRODUCTIONS, "unmarked": WITHOUT_THE_WORD, JUST_TOLD: JUST}
+"""How jokes are told; half of them without any introduction, as in most company."""
 PLAIN = "Which joke did I tell you {elapsed} ago?"
 QUESTIONS = (
     PLAIN,
@@ -101,9 +103,11 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     from the time that really passed.
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
-    told = rng.sample(JOKES, number)
-    said = [(worded(rng, rng.choice(WAYS), joke=joke), rng.randint(30, 240)) for joke in told]
-    expected, question = rng.choice(told), worded(rng, QUESTIONS, elapsed="{elapsed}")
+    telling, asking = spoken(parameters)
+    told = rng.sample(telling.said("jokes.jokes", JOKES), number)
+    ways = [telling.said(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
+    said = [(worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240)) for joke in told]
+    expected, question = rng.choice(told), worded(rng, asking.said("jokes.questions", QUESTIONS), elapsed="{elapsed}")
     last = last_wait(rng, parameters)
     steps: list[Step] = []
     for i, (text, minutes) in enumerate(said, start=1):
@@ -118,6 +122,7 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     skills="E",
     version="1",
     reset="Thank you. You can forget the jokes that I have told you so far.",
+    languages=CODES,
 )
 def test_jokes(ltm: Ltm) -> None:
     """Recalls the joke that was told so many hours and minutes ago, and no other."""
@@ -129,19 +134,24 @@ def test_jokes(ltm: Ltm) -> None:
         ltm.play([step])
     if not message:
         raise ValueError(f"the definition expects a joke that it never tells: {expected!r}")
-    question = capital(parameters.get("question", PLAIN).format(elapsed=spoken(ltm.now - told_at)))
+    said = spoken(parameters)
+    question = capital(parameters.get("question", PLAIN).format(elapsed=length(ltm.now - told_at, said.asked)))
     answer = ltm.ask(question, about=(message,), answer=expected)
     others = tuple(joke for joke in _told(ltm.definition) if joke != expected)
-    ltm.score(RecallsJoke(expected, others, ltm.judge, ltm.scoring)([answer]))
+    rule = RecallsJoke(said.meaning(expected), tuple(map(said.meaning, others)), ltm.judge, ltm.scoring)
+    ltm.score(said.judged(rule, [answer]))
 
 
-def spoken(elapsed: timedelta) -> str:
+def length(elapsed: timedelta, language: Language = ENGLISH) -> str:
     """Return `3 hours and 25 minutes`, rounded to the minute; hours go on beyond a day."""
     hours, minutes = divmod(round(elapsed.total_seconds() / 60), 60)
+    units = (f"{unit}{'s' * (number != 1)}" for number, unit in ((hours, "hour"), (minutes, "minute")))
     parts = [
-        f"{number} {unit}{'s' * (number != 1)}" for number, unit in ((hours, "hour"), (minutes, "minute")) if number
+        language.phrase(f"jokes.{unit}", f"{{n}} {unit}", n=number)
+        for number, unit in zip((hours, minutes), units, strict=True)
+        if number
     ]
-    return " and ".join(parts) or "less than a minute"
+    return language.phrase("jokes.and", " and ").join(parts) or language.phrase("jokes.no_time", "less than a minute")
 
 
 def _told(definition: Definition) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.languages import CODES, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -36,9 +37,11 @@ PLAIN = (
     "[please |]look up {key}[ in the register|][:|, please:] which code does it hold? [Reply with|Say] nothing else.",
 )
 NESTED = (
-    "[please |now |]look up {key}[ in the register|]. If the code that it holds has an entry of its own, look that up "
-    "[as well|too], and so on. [What|Which] is the code at which this ends, because it has no entry? "
-    "[Reply with|Give me] that code only."
+    (
+        "[please |now |]look up {key}[ in the register|]. If the code that it holds has an entry of its own, look that "
+        "up [as well|too], and so on. [What|Which] is the code at which this ends, because it has no entry? "
+        "[Reply with|Give me] that code only."
+    ),
 )
 APART, AT_ONCE = "apart", "together"
 
@@ -58,15 +61,19 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         raise ValueError(f"told is {APART!r} or {AT_ONCE!r}, not {told!r}")
     chains = _chains(rng, pairs, levels, _long_codes if told == AT_ONCE else _codes)
     links = [link for chain in chains for link in pairwise(chain)]
+    telling, asking = spoken(parameters)
     if told == AT_ONCE:
         shuffled = dict(rng.sample(links, len(links)))
-        entries = [Say(worded(rng, TOGETHER, entries=json.dumps(shuffled, indent=0)))]
+        together = telling.said("kv_pairs.together", TOGETHER)
+        entries = [Say(worded(rng, together, entries=json.dumps(shuffled, indent=0)))]
         needles = tuple(say.text for say in entries)
     else:
-        entries = [Say(worded(rng, either(rng, ENTRIES, UNNAMED), key=key, value=value)) for key, value in links]
+        named, unnamed = telling.said("kv_pairs.entries", ENTRIES), telling.said("kv_pairs.unnamed", UNNAMED)
+        entries = [Say(worded(rng, either(rng, named, unnamed), key=key, value=value)) for key, value in links]
         needles = tuple(say.text for say in entries[:levels])
         rng.shuffle(entries)
-    question = Ask(worded(rng, (NESTED,) if levels > 1 else PLAIN, key=chains[0][0]), about=needles)
+    nested, plain = asking.said("kv_pairs.nested", NESTED), asking.said("kv_pairs.plain", PLAIN)
+    question = Ask(worded(rng, nested if levels > 1 else plain, key=chains[0][0]), about=needles)
     return Definition(
         steps=spread([*entries, question], last_wait(rng, parameters)),
         expected=chains[0][-1],
@@ -105,9 +112,11 @@ def _long_codes(rng: random.Random, number: int) -> list[str]:
     skills="R,I",
     version="1",
     reset="You can forget the register with all its entries.",
+    languages=CODES,
 )
 def test_kv_pairs(ltm: Ltm) -> None:
     """Follows the entries of a register from one code to the last one."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_codes", ()))
-    ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
+    rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
+    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))

@@ -12,6 +12,7 @@ from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
+from pytest_ltm.languages import CODES, spoken
 
 QUESTIONS = (
     "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",
@@ -31,8 +32,9 @@ def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     places = rng.sample(PLACES, number_of_places(parameters, 5, least=3))
     where, legs = town(rng), _aligned(rng, places)
-    statements = told(rng, where, places[0], legs)
-    question = asked(rng, QUESTIONS, where, places[0], places[-1])
+    telling, asking = spoken(parameters)
+    statements = told(rng, where, places[0], legs, telling)
+    question = asked(rng, asking.said("locations.questions", QUESTIONS), where, places[0], places[-1], asking)
     east, north = end(legs)
     return Definition(
         steps=spread(
@@ -59,10 +61,13 @@ def _direction(east: int, north: int) -> str:
     return "north" if north > 0 else "south"
 
 
-@pytest.mark.ltm(generate=locations, skills="S,I", version="1", reset=RESET, incompatible=["locations_directions"])
+@pytest.mark.ltm(
+    generate=locations, skills="S,I", version="1", reset=RESET, incompatible=["locations_directions"], languages=CODES
+)
 def test_locations(ltm: Ltm) -> None:
     """Tells how far away, and in which direction, one place of a town lies from another."""
     expected, parameters = ltm.definition.expected, ltm.definition.parameters
-    answers = ltm.play(ltm.definition, answers=["{km} km {direction}".format(**expected)])
+    said = spoken(parameters)
+    answers = ltm.play(ltm.definition, answers=[f"{expected['km']} km {said.asked.word(expected['direction'])}"])
     places = (parameters.get("from", ""), parameters.get("to", ""))
-    ltm.score(LiesAt(expected["km"], expected["direction"], places, ltm.scoring)(answers))
+    ltm.score(said.judged(LiesAt(expected["km"], expected["direction"], places, ltm.scoring), answers))

@@ -13,6 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
+from pytest_ltm.languages import CODES, spoken
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",
@@ -20,7 +21,8 @@ QUESTIONS = (
     "I want to [get|go|walk|cycle] {way}, [past every place I mentioned|the way I described it|seeing it all].",
     "[what's|tell me|remind me of] the way {way}, [place by place|past all I told you about|in the order I told it].",
 )
-LEGS = "[Please give me|I need|Tell me] the direction and the kilometres [of|for] [each|every] leg."
+LEGS = ("[Please give me|I need|Tell me] the direction and the kilometres [of|for] [each|every] leg.",)
+TOLD = "From the {start}, go {km} km {way} to the {place}."
 
 
 def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -31,8 +33,11 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     """
     places = rng.sample(PLACES, number_of_places(parameters, 6, least=2))
     where, legs = town(rng), route(rng, places)
-    statements = told(rng, where, places[0], legs)
-    question = f"{asked(rng, QUESTIONS, where, places[0], places[-1])} {worded(rng, (LEGS,))}"
+    telling, asking = spoken(parameters)
+    statements = told(rng, where, places[0], legs, telling)
+    questions = asking.said("locations_directions.questions", QUESTIONS)
+    question = asked(rng, questions, where, places[0], places[-1], asking)
+    question += f" {worded(rng, asking.said('locations_directions.legs', LEGS))}"
     return Definition(
         steps=spread(
             [*statements, Ask(question, about=tuple(statement.text for statement in statements))],
@@ -43,15 +48,19 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     )
 
 
-@pytest.mark.ltm(generate=locations_directions, skills="S,I", version="1", reset=RESET, incompatible=["locations"])
+@pytest.mark.ltm(
+    generate=locations_directions, skills="S,I", version="1", reset=RESET, incompatible=["locations"], languages=CODES
+)
 def test_locations_directions(ltm: Ltm) -> None:
     """Finds the way through a town whose places were told one by one."""
     expected = ltm.definition.expected
     legs = tuple((float(km), way, place) for km, way, place in expected["route"])
     starts = (expected["start"], *(place for _, _, place in legs[:-1]))
+    asking = spoken(ltm.definition.parameters).asked
     told = [
-        f"From the {start}, go {km:g} km {way} to the {place}."
+        asking.phrase("locations_directions.told", TOLD, start=asking.word(start), km=f"{km:g}", way=asking.word(way),
+                      place=asking.word(place))
         for start, (km, way, place) in zip(starts, legs, strict=True)
-    ]
+    ]  # fmt: skip
     answers = ltm.play(ltm.definition, answers=["\n".join(told)])
-    ltm.score(LeadsTo(expected["start"], legs, ltm.scoring)(answers))
+    ltm.score(spoken(ltm.definition.parameters).judged(LeadsTo(expected["start"], legs, ltm.scoring), answers))

@@ -13,6 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import ListsNames
+from pytest_ltm.languages import CODES, spoken
 
 QUESTIONS = (
     "[so, |]which names have I [gone by|used|had][ so far| up to now|]? {form}",
@@ -28,18 +29,22 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     All of them are expected.
     """
-    names = first_names(rng, number_of_names(parameters, 5), locale(parameters))
-    statements = told(rng, names)
+    telling, asking = spoken(parameters)
+    names = first_names(rng, number_of_names(parameters, 5), locale(parameters), telling)
+    statements = told(rng, names, telling)
+    form = worded(rng, (asking.said("names.form", FORM),))
     question = Ask(
-        worded(rng, QUESTIONS, form=worded(rng, (FORM,))), about=tuple(statement.text for statement in statements)
+        worded(rng, asking.said("names.all", QUESTIONS), form=form),
+        about=tuple(statement.text for statement in statements),
     )
     return Definition(
         steps=spread([*statements, question], last_wait(rng, parameters)), expected=names, parameters=parameters
     )
 
 
-@pytest.mark.ltm(generate=name_list, skills="R", version="1", reset=RESET, incompatible=["names"])
+@pytest.mark.ltm(generate=name_list, skills="R", version="1", reset=RESET, incompatible=["names"], languages=CODES)
 def test_name_list(ltm: Ltm) -> None:
     """Lists all names that the user has gone by, and no others."""
     answers = ltm.play(ltm.definition, answers=[", ".join(ltm.definition.expected)])
-    ltm.score(ListsNames(tuple(ltm.definition.expected), scoring=ltm.scoring)(answers))
+    rule = ListsNames(tuple(ltm.definition.expected), scoring=ltm.scoring)
+    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers, rule.expected))

@@ -13,6 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
+from pytest_ltm.languages import CODES, spoken
 
 QUESTIONS = (
     "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",
@@ -29,9 +30,10 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     The name told last is expected.
     """
-    drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters))
-    statements = told(rng, drawn)
-    question = Ask(worded(rng, QUESTIONS), about=(statements[-1].text,))
+    telling, asking = spoken(parameters)
+    drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters), telling)
+    statements = told(rng, drawn, telling)
+    question = Ask(worded(rng, asking.said("names.questions", QUESTIONS)), about=(statements[-1].text,))
     return Definition(
         steps=spread([*statements, question], last_wait(rng, parameters)),
         expected=drawn[-1],
@@ -39,9 +41,10 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-@pytest.mark.ltm(generate=names, skills="R", version="1", reset=RESET, incompatible=["name_list"])
+@pytest.mark.ltm(generate=names, skills="R", version="1", reset=RESET, incompatible=["name_list"], languages=CODES)
 def test_names(ltm: Ltm) -> None:
     """Knows the name that the user goes by now, after others were told before."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     former = tuple(ltm.definition.parameters.get("former", ()))
-    ltm.score(NamesUser(ltm.definition.expected, former, ltm.scoring)(answers))
+    rule = NamesUser(ltm.definition.expected, former, ltm.scoring)
+    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers, (rule.expected, *former)))

@@ -10,10 +10,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.languages import CODES, spoken
 
-from ._needles import QUESTIONS, RESET, Hay, depth_of, laid
+from ._needles import RESET, Hay, asked, depth_of, laid
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 
 def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -23,13 +23,14 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     of that kind, of another thing of the same owner, and one that opened it before.
     """
     near = whole(parameters, "near_misses", 6, most=60)
-    hay, depth = Hay(rng), depth_of(rng, parameters)
+    telling, asking = spoken(parameters)
+    hay, depth = Hay(rng, telling), depth_of(rng, parameters)
     place, code = hay.place(), hay.code()
     said = Say(hay.told(place, code))
     others = hay.near(place, near)
     rng.shuffle(others)
     beside = [(number / max(near - 1, 1), Say(text)) for number, (text, _) in enumerate(others)]
-    question = Ask(worded(rng, QUESTIONS, thing=place), about=(said.text,))
+    question = Ask(asked(rng, place, asking), about=(said.text,))
     return Definition(
         # Of two at the same depth the needle is told first: else whoever repeats the last message had it at depth 1.
         steps=laid([(depth, said), *beside], [question], last_wait(rng, parameters)),
@@ -38,9 +39,10 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-@pytest.mark.ltm(generate=needle, skills="R", version="1", reset=RESET)
+@pytest.mark.ltm(generate=needle, skills="R", version="1", reset=RESET, languages=CODES)
 def test_needle(ltm: Ltm) -> None:
     """Gives the one code that was asked for, and none that is near to it."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters["other_codes"])
-    ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
+    rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
+    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))

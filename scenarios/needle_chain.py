@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.languages import CODES, spoken
 
-from ._needles import QUESTIONS, RESET, SAME, Hay, laid
+from ._needles import RESET, Hay, asked, laid
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 
 def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -24,20 +24,21 @@ def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     them of the same length. The things of one chain are those of the others.
     """
     hops, chains = whole(parameters, "hops", 2, 1, 6), whole(parameters, "chains", 3, 2, 12)
-    hay = Hay(rng)
+    telling, asking = spoken(parameters)
+    hay = Hay(rng, telling)
     first = [hay.place() for _ in range(hops + 1)]
     ways = [first, *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1))]
     codes = [hay.code() for _ in ways]
     told = [
         [
-            *(Say(worded(rng, SAME, thing=one, other=other)) for one, other in pairwise(way)),
+            *(Say(hay.linked(one, other)) for one, other in pairwise(way)),
             Say(hay.told(way[-1], code)),
         ]
         for way, code in zip(ways, codes, strict=True)
     ]
     says = [said for of in told for said in of]
     rng.shuffle(says)
-    question = Ask(worded(rng, QUESTIONS, thing=first[0]), about=tuple(said.text for said in told[0]))
+    question = Ask(asked(rng, first[0], asking), about=tuple(said.text for said in told[0]))
     return Definition(
         steps=laid([(at / len(says), said) for at, said in enumerate(says)], [question], last_wait(rng, parameters)),
         expected=codes[0],
@@ -45,9 +46,10 @@ def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     )
 
 
-@pytest.mark.ltm(generate=needle_chain, skills="R,I", version="1", reset=RESET)
+@pytest.mark.ltm(generate=needle_chain, skills="R,I", version="1", reset=RESET, languages=CODES)
 def test_needle_chain(ltm: Ltm) -> None:
     """Follows from one thing to the next which of them have the same code."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters["other_codes"])
-    ltm.score(RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
+    rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
+    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
+from pytest_ltm.languages import CODES, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -100,10 +101,15 @@ def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     """
     least = whole(parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS))
     most = whole(parameters, "most_reply", max(ORDINALS), least, max(ORDINALS))
-    quote, author, nth = rng.choice(QUOTES), _author(rng, parameters), rng.choice(range(least, most + 1))
-    statement = Say(worded(rng, STATEMENTS, quote=quote, author=author))
-    slots = {"author": author, "nth": rng.choice(ORDINALS[nth]), "reply": rng.choice(REPLY)}
-    instruction = f"{worded(rng, either(rng, NAMED, UNNAMED), **slots)} {rng.choice(COUNTS)}"
+    telling, asking = spoken(parameters)
+    quotes = telling.said("prospective_memory.quotes", QUOTES)
+    quote, author, nth = rng.choice(quotes), _author(rng, parameters), rng.choice(range(least, most + 1))
+    statement = Say(worded(rng, telling.said("prospective_memory.statements", STATEMENTS), quote=quote, author=author))
+    ordinal, reply = rng.choice(ORDINALS[nth]), rng.choice(asking.said("prospective_memory.reply", REPLY))
+    slots = {"author": author, "nth": asking.word(ordinal), "reply": reply}
+    named, unnamed = asking.said("prospective_memory.named", NAMED), asking.said("prospective_memory.unnamed", UNNAMED)
+    counts = asking.said("prospective_memory.counts", COUNTS)
+    instruction = f"{worded(rng, either(rng, named, unnamed), **slots)} {rng.choice(counts)}"
     return Definition(
         steps=(statement, Wait(span=last_wait(rng, parameters)), Ask(instruction, about=(statement.text,))),
         expected={"quote": quote, "author": author, "nth": nth},
@@ -125,6 +131,7 @@ def _author(rng: random.Random, parameters: Mapping[str, Any]) -> str:
     skills="P",
     version="2",
     reset="Forget my request to add a line to one of your replies, and the line as well.",
+    languages=CODES,
 )
 def test_prospective_memory(ltm: Ltm) -> None:
     """Appends the quote to the reply asked for, whatever that reply is about, and to no other."""

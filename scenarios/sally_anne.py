@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
+from pytest_ltm.languages import CODES, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -65,6 +66,7 @@ REMARKS = (
     "{who} says that a {thing} is [worth nothing|worth a fortune|never where it should be].",
     "{who} [trips over|quarrels with] [a string|the scenery|the stage hand].",
 )  # fmt: skip
+LINES = {"enters": ENTERS, "leaves": LEAVES, "lies": LIES, "moves": MOVES, "remarks": REMARKS}
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "first": (
         "Where will {who} look for the {thing}?", "Where will {who} go to find the {thing}?",
@@ -144,16 +146,23 @@ class Story:
     """A play in the making: its lines, and the stage they lead to."""
 
     rng: random.Random
+    language: Language
     stage: Stage = field(default_factory=Stage)
     lines: list[str] = field(default_factory=list)
     puppets: list[str] = field(default_factory=list)
     visits: dict[str, int] = field(default_factory=dict)
     """How often each puppet has come into the room of the thing."""
 
-    def tell(self, wordings: tuple[str, ...], **names: str) -> None:
-        """Add a line."""
-        beginning = self.rng.choice(either(self.rng, NAMED, UNNAMED))
-        self.lines.append(worded(self.rng, [beginning + wording for wording in wordings], **names))
+    def tell(self, kind: str, **names: str) -> None:
+        """Add a line of one kind of LINES."""
+        named, unnamed = (
+            self.language.said("sally_anne.named", NAMED),
+            self.language.said("sally_anne.unnamed", UNNAMED),
+        )
+        beginning = self.rng.choice(either(self.rng, named, unnamed))
+        wordings = self.language.said(f"sally_anne.{kind}", LINES[kind])
+        words = {slot: self.language.word(name) for slot, name in names.items()}
+        self.lines.append(worded(self.rng, [beginning + wording for wording in wordings], **words))
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -168,22 +177,29 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     shortest = whole(parameters, "least_lines", SHORTEST, LEAST, MOST - 3)
     longest = whole(parameters, "most_lines", max(LONGEST, shortest + 3), shortest + 3, MOST)
     asked, false = rng.choice(KINDS[kind]), rng.random() < 2 / 3
+    telling, asking = spoken(parameters)
     fitting: list[_Candidate] = []
     while not fitting:
         thing, *others = rng.sample(THINGS, 4)
-        story = _story(rng, thing, others, shortest)
+        story = _story(rng, thing, others, shortest, telling)
         if len(story.lines) <= longest:
             fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
     chosen = rng.choice(fitting)
-    question = rng.choice(QUESTIONS[asked]).format(who=chosen.who, whom=chosen.whom, thing=thing)
-    question = f"{rng.choice(either(rng, OVER, DONE))} {question} {rng.choice(CLOSINGS).format()}"
+    over, done, closings = (
+        asking.said(f"sally_anne.{part}", texts)
+        for part, texts in (("over", OVER), ("done", DONE), ("closings", CLOSINGS))
+    )
+    question = rng.choice(asking.said(f"sally_anne.{asked}", QUESTIONS[asked]))
+    question = question.format(who=chosen.who, whom=chosen.whom, thing=asking.word(thing))
+    question = f"{rng.choice(either(rng, over, done))} {question} {rng.choice(closings).format()}"
     first, *rest = rng.sample(story.puppets, len(story.puppets))
-    opening = worded(rng, OPENINGS, cast=f"{', '.join(rest)} and {first}")
-    opening += f" {rng.choice(RULE)}" if rng.random() < 1 / 2 else ""
+    cast = telling.phrase("sally_anne.cast", "{others} and {first}", others=", ".join(rest), first=first)
+    opening = worded(rng, telling.said("sally_anne.openings", OPENINGS), cast=cast)
+    opening += f" {rng.choice(telling.said('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
     steps = spread([Say(opening), *map(Say, story.lines), Ask(question)], last_wait(rng, parameters))
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
     extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
-    return Definition(steps=steps, expected=chosen.answer, parameters={**parameters, **extra})
+    return Definition(steps=steps, expected=str(asking.word(chosen.answer)), parameters={**parameters, **extra})
 
 
 @dataclass(frozen=True)
@@ -213,18 +229,18 @@ def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
                 yield _Candidate(box, box != places[-1], who, whom)
 
 
-def _story(rng: random.Random, thing: str, others: list[str], shortest: int) -> Story:
+def _story(rng: random.Random, thing: str, others: list[str], shortest: int, language: Language) -> Story:
     """Return a play of so many lines or more.
 
     The thing is moved two or three times, and so has been in three or more places.
     """
-    story = Story(rng, puppets=rng.sample(PUPPETS, 3))
+    story = Story(rng, language, puppets=rng.sample(PUPPETS, 3))
     puppets, boxes = story.puppets, rng.sample(CONTAINERS, 4)
     room, side = rng.sample(ROOMS, 2)
     for who in puppets[:2]:
         _enter(story, who, room)
     story.stage.put(thing, boxes.pop(), room)
-    story.tell(LIES, thing=thing, box=story.stage.things[thing][-1][1], room=room)
+    story.tell("lies", thing=thing, box=story.stage.things[thing][-1][1], room=room)
     moves = rng.choice((2, 3))
     while moves or len(story.lines) < shortest:
         inside = story.stage.present(room)
@@ -237,7 +253,7 @@ def _story(rng: random.Random, thing: str, others: list[str], shortest: int) -> 
         elif act == "leave" and inside:
             _leave(story, rng.choice(inside))
         elif act == "remark":
-            story.tell(REMARKS, who=rng.choice(puppets), thing=rng.choice(others))
+            story.tell("remarks", who=rng.choice(puppets), thing=rng.choice(others))
     return story
 
 
@@ -248,17 +264,17 @@ def _enter(story: Story, who: str, room: str) -> None:
         _leave(story, who)
     story.stage.enter(who, room)
     story.visits[who] = story.visits.get(who, 0) + 1
-    story.tell(ENTERS, who=who, room=room)
+    story.tell("enters", who=who, room=room)
 
 
 def _leave(story: Story, who: str) -> None:
-    story.tell(LEAVES, who=who, room=str(story.stage.rooms[who]))
+    story.tell("leaves", who=who, room=str(story.stage.rooms[who]))
     story.stage.leave(who)
 
 
 def _move(story: Story, who: str, thing: str, box: str) -> None:
     story.stage.put(thing, box, story.stage.rooms[who])
-    story.tell(MOVES, who=who, thing=thing, box=box)
+    story.tell("moves", who=who, thing=thing, box=box)
 
 
 @pytest.mark.ltm(
@@ -267,9 +283,11 @@ def _move(story: Story, who: str, thing: str, box: str) -> None:
     floor=1 / 3,  # the thing was in three places at least
     version="2",
     reset="You can forget the puppet play and everybody in it.",
+    languages=CODES,
 )
 def test_sally_anne(ltm: Ltm) -> None:
     """Knows where a puppet of the play will look, or is believed to look, for a thing that was moved meanwhile."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_places", ()))
-    ltm.score(AnswersWord(ltm.definition.expected, others, scoring=ltm.scoring)(answers))
+    said = spoken(ltm.definition.parameters)
+    ltm.score(said.judged(AnswersWord(said.meaning(ltm.definition.expected), others, scoring=ltm.scoring), answers))

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
+from pytest_ltm.languages import CODES, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -22,6 +23,11 @@ ITEMS = (
     "watering can", "yoghurt",
 )  # fmt: skip
 """Each makes its plural with an s, and shares no word with another."""
+COUNTED = {
+    "count": {"one": "{n} {item}", "several": "{n} {item}s"},
+    "more": {"one": "{n} more {item}", "several": "{n} more {item}s"},
+}
+"""How one thing, and how several are counted."""
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 FEW, MANY = 5, len(NUMBERS)
 """The most that one message puts on the list, and the most of one thing on it."""
@@ -146,27 +152,33 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     on it, never empty.
     """
     number = whole(parameters, "item_changes", 6)
+    telling, asking = spoken(parameters)
     shopping: dict[str, int] = {}
     changes: list[Say] = []
     last = ""
     for _ in range(number):
-        text, last = _change(rng, shopping, last)
+        text, last = _change(rng, shopping, last, telling)
         changes.append(Say(text))
-    question = Ask(worded(rng, QUESTIONS, form=worded(rng, FORMS)), about=tuple(change.text for change in changes))
-    expected = [[item, quantity] for item, quantity in shopping.items()]
+    form = worded(rng, asking.said("shopping_list.forms", FORMS))
+    asked = worded(rng, asking.said("shopping_list.questions", QUESTIONS), form=form)
+    question = Ask(asked, about=tuple(change.text for change in changes))
+    expected = [[str(asking.word(item)), quantity] for item, quantity in shopping.items()]
     return Definition(
         steps=spread([*changes, question], last_wait(rng, parameters)), expected=expected, parameters=parameters
     )
 
 
-def _change(rng: random.Random, shopping: dict[str, int], last: str) -> tuple[str, str]:
+def _change(rng: random.Random, shopping: dict[str, int], last: str, language: Language) -> tuple[str, str]:
     """Change the list in one of the ways that it allows; return the sentence that says so, and the thing.
 
     The first change speaks of the list. Of the others half do not, and some of what was named `last` do not name it.
     """
     kind, item, quantity = rng.choice(list(_possible(rng, shopping, last)))
     before = shopping.get(item, 0)
-    named, unnamed, of_it = WORDINGS[kind]
+    named, unnamed, of_it = (
+        language.said(f"shopping_list.{kind}{which}", wordings) if wordings else ()
+        for which, wordings in zip(("", "_unnamed", "_of_it"), WORDINGS[kind], strict=True)
+    )
     after = {
         "put": quantity,
         "more": before + quantity,
@@ -181,8 +193,14 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str) -> tuple[st
     wordings = (
         named if first else either(rng, named, either(rng, unnamed, of_it) if of_it and item == last else unnamed)
     )
-    count, more = _counted(quantity, item), _counted(quantity, item, " more")
-    return worded(rng, wordings, items=f"{item}s", count=count, more=more, n=NUMBERS[quantity - 1]), item
+    n, word = language.word(NUMBERS[quantity - 1]), language.word(item)
+    which = "one" if quantity == 1 else "several"
+    slots = {
+        slot: language.phrase(f"shopping_list.{slot}_{which}", COUNTED[slot][which], n=n, item=word)
+        for slot in ("count", "more")
+    }
+    items = language.phrase("shopping_list.items", "{item}s", item=word)
+    return worded(rng, wordings, items=items, n=n, **slots), item
 
 
 def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:
@@ -210,19 +228,17 @@ def _again(rng: random.Random, items: Sequence[str], last: str) -> str:
     return last if last in items and rng.random() < 0.5 else rng.choice(items)
 
 
-def _counted(quantity: int, item: str, more: str = "") -> str:
-    """Return `three candles`, `one more candle`."""
-    return f"{NUMBERS[quantity - 1]}{more} {item}{'s' * (quantity != 1)}" if quantity else ""
-
-
 @pytest.mark.ltm(
     generate=shopping_list,
     skills="R,C,I",
     version="1",
     reset="I have been to the shops and bought everything, so my shopping list is empty now.",
+    languages=CODES,
 )
 def test_shopping_list(ltm: Ltm) -> None:
     """Knows what is on the list, and how many, after all changes."""
     expected = tuple((item, quantity) for item, quantity in ltm.definition.expected)
-    answers = ltm.play(ltm.definition, answers=[json.dumps(dict(expected))])
-    ltm.score(ListsItems(expected, scoring=ltm.scoring)(answers))
+    answers = ltm.play(ltm.definition, answers=[json.dumps(dict(expected), ensure_ascii=False)])
+    said = spoken(ltm.definition.parameters)
+    rule = ListsItems(tuple((said.meaning(item), n) for item, n in expected), scoring=ltm.scoring)
+    ltm.score(said.judged(rule, answers))

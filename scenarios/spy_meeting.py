@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
+from pytest_ltm.languages import CODES, spoken
 
 from ._parameters import last_wait
 
@@ -83,6 +84,7 @@ ITEMS: tuple[Code, ...] = (
     (("a way to breathe below the surface of a lake", "something to keep your lungs happy among the fish",
       "what you need to go on breathing on a sunken ship"), ("snorkel", "scuba", "diving", "oxygen tank", "air tank")),
 )  # fmt: skip
+CODED = {"place": PLACES, "time": TIMES, "item": ITEMS}
 PEOPLE = (
     "Anselm Zorrick", "Berengaria Quarrendon", "Cosmo Tavernake", "Desdemona Ilk", "Eustachia Vantongeren",
     "Florimund Orpwood", "Gwendoline Yarrick", "Horatio Spindleby", "Jessamy Ulmer", "Leocadia Frump",
@@ -154,18 +156,30 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 
     Expected are the groups of words for each message, as sent; `other_messages` are those of all others.
     """
-    sent = [(kind, rng.choice(codes)) for kind, codes in (("place", PLACES), ("time", TIMES), ("item", ITEMS))]
+    telling, asking = spoken(parameters)
+    sent = [(kind, rng.randrange(len(codes))) for kind, codes in CODED.items()]
     people = rng.sample(PEOPLE, len(sent))
     rng.shuffle(sent)
     senders = rng.sample(people, len(people))
-    opening = f"{rng.choice(OPENINGS)} {rng.choice(FAVOURS)}"
-    says = [Say(opening.format(names=f"{', '.join(people[:-1])} and {people[-1]}"))]
-    for frame, name, (kind, (clues, _)) in zip(rng.sample(SENT, len(sent)), senders, sent, strict=True):
-        message = rng.choice(MESSAGES[kind]).format(clue=rng.choice(clues))
+    opening, favour = (
+        rng.choice(telling.said(f"spy_meeting.{part}", texts))
+        for part, texts in (("openings", OPENINGS), ("favours", FAVOURS))
+    )
+    names = telling.phrase("spy_meeting.names", "{others} and {last}", others=", ".join(people[:-1]), last=people[-1])
+    says = [Say(f"{opening} {favour}".format(names=names))]
+    frames = rng.sample(telling.said("spy_meeting.sent", SENT), len(sent))
+    for frame, name, (kind, number) in zip(frames, senders, sent, strict=True):
+        clues, _ = telling.said(f"spy_meeting.{kind}s", CODED[kind])[number]
+        message = rng.choice(telling.said(f"spy_meeting.{kind}", MESSAGES[kind])).format(clue=rng.choice(clues))
         says.append(Say(frame.format(name=name, message=message)))
-    question = Ask(f"{rng.choice(LEADS)} {rng.choice(QUESTIONS)}", about=tuple(say.text for say in says[1:]))
-    expected = [list(words) for _, (_, words) in sent]
-    others = [list(words) for _, words in (*PLACES, *TIMES, *ITEMS) if list(words) not in expected]
+    lead, asked = (
+        rng.choice(asking.said(f"spy_meeting.{part}", texts))
+        for part, texts in (("leads", LEADS), ("questions", QUESTIONS))
+    )
+    question = Ask(f"{lead} {asked}", about=tuple(say.text for say in says[1:]))
+    known = {kind: asking.said(f"spy_meeting.{kind}s", codes) for kind, codes in CODED.items()}
+    expected = [list(known[kind][number][1]) for kind, number in sent]
+    others = [list(words) for codes in known.values() for _, words in codes if list(words) not in expected]
     return Definition(
         steps=spread([*says, question], last_wait(rng, parameters)),
         expected=expected,
@@ -178,12 +192,14 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     skills="R,I",
     version="2",
     reset="The secret meeting is called off. Please forget the coded messages.",
+    languages=CODES,
 )
 def test_spy_meeting(ltm: Ltm) -> None:
     """Decodes three messages and puts together where, when and with what the meeting is."""
     answers = ltm.play(ltm.definition, answers=[". ".join(group[0] for group in ltm.definition.expected)])
+    said = spoken(ltm.definition.parameters)
     expected, others = (
-        tuple(map(tuple, groups))
+        tuple(tuple(map(said.meaning, group)) for group in groups)
         for groups in (ltm.definition.expected, ltm.definition.parameters.get("other_messages", ()))
     )
-    ltm.score(DecodesMessages(expected, others, scoring=ltm.scoring)(answers))
+    ltm.score(said.judged(DecodesMessages(expected, others, scoring=ltm.scoring), answers))

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
+from pytest_ltm.languages import CODES, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import worded
@@ -236,10 +237,14 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     activation: a list of equal texts.
     """
     number = whole(parameters, "trigger_activations", 3)
-    what, sentence, messages, near = rng.choice(_rules())
-    rule = Say(worded(rng, INSTRUCTIONS, what=what, said=sentence))
+    telling, asking = spoken(parameters)
+    place = rng.randrange(len(TRIGGERS) + len(MEANT))
+    what, sentence, *_ = _rules(telling)[place]
+    *_, messages, near = _rules(asking)[place]
+    rule = Say(worded(rng, telling.said("trigger_response.instructions", INSTRUCTIONS), what=what, said=sentence))
     meant = [one for _ in range(-(-number // len(messages))) for one in rng.sample(messages, len(messages))]
-    controls = _controls(rng, near, whole(parameters, "trigger_controls", 2, least=0))
+    ordinary = asking.said("trigger_response.ordinary", ORDINARY)
+    controls = _controls(rng, near, ordinary, whole(parameters, "trigger_controls", 2, least=0))
     asked = [text for n, one in enumerate(meant[:number]) for text in (*controls[n::number], one)]
     return Definition(
         steps=spread([rule, *(Ask(text, about=(rule.text,)) for text in asked)], last_wait(rng, parameters)),
@@ -248,14 +253,14 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     )
 
 
-def _rules() -> list[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+def _rules(language: Language) -> Sequence[tuple[str, str, Sequence[str], Sequence[str]]]:
     """Return what each rule waits for, its sentence, messages that are that, and messages near them."""
     mentioned = [(f"mention {thing}", *said, NEAR[thing]) for thing, said in TRIGGERS.items()]
-    return [*mentioned, *((what, *said) for what, said in MEANT.items())]
+    return language.said("trigger_response.rules", [*mentioned, *((what, *said) for what, said in MEANT.items())])
 
 
-def _controls(rng: random.Random, near: Sequence[str], number: int) -> list[str]:
-    near, ordinary = rng.sample(near, len(near)), rng.sample(ORDINARY, len(ORDINARY))
+def _controls(rng: random.Random, near: Sequence[str], ordinary: Sequence[str], number: int) -> list[str]:
+    near, ordinary = rng.sample(near, len(near)), rng.sample(ordinary, len(ordinary))
     return [(near if n % 2 == 0 else ordinary)[n // 2 % len(near if n % 2 == 0 else ordinary)] for n in range(number)]
 
 
@@ -264,6 +269,7 @@ def _controls(rng: random.Random, near: Sequence[str], number: int) -> list[str]
     skills="C,P",
     version="3",
     reset="Cancel the sentence that you say whenever I speak of something. It holds no longer.",
+    languages=CODES,
 )
 def test_trigger_response(ltm: Ltm) -> None:
     """Says the sentence at each message that the rule is about, long after it was told, and at no other."""

@@ -36,8 +36,8 @@ CHANGED = later(
     r"(?!.*\b(?:to|by|with)\b)"
 )
 _INTENDED = phrases(
-    r"(?:thinking (?:of|about)|plan\w*|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|about to|"
-    r"aim\w*|asked for)"
+    r"(?:thinking (?:of|about)|plan(?:s|ned|ning)?|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|"
+    r"about to|aim\w*|asked for)"
 )
 _NEAR, _AGO = 40, 70
 """So many characters before something may say what it is."""

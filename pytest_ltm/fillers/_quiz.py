@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm.languages import CODES, language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,9 +66,9 @@ def item(answer: str) -> str:
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
-def message_of(facts: Iterable[Fact], instruction: str = INSTRUCTION) -> str:
+def message_of(facts: Iterable[Fact], instruction: str = INSTRUCTION, closing: str = CLOSING) -> str:
     """Return the message that asks for the answers."""
-    return f"{instruction}\n{''.join(map(line, facts))}{CLOSING}"
+    return f"{instruction}\n{''.join(map(line, facts))}{closing}"
 
 
 def reply_of(answers: Sequence[str]) -> str:
@@ -74,8 +77,14 @@ def reply_of(answers: Sequence[str]) -> str:
 
 
 def answers_of(message: str) -> list[str] | None:
-    """Return the answers that a trivia message asks for, in order; None for any other message."""
+    """Return the answers that a trivia message asks for, in order, in any language; None for any other message."""
     first, *lines = message.strip().split("\n")
-    if first not in INSTRUCTIONS:
+    if first not in INSTRUCTIONS and not (lines and lines[0].startswith("Q: ") and first in _others()):
         return None
     return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]
+
+
+@cache
+def _others() -> frozenset[str]:
+    """Return the first lines of quizzes in other languages."""
+    return frozenset(first for code in CODES for first in language(code).filler.get("instructions", ()))

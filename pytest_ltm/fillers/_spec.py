@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import FillerError, did_you_mean
+from pytest_ltm.fillers._languages import QuizFiller
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
 from pytest_ltm.fillers._varied import VariedFiller
+from pytest_ltm.languages import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,17 +17,21 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.filler import Filler
     from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm.languages import Language
 
 
 _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": VariedFiller, "mixed": MixedFiller}
 
 
-def filler_from_spec(spec: str, rng: Random, counter: TokenCounter) -> Filler:
+def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH) -> Filler:
     """Return a new filler for one conversation: `varied`, `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
 
-    A factory is called as `factory(rng, counter)`. Raises FillerError.
+    A factory is called as `factory(rng, counter)`. Of texts of our own, those in the `language` are taken: other ones
+    than English are quizzes, whatever the kind. Raises FillerError.
     """
     kind, colon, rest = spec.partition(":")
+    if language is not ENGLISH and not colon and kind in {"trivia", *_OWN}:
+        return QuizFiller(rng, counter, language)
     if kind == "trivia":
         if colon and not rest:
             raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")

@@ -166,8 +166,9 @@ class TriviaFiller:
     After the last fact of the built-in pool comes arithmetic without end; a pool given begins again.
     """
 
-    def __init__(self, rng: Random, counter: TokenCounter, pool: Pool | None = None) -> None:
+    def __init__(self, rng: Random, counter: TokenCounter, pool: Pool | None = None, closing: str = CLOSING) -> None:
         self._counter = counter
+        self._closing = closing
         self._pool = pool
         self._deck = Deck(_facts(rng, counter, pool))
         self._reply = counter.count(reply_of(["x"])) - counter.count(item("x"))
@@ -178,7 +179,7 @@ class TriviaFiller:
         The message begins with the `instruction` and keeps within `max_message_tokens`, even if the target is then
         not reached; FillerError if one question alone does not.
         """
-        frame = self._counter.count(f"{instruction}\n{CLOSING}")
+        frame = self._counter.count(f"{instruction}\n{self._closing}")
         room = Room(tokens, max_message_tokens).less(Cost(frame, frame + self._reply))
         facts, room = self._deck.several(room)
         if not facts:
@@ -190,8 +191,8 @@ class TriviaFiller:
         if not self._counter.additive:
             facts = self._shortened(facts, tokens, max_message_tokens, instruction)
         if self._pool is None and self._counter.additive:
-            return _exchange(facts, instruction, max_message_tokens - room.allowed)
-        return _exchange(facts, instruction)
+            return self._exchange(facts, instruction, max_message_tokens - room.allowed)
+        return self._exchange(facts, instruction)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts."""
@@ -200,7 +201,7 @@ class TriviaFiller:
     def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int, instruction: str) -> list[Fact]:
         """Return fewer facts where the counts of lines add up to less than the count of the whole."""
         while len(facts) > 1:
-            exchange = _exchange(facts, instruction)
+            exchange = self._exchange(facts, instruction)
             message = max(1, self._counter.count(exchange.message))
             both = message + self._counter.count(exchange.expected_reply)
             beyond = (message - max_message_tokens) * len(facts) / message
@@ -210,6 +211,10 @@ class TriviaFiller:
                 break
             del facts[max(1, len(facts) - too_many) :]
         return facts
+
+    def _exchange(self, facts: Sequence[Fact], instruction: str, message_tokens: int | None = None) -> FillerExchange:
+        message = message_of(facts, instruction, self._closing)
+        return FillerExchange(message, reply_of([fact.answer for fact in facts]), message_tokens)
 
 
 def shuffled(n: int, rng: Random) -> Iterator[int]:
@@ -242,10 +247,6 @@ def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
                 facts[end], facts[place] = facts[place], facts[end]
                 break
     return facts
-
-
-def _exchange(facts: Sequence[Fact], instruction: str, message_tokens: int | None = None) -> FillerExchange:
-    return FillerExchange(message_of(facts, instruction), reply_of([fact.answer for fact in facts]), message_tokens)
 
 
 # --- Facts from a file in the format of TriviaQA.

@@ -76,6 +76,8 @@ class Marks(NamedTuple):
     """To be raised when its texts or its scoring change; part of the plan's fingerprint."""
     reset: str = ""
     """A message sent after an example has ended."""
+    languages: tuple[str, ...] | list[str] = ("en",)
+    """What it can be told and asked in: its `generate` heeds the parameter `language`."""
 
     @property
     def skill_letters(self) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "examples": (int,), "span": (int, str), "skills": (str, list, tuple), "threshold": (int, float),
     "floor": (int, float),
     "pass_k": (int,), "incompatible": (list, tuple), "requires": (list, tuple), "version": (str, int),
-    "reset": (str,),
+    "reset": (str,), "languages": (list, tuple),
 }  # fmt: skip
 MARKER = (
     f"ltm({', '.join(f'{name}=' for name in KEYWORDS)}): a long-term memory scenario: how its examples are "
@@ -186,6 +188,8 @@ def grouped(known: Iterable[LtmItem]) -> dict[ConversationName, list[LtmItem]]:
 
 
 LTM_ITEM = pytest.StashKey[LtmItem]()
+UNWRITTEN = pytest.StashKey[bool]()
+"""That an item is left out because it is not written in the language."""
 PARAMETERS = pytest.StashKey[dict[str, Any]]()
 """Of a suite's entry: stashed on its module's node."""
 SCENARIO_NAME = pytest.StashKey[str]()

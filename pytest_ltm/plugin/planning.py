@@ -14,6 +14,7 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._hub import pause
+from pytest_ltm.languages import ENGLISH, spoken
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.body import PATCHING
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm.datasets import ToldConversation
+    from pytest_ltm.languages import Language
+    from pytest_ltm.plugin.items import Place
     from pytest_ltm.plugin.settings import Settings
 
 
@@ -42,15 +45,16 @@ OPENING = (
 """The message that begins every conversation but isolated ones, unless the suite has another."""
 
 
-def filler_for(config: pytest.Config, settings: Settings, trial: int, counter: TokenCounter) -> Filler:
+def filler_for(config: pytest.Config, settings: Settings, place: Place, counter: TokenCounter) -> Filler:
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
     from pytest_ltm.fillers import filler_from_spec
 
-    rng = definition_rng(settings.seed, trial, "filler", "")
+    rng = definition_rng(settings.seed, place.trial, "filler", "")
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
     )
-    return filler_from_spec(settings.filler, rng, counter) if made is None else made
+    language = spoken({"language": settings.language(place.agent)}).told
+    return filler_from_spec(settings.filler, rng, counter, language) if made is None else made
 
 
 class Planned(NamedTuple):
@@ -66,7 +70,8 @@ class Planned(NamedTuple):
 def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
     """Return the plan that the items of a conversation make."""
     place = known[0].place
-    filler = filler_for(known[0].item.config, settings, place.trial, counter(settings.tokenizer))
+    talked = spoken({"language": settings.language(place.agent)})
+    filler = filler_for(known[0].item.config, settings, place, counter(settings.tokenizer))
     span = settings.spans[place.span]
     told = told_in(settings, place)
     unready: dict[str, Exception] = {}
@@ -78,12 +83,13 @@ def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
             definition = _definition(one, settings) if settings.rescored is None else None
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[one.key] = error
-        examples.append(_example(one, definition, patching, together=told is not None))
+        examples.append(_example(one, definition, patching, talked.told, together=told is not None))
     judge, votes = _judging.planned(known[0].item.config, settings)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
         filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
-        opening=_opening(settings, told, isolated=span is None), history=None if told is None else told.described,
+        opening=_opening(settings, told, talked.told, isolated=span is None),
+        history=None if told is None else told.described,
         count=_count(settings, place.agent), sessions=settings.sessions,
     )  # fmt: skip
     return Planned(plan, filler, unready)
@@ -103,16 +109,16 @@ def _count(settings: Settings, label: str) -> Count:
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
 
 
-def _opening(settings: Settings, told: ToldConversation | None, *, isolated: bool) -> str:
+def _opening(settings: Settings, told: ToldConversation | None, language: Language, *, isolated: bool) -> str:
     if told is not None:
         return told.opening
     if isolated:
         return ""
-    return OPENING if settings.opening is None else settings.opening
+    return language.message(OPENING) if settings.opening is None else settings.opening
 
 
 def _example(
-    known: LtmItem, definition: Definition | None, patching: AbstractSet[str], *, together: bool
+    known: LtmItem, definition: Definition | None, patching: AbstractSet[str], language: Language, *, together: bool
 ) -> PlannedExample:
     marks = known.marks
     # What one patches the other would see, and the first to end would undo it for both.
@@ -122,7 +128,7 @@ def _example(
         scenario=known.scenario, example=known.place.example, definition=definition, version=version_of(known),
         span=own_span, skills=marks.skill_letters, threshold=marks.threshold,
         incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])), requires=tuple(marks.requires),
-        reset=marks.reset, together=together,
+        reset=language.message(marks.reset), together=together,
     )  # fmt: skip
 
 
@@ -134,7 +140,7 @@ def _definition(known: LtmItem, settings: Settings) -> Definition | None:
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None
-    parameters = _parameters(known.item, settings)
+    parameters = _parameters(known.item, settings, settings.language(place.agent))
     made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
     if not isinstance(made, Definition):
         raise LtmError(
@@ -144,13 +150,14 @@ def _definition(known: LtmItem, settings: Settings) -> Definition | None:
     return made
 
 
-def _parameters(item: pytest.Item, settings: Settings) -> dict[str, Any]:
+def _parameters(item: pytest.Item, settings: Settings, language: str) -> dict[str, Any]:
     """Return what a definition is generated from; published rules of scoring go with the published last waits."""
     module = item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
+    said = {} if language == ENGLISH.code else {"language": language}
     if given is None or settings.scoring == "current":
-        return given or {}
-    return {"last_wait": LAST, **given}
+        return {**said, **(given or {})}
+    return {"last_wait": LAST, **said, **given}
 
 
 # --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.

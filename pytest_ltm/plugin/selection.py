@@ -12,10 +12,11 @@ import pytest
 
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.lists import listed
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
 from pytest_ltm.plugin.dataset import only
-from pytest_ltm.plugin.items import LTM_ITEM, is_built_in, label
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, is_built_in, label
 from pytest_ltm.plugin.options import span_of
 from pytest_ltm.plugin.settings import Shard
 
@@ -97,17 +98,53 @@ def _built_in_id(argument: str) -> str | None:
 def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
-    spec = agent.spec if label(redacted(agent.spec)) == agent.label else f"{agent.label}={agent.spec}"
+    own = agent.own_label
+    spec = agent.spec if label(redacted(agent.spec)) == own else f"{own}={agent.spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
     alone = {} if settings.dataset is None else only(settings.dataset, place.thread)
     for option in _options.table(config).rows.values():
         given = alone.get(option.dest, config.getoption(option.dest))
+        given = agent.language if given is not None and option.dest == "ltm_language" else given
         if given is not None and option.dest not in _ELSEWHERE:
             words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
     return shlex.join(redacted(str(word)) for word in words)
+
+
+class Written:
+    """Leaves out what is not written in the language that an agent is talked to in."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._names: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Deselect such items; UsageError where none is left."""
+        unwritten = [item for item in items if self._lacks(item.stash[LTM_ITEM])]
+        if not unwritten:
+            return
+        names = sorted({item.stash[LTM_ITEM].scenario for item in unwritten})
+        items[:] = [item for item in items if not self._lacks(item.stash[LTM_ITEM])]
+        if not items:
+            raise pytest.UsageError(
+                f"--ltm-language: {listed(names)}: not written in that language. A scenario names those that its "
+                "generator can write in @pytest.mark.ltm(languages=[...])"
+            )
+        for item in unwritten:
+            item.stash[UNWRITTEN] = True
+        config.hook.pytest_deselected(items=unwritten)
+        self._names = names
+
+    def pytest_report_collectionfinish(self) -> str:
+        """Say what is left out."""
+        return f"ltm: left out, for it is not written in that language: {', '.join(self._names)}" if self._names else ""
+
+    def _lacks(self, known: LtmItem) -> bool:
+        said = self._settings.language(known.place.agent)
+        return not set(said.split(":")) <= set(known.marks.languages)
 
 
 # --- How long a conversation is expected to be, before anything is said: what runs first, and what balances shards.

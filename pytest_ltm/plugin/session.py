@@ -32,7 +32,7 @@ from pytest_ltm.plugin.body import ItemBody
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.stretch import Output
-from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, grouped
 from pytest_ltm.plugin.opening import Given
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.planning import plan_for
@@ -258,7 +258,7 @@ class LtmRun:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
-        known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash]
+        known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash and UNWRITTEN not in item.stash]
         found = Counter((one.conversation.folder, one.scenario) for one in known)
         self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in found.items()}
 

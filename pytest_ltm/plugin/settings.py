@@ -10,7 +10,7 @@ from pytest_ltm._engine.cost import Limits, Prices
 from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm._engine.score import Scoring
@@ -24,7 +24,28 @@ class AgentChoice(Struct, frozen=True):
     """One agent under test."""
 
     label: str
+    """What it is called in the run; where that is not in English, the language is a part of it: `full.de`."""
     spec: str
+    language: str = "en"
+    """What it is talked to in, as `--ltm-language` says it."""
+
+    @property
+    def own_label(self) -> str:
+        """The label without the language."""
+        return self.label.removesuffix(_suffix(self.language))
+
+
+def _suffix(language: str) -> str:
+    return "" if language == "en" else f".{language.replace(':', '_')}"
+
+
+def in_languages(agents: Iterable[AgentChoice], languages: Sequence[str]) -> tuple[AgentChoice, ...]:
+    """Return each agent once for each language, as agents of their own."""
+    return tuple(
+        AgentChoice(f"{agent.label}{_suffix(language)}", agent.spec, language)
+        for agent in agents
+        for language in languages
+    )
 
 
 class Shard(Struct, frozen=True):
@@ -87,6 +108,10 @@ class Settings(Struct, frozen=True):
     """Tokens that a dry run reckons with for each reply; None: what is typical."""
     latency: float = 2.0
     """Seconds that a dry run reckons with for a reply."""
+
+    def language(self, label: str) -> str:
+        """Return what the agent of a label is talked to in."""
+        return next((agent.language for agent in self.agents if agent.label == label), "en")
 
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""

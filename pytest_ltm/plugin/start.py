@@ -19,6 +19,7 @@ from pytest_ltm._storage.boundary import fit_for, for_screen
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.languages import ENGLISH
 from pytest_ltm.plugin import gate as _gate_options
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
@@ -35,9 +36,9 @@ from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.restart import source_of
 from pytest_ltm.plugin.resuming import Resume, Unfinished
 from pytest_ltm.plugin.screen import Boundary
-from pytest_ltm.plugin.selection import Selection, Sharding
+from pytest_ltm.plugin.selection import Selection, Sharding, Written
 from pytest_ltm.plugin.session import Costs, LtmRun
-from pytest_ltm.plugin.settings import Settings
+from pytest_ltm.plugin.settings import Settings, in_languages
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN
 
@@ -116,6 +117,8 @@ def _mode(
 def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
     """Register what is called after the run's own hooks, which therefore are registered later."""
     settings = run.settings
+    if any(agent.language != ENGLISH.code for agent in settings.agents):
+        manager.register(Written(settings), "ltm-written")
     if settings.shard is not None:
         manager.register(Sharding(settings, settings.shard), "ltm-shard")
     if settings.rescored is not None:
@@ -163,6 +166,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
     ltm_dir, own = said("dir"), named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
     seed = said("seed") if own is None or own.seed is None or not sets(config, own, "seed") else own.seed
     dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    languages = said("language")
     tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
     _time.check(said("time"))
     suite = dataset.suite if dataset else own
@@ -171,7 +175,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
             suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
         )
     return Settings(
-        agents=named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)),
+        agents=in_languages(named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)), languages),
         spans=SPANS if dataset else spans(config, own, definitions),
         suite=suite,
         seed=seed,

@@ -102,7 +102,7 @@ _RULE = later(
 )
 _ELSE = later(r"[A-Z][a-z]+: ")
 """Begins what somebody else says in a play of roles: rules are for what the user says."""
-_MENTION = later(r"\bmention (.+)", re.IGNORECASE | re.DOTALL)
+_MENTION = later(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
 _MEANT = [(later(waits), later(means)) for waits, means in WORDS["rules"].items()]
 _WORD_QUOTED = later(r"'([^']+)'")
 _WORD = later(r"[^\W\d_]+")

@@ -35,17 +35,20 @@ class Reader:
     def reply(self, message: str) -> str:
         """Return the reply to one message, with whatever an earlier message asked to add to it."""
         from pytest_ltm.reader.abilities import APPENDING
+        from pytest_ltm.reader.heard import hear
 
-        turn = self._turn(message)
-        parts = [self._respond(turn)]
-        parts += [text for ability in APPENDING if (text := ability.appendix(turn, self._notes)) is not None]
-        reply = "\n".join(parts)
+        heard = hear(self._turn(message), self._notes)
+        parts = [self._respond(heard.turn)]
+        parts += [text for ability in APPENDING if (text := ability.appendix(heard.turn, self._notes)) is not None]
+        reply = "\n".join(map(heard.replied, parts))
         self._memory.leave(reply)
         return reply
 
     def accept(self, message: str, reply: str) -> None:
         """Read an exchange that happened without asking for a reply."""
-        self._respond(self._turn(message, told=True, reply=reply))
+        from pytest_ltm.reader.heard import hear
+
+        self._respond(hear(self._turn(message, told=True, reply=reply), self._notes).turn)
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:

@@ -56,7 +56,7 @@ def test_no_two_jokes_were_told_at_the_time_that_the_question_names(seed: int, n
             told_at[step.text] = now
         elif isinstance(step, Wait):
             now += step.time + timedelta(minutes=late)
-    said_elapsed = {text: jokes.spoken(now - at) for text, at in told_at.items()}
+    said_elapsed = {text: jokes.length(now - at) for text, at in told_at.items()}
     assert len(set(said_elapsed.values())) == number
     assert [definition.expected in text for text in told_at].count(True) == 1
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from pytest_ltm.scenarios.jokes import spoken
+from pytest_ltm.scenarios.jokes import length
 
 from pytest_ltm._engine.scenario import Definition, Say, Wait
 from pytest_ltm._engine.score import Score, Unscored
@@ -115,7 +115,7 @@ def _jokes(definition: Definition, talk: Talk, scores: list[float]) -> Step:
             told_at = talk.now
         talk.send(step.text)
     question = definition.parameters.get("question", "Which joke did I tell you about {elapsed} ago?")
-    answer = talk.send(question.format(elapsed=spoken(talk.now - told_at)))
+    answer = talk.send(question.format(elapsed=length(talk.now - told_at)))
     others = tuple(
         step.text for step in definition.steps if isinstance(step, Say) and definition.expected not in step.text
     )

@@ -100,7 +100,7 @@ def test_full_reads_every_wording_of_an_entry_and_every_question(wordings: Seque
     for said in variants(wordings):
         reader = make_reader("full")()
         reader.reply(capital(said.format(key="dima12", value="tivo42")))
-        for question in (*variants(kv_pairs.PLAIN), *variants((kv_pairs.NESTED,))):
+        for question in (*variants(kv_pairs.PLAIN), *variants(kv_pairs.NESTED)):
             assert reader.reply(capital(question.format(key="dima12"))) == "tivo42", (said, question)
 
 
@@ -121,7 +121,7 @@ def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) ->
 
 def test_no_word_of_our_texts_looks_like_a_code_or_is_a_colour() -> None:
     reset = kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"]
-    texts = (*kv_pairs.ENTRIES, *kv_pairs.UNNAMED, *kv_pairs.TOGETHER, *kv_pairs.PLAIN, kv_pairs.NESTED)
+    texts = (*kv_pairs.ENTRIES, *kv_pairs.UNNAMED, *kv_pairs.TOGETHER, *kv_pairs.PLAIN, *kv_pairs.NESTED)
     said = {word for text in (reset, *variants(texts)) for word in words(text)}
     assert not any(character.isdigit() for word in said for character in word)
     assert not said & set(colours.COLOURS)

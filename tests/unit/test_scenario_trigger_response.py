@@ -13,6 +13,7 @@ from pytest_ltm._engine.score import Score
 from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.evaluators import SaysAtEachTrigger
+from pytest_ltm.languages import ENGLISH
 from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
@@ -86,11 +87,11 @@ def test_each_message_mentions_its_thing_and_no_other(thing: str) -> None:
         assert [other for other in trigger_response.TRIGGERS if other in said] == [thing]
 
 
-@pytest.mark.parametrize("rule", trigger_response._rules(), ids=lambda rule: rule[0])
+@pytest.mark.parametrize("rule", trigger_response._rules(ENGLISH), ids=lambda rule: rule[0])
 def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(rule: tuple[str, str, Any, Any]) -> None:
     _, sentence, _, _ = rule
-    others = [said for _, said, _, _ in trigger_response._rules() if said != sentence]
-    everything = [text for _, _, messages, near in trigger_response._rules() for text in (*messages, *near)]
+    others = [said for _, said, _, _ in trigger_response._rules(ENGLISH) if said != sentence]
+    everything = [text for _, _, messages, near in trigger_response._rules(ENGLISH) for text in (*messages, *near)]
     assert [text for text in (*others, *everything) if scored(SaysAtEachTrigger(sentence, 1)([text])).value] == []
 
 
@@ -114,8 +115,8 @@ def test_sixty_wordings_and_more_of_the_rule_and_of_what_comes_later() -> None:
     wordings = list(variants(trigger_response.INSTRUCTIONS))
     assert len(set(wordings)) == len(wordings) >= 60
     assert all("I {what}, " in wording and wording.endswith(': "{said}"') for wording in wordings)
-    assert len({text for _, _, messages, _ in trigger_response._rules() for text in messages}) >= 60
-    assert len({text for _, _, _, near in trigger_response._rules() for text in near}) >= 60
+    assert len({text for _, _, messages, _ in trigger_response._rules(ENGLISH) for text in messages}) >= 60
+    assert len({text for _, _, _, near in trigger_response._rules(ENGLISH) for text in near}) >= 60
 
 
 def test_no_thing_comes_up_in_another_scenario() -> None:

@@ -70,7 +70,7 @@ def test_the_joke_question_tells_the_time_that_really_passed() -> None:
     question = next(exchange for exchange in exchanges if exchange.kind == "ask")
     definition = jokes.jokes(random.Random("0 jokes 0"), {})
     told = next(exchange for exchange in exchanges if definition.expected in exchange.message)
-    assert jokes.spoken(question.now - told.now) in question.message
+    assert jokes.length(question.now - told.now) in question.message
     assert question.now > datetime(2024, 3, 4, 9, 30, tzinfo=timezone.utc)
 
 

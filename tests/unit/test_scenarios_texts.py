@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant, sally_anne
 from pytest_ltm.scenarios._wording import variants
-from pytest_ltm.scenarios.jokes import spoken
+from pytest_ltm.scenarios.jokes import length
 
 from pytest_ltm._engine.definition import from_json, to_json
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
@@ -105,7 +105,7 @@ def test_the_question_names_no_colour(question: str) -> None:
     ],
 )
 def test_elapsed_time_is_said_to_the_minute_and_days_are_not_lost(elapsed: timedelta, words: str) -> None:
-    assert spoken(elapsed) == words
+    assert length(elapsed) == words
 
 
 def test_colours_changes_as_often_as_asked_for_over_90_percent_of_the_span() -> None:

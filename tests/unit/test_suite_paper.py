@@ -21,7 +21,7 @@ from pytest_ltm.testing import run_conversation
 RECORD = Path(__file__).with_name("suite_paper.json")
 WRITE = "LTM_WRITE_DIGESTS"
 PAPER = _suite.built_in("paper")
-ELSEWHERE = {"book", "dataset", "locale", "menu"}
+ELSEWHERE = {"book", "dataset", "language", "locale", "menu"}
 """Parameters that have texts from elsewhere take the place of what a scenario says itself."""
 
 

@@ -1,0 +1,113 @@
+"""Gloss: a text of another language in English words, as far as the rules of evaluators and of the reader know them."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Stand around what is English already; private characters, which no message has."""
+_KEPT = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
+_MEANT = re.compile(r"<(\d)>")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_BETWEEN = re.compile(r",?\s+")
+_CJK = re.compile(r"[\u3400-\u9fff]+")
+_PUNCTUATION = str.maketrans(
+    {"。": ". ", "，": ", ", "、": ", ", "？": "? ", "！": "! ", "：": ": ", "；": "; ", "¿": " ", "¡": " "}
+)
+
+
+class Gloss:
+    """Puts English words for those of one language; what it does not know stays as it is.
+
+    A longer phrase goes before a shorter one. Texts of characters are read from the left, the longest phrase first.
+    Takes time linear in the text.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, str],
+        phrases: Mapping[str, str],
+        rules: Sequence[tuple[str, str]],
+        endings: Sequence[str] = (),
+    ) -> None:
+        self._words = {word.casefold(): english for word, english in words.items()}
+        self._phrases = self._words | {phrase.casefold(): english for phrase, english in phrases.items()}
+        self._rules = [(re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules]
+        self._endings = tuple(sorted(endings, key=len, reverse=True))
+        self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
+
+    def __call__(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
+        for one in sorted(filter(None, known), key=len, reverse=True):
+            apart = " " if _CJK.search(one) else ""
+            found = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
+            text = re.sub(f"{found}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
+        return self._meant(text)
+
+    def _meant(self, text: str) -> str:
+        for pattern, english in self._rules:
+            text = pattern.sub(partial(self._said, english), text)
+        parts, end = [], 0
+        for found in _KEPT.finditer(text):
+            parts += [self._worded(text[end : found.start()]), found[1]]
+            end = found.end()
+        return "".join([*parts, self._worded(text[end:])])
+
+    def _said(self, english: str, found: re.Match[str]) -> str:
+        r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
+        said = _MEANT.sub(lambda number: self._meant(found[int(number[1])] or ""), english)
+        kept = _KEPT.sub(r"\1", found.expand(said))
+        return f"{_OPEN}{kept}{_CLOSE}"
+
+    def _worded(self, text: str) -> str:
+        text = _CJK.sub(lambda found: self._characters(found[0]), text) if self._longest else text
+        text = text.translate(_PUNCTUATION) if not text.isascii() else text
+        spots = [found.span() for found in _WORD.finditer(text)]
+        parts, end, place = [], 0, 0
+        while place < len(spots):
+            count, english = self._phrase(text, spots, place)
+            start = spots[place][0]
+            parts.append(text[end:start])
+            end = spots[place + count - 1][1]
+            said = text[start:end]
+            parts.append(said if english is None else english)
+            place += count
+        return "".join([*parts, text[end:]])
+
+    def _phrase(self, text: str, spots: Sequence[tuple[int, int]], place: int) -> tuple[int, str | None]:
+        """Return of how many words the phrase at a place is, and what it means: one that is not known, None."""
+        for count in range(min(self._most, len(spots) - place), 0, -1):
+            said = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
+            if said in self._phrases:
+                return count, self._phrases[said]
+        return 1, next((self._words[stem] for stem in self._stems(said) if stem in self._words), None)
+
+    def _stems(self, word: str) -> Iterator[str]:
+        return (word.removesuffix(ending) for ending in self._endings if word.endswith(ending))
+
+    @cached_property
+    def _longest(self) -> int:
+        """How many characters the longest phrase of characters has; 0 where there is none."""
+        return max((len(phrase) for phrase in self._phrases if _CJK.match(phrase)), default=0)
+
+    def _characters(self, text: str) -> str:
+        parts, place, unknown = [], 0, ""
+        while place < len(text):
+            sizes = range(min(self._longest, len(text) - place), 0, -1)
+            size = next((size for size in sizes if text[place : place + size] in self._phrases), 0)
+            if not size:
+                unknown += text[place]
+                place += 1
+                continue
+            parts += [unknown] if unknown else []
+            unknown = ""
+            english = self._phrases[text[place : place + size]]
+            parts += [english] if english else []
+            place += size
+        parts += [unknown] if unknown else []
+        return f" {' '.join(parts)} "

@@ -1,0 +1,203 @@
+"""Languages: their texts are whole, and what is said in them is judged as the same would be in English."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_ltm.scenarios._wording import variants
+
+from pytest_ltm import Ask, Say, evaluators, languages
+from pytest_ltm._engine.score import Score
+from pytest_ltm._engine.suite import scenario_names
+from pytest_ltm._engine.tokens import counter
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm.fillers import answers_of, filler_from_spec
+from pytest_ltm.languages import CODES, heard, language, several, spoken
+from pytest_ltm.languages._language import _read
+from pytest_ltm.reader.reader import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+OTHERS = [code for code in CODES if code != "en"]
+FOLDER = Path(languages.__file__).parent
+LABELLED = Path(__file__).parents[1] / "labelled" / "languages.jsonl"
+ENOUGH = 15
+"""The least number of ways to say each thing."""
+SINGLE = {
+    "names.given", "prospective_memory.reply", "trigger_response.rules", "spy_meeting.places", "spy_meeting.times",
+    "spy_meeting.items", "sally_anne.rule", "sally_anne.closings", "sally_anne.first", "sally_anne.second",
+    "sally_anne.start", "sally_anne.end", "sally_anne.over", "sally_anne.done", "sally_anne.named",
+    "sally_anne.unnamed", "prospective_memory.counts", "trigger_response.ordinary", "jokes.just_told",
+    "shopping_list.forms", "locations_directions.legs", "spy_meeting.openings", "spy_meeting.favours",
+    "spy_meeting.place", "spy_meeting.time", "spy_meeting.item", "spy_meeting.sent", "spy_meeting.leads",
+    "spy_meeting.questions",
+}  # fmt: skip
+"""Lists of words, of parts that only make up a message together, and what English has few of, too."""
+
+
+def _scenarios() -> list[tuple[str, Callable[..., Any]]]:
+    found = []
+    for name in scenario_names():
+        module = importlib.import_module(f"pytest_ltm.scenarios.{name}")
+        marks = [mark for mark in getattr(getattr(module, f"test_{name}"), "pytestmark", ()) if mark.name == "ltm"]
+        if marks and set(OTHERS) <= set(marks[0].kwargs.get("languages", ())):
+            found.append((name, marks[0].kwargs["generate"]))
+    return found
+
+
+SCENARIOS = _scenarios()
+
+
+def test_at_least_nine_scenarios_and_the_needles_are_written_in_all_languages() -> None:
+    names = {name for name, _ in SCENARIOS}
+    assert {"needle", "needles", "needle_chain"} <= names
+    assert len(names) >= 9 + 3
+
+
+@pytest.mark.parametrize("code", OTHERS)
+@pytest.mark.parametrize("generate", [generate for _, generate in SCENARIOS])
+def test_every_message_is_whole_in_every_language(generate: Callable[..., Any], code: str) -> None:
+    for seed in range(30):
+        for said in (code, f"en:{code}", f"{code}:en"):
+            definition = generate(random.Random(seed), {"language": said})
+            texts = [step.text for step in definition.steps if isinstance(step, (Say, Ask))]
+            texts.append(str(definition.parameters.get("question", "").replace("{elapsed}", "X")))
+            for text in texts:
+                assert not re.search(
+                    r"[\[\]{}|]", re.sub(r'\{"answer": "[^"]*"\}|\{\n?(?:"\w+": "\w+",?\n?)+\}', "", text)
+                )
+                assert "  " not in text
+            json.dumps(definition.expected)
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
+    texts, reference = _read(FOLDER / code / "texts.yml"), _read(FOLDER / "de" / "texts.yml")
+    assert {name: set(parts) for name, parts in texts.items()} == {name: set(p) for name, p in reference.items()}
+    lists = {
+        f"{scenario}.{part}": wordings
+        for scenario, parts in texts.items()
+        for part, wordings in parts.items()
+        if isinstance(wordings, list)
+    }
+    many = {here: len(set(variants(wordings))) for here, wordings in lists.items() if here not in SINGLE}
+    assert {here: number for here, number in many.items() if number < ENOUGH} == {}
+    few = {here: (len(lists[here]), len(reference[here.split(".")[0]][here.split(".")[1]])) for here in SINGLE}
+    assert {here: numbers for here, numbers in few.items() if numbers[0] < min(numbers[1], ENOUGH)} == {}
+    for one in ("trigger_response.rules", "spy_meeting.places", "spy_meeting.times", "spy_meeting.items"):
+        scenario, part = one.split(".")
+        assert [len(each) for each in texts[scenario][part]] == [len(each) for each in reference[scenario][part]]
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_every_word_of_the_scenarios_is_known(code: str) -> None:
+    words = _read(FOLDER / code / "meanings.yml")["words"]
+    reference = _read(FOLDER / "de" / "meanings.yml")["words"]
+    for kind in ("colours", "things", "items", "ways", "places", "rooms", "boxes", "toys"):
+        assert set(words[kind]) == set(reference[kind]), kind
+        said = [str(language(code).word(english)) for english in words[kind]]
+        assert len(set(said)) == len(said), "two words are said alike"
+        assert [spoken({"language": code}).meaning(one).strip() for one in said] == list(words[kind])
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_messages_are_heard_in_their_language(code: str) -> None:
+    wrong = []
+    for _, generate in SCENARIOS:
+        for seed in range(10):
+            for said in ("en", code):
+                steps = generate(random.Random(seed), {"language": said}).steps
+                texts = [step.text for step in steps if isinstance(step, (Say, Ask))]
+                wrong += [text for text in texts if heard(text, language(said)).code != said]
+    assert wrong == []
+
+
+def test_marks_are_of_one_language_only() -> None:
+    marks = {code: (FOLDER / code / "marks.txt").read_text("utf-8").split() for code in CODES}
+    every = [mark for found in marks.values() for mark in set(found)]
+    assert len(every) == len(set(every))
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_filler_is_in_the_language_and_its_answers_are_found(code: str) -> None:
+    counts = counter("cl100k_base")
+    filler = filler_from_spec("varied", random.Random(1), counts, language(code))
+    made = filler.make(400, 1000)
+    assert heard(made.message) is language(code)
+    assert 360 <= counts.count(made.message) + counts.count(made.expected_reply) <= 440
+    assert answers_of(made.message) == json.loads(made.expected_reply)
+    assert json.loads(make_reader("full")().reply(made.message)) == json.loads(made.expected_reply)
+
+
+def _judge(row: Mapping[str, Any]) -> float:
+    said = spoken(row)
+    expected, others = row["expected"], tuple(row.get("others", ()))
+    known: Sequence[str] = ()
+    match row["scenario"]:
+        case "colours":
+            rule: Any = evaluators.NamesColour(said.meaning(expected))
+        case "names":
+            rule = evaluators.NamesUser(expected, tuple(row["former"]))
+            known = (expected, *row["former"])
+        case "name_list":
+            rule, known = evaluators.ListsNames(tuple(expected)), expected
+        case "needle":
+            rule = evaluators.RecallsValue(expected, others)
+        case "shopping_list":
+            rule = evaluators.ListsItems(tuple((said.meaning(item), n) for item, n in expected))
+        case "locations":
+            rule = evaluators.LiesAt(expected["km"], expected["direction"])
+        case "sally_anne":
+            rule = evaluators.AnswersWord(said.meaning(expected), others)
+        case "spy_meeting":
+            rule = evaluators.DecodesMessages(tuple(tuple(map(said.meaning, group)) for group in expected))
+        case "jokes":
+            rule = evaluators.RecallsJoke(said.meaning(expected), tuple(map(said.meaning, others)))
+    verdict = said.judged(rule, [row["answer"]], known)
+    assert verdict.evidence in (row["answer"], "") or "…" in verdict.evidence
+    assert isinstance(verdict, Score)
+    return verdict.value
+
+
+def _rows() -> Iterable[Any]:
+    rows = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+    return [pytest.param(row, id=f"{row['language']}-{row['scenario']}-{n}") for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("row", _rows())
+def test_answers_in_other_languages_are_judged_as_they_were_labelled(row: Mapping[str, Any]) -> None:
+    assert _judge(row) == pytest.approx(row["score"], abs=0.01)
+
+
+def test_every_language_has_rows_for_every_kind_of_answer() -> None:
+    rows = [row.values[0] for row in _rows()]
+    kinds = {row["scenario"] for row in rows}
+    assert all({row["scenario"] for row in rows if row["language"] == code} == kinds for code in OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [("xx", "no scenario is written in 'xx'"), ("de,de", "given twice"), ("de:", ""), ("en:xx", "'xx'")],
+)
+def test_what_is_no_language_is_told(said: str, why: str) -> None:
+    if not why:
+        assert spoken({"language": said}).asked.code == "de"
+        return
+    with pytest.raises(ConfigurationError, match=why):
+        several(said)
+    with pytest.raises(ConfigurationError, match="code such as 'de'"):
+        spoken({"language": 7})
+
+
+def test_what_is_told_in_one_language_is_asked_in_the_other() -> None:
+    told, asked = spoken({"language": "en:de"})
+    assert (told.name, asked.name) == ("English", "German")
+    assert spoken({}) == spoken({"language": "en"})
+    assert asked.meaning("Oliver mag oliv", ["Oliver"]).startswith("Oliver")
