@@ -1,4 +1,4 @@
-"""A person at the terminal as the agent: sits the test, may pause, and is reminded when going on."""
+"""A person as the agent, at the terminal or in the browser: sits the test, may pause, and goes on later."""
 
 from __future__ import annotations
 
@@ -6,24 +6,32 @@ import contextlib
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+from msgspec import Struct
+
+from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import is_keyless, source
+from pytest_ltm._storage.schema import to_record
+from pytest_ltm.agents import _mailbox
+from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from pytest_ltm._storage.schema import Field
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 REMINDED = 3
 """The exchanges that are shown again before the next message, of those that were told and not asked."""
 _SHORT = 300
 """Characters of a text that is shown again."""
+_LOOK = 0.25
+"""Seconds between two looks at whether a person in the browser has answered."""
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word
 of command stands alone on the first line:
@@ -39,6 +47,9 @@ class Human:
 
     A pause is a KeyboardInterrupt, which stops pytest as Ctrl-C does.
     """
+
+    main_thread = True
+    """Nobody else is played meanwhile: there is one keyboard."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -114,11 +125,100 @@ class Human:
         _say("\n".join(textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n")))
 
 
+class WebPerson:
+    """A person in the browser. AcceptsHistory, TimeAware, Configured.
+
+    What is asked and answered are files in the folder of the conversation, so that the page may be closed, its server
+    killed, and the run resumed on another day.
+
+    Args:
+        folder: Of the conversation.
+        choices: How filler is shown, and whether earlier messages may be read again.
+    """
+
+    def __init__(self, folder: Path, choices: Choices) -> None:
+        name = ConversationName.of_folder(folder.name)
+        _mailbox.invited(folder.parent, folder.name if name is None else name.agent)
+        self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
+        self._number, self._answered = 0, self._box.answered()
+        self._now: datetime | None = None
+        self._told: list[_mailbox.Told] = []
+
+    async def reply(self, message: str) -> str:
+        """Put the message into the box and return what the person answers, however long that takes."""
+        import asyncio
+
+        self._number += 1
+        asked = self._message(message)
+        self._box.ask(asked)
+        while (answer := self._box.answer(asked)) is None:  # noqa: ASYNC110 - another process answers
+            await asyncio.sleep(_LOOK)
+        self._told = []
+        return answer.text
+
+    def accept(self, message: str, reply: str) -> None:
+        """Note an exchange that needs no answer; one from before the run was resumed has been shown already."""
+        self._number += 1
+        if self._number > self._answered:
+            self._told.append(_mailbox.Told(message=_utf8(message), reply=_utf8(reply)))
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time, which is shown with each message."""
+        self._now = now
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return that it is a person, and on what terms."""
+        return {"human": "web", **to_record(self._choices)}
+
+    def _message(self, text: str) -> _mailbox.Message:
+        told, shortened = self._told, self._choices.filler == "shortened"
+        shown = [_mailbox.Told(_short(one.message), _short(one.reply)) for one in told[-REMINDED:]]
+        return _mailbox.Message(
+            id=_mailbox.message_id(self._number, text),
+            number=self._number,
+            text=_utf8(text),
+            now=self._now,
+            told=tuple(shown if shortened else told),
+            more=len(told) - len(shown) if shortened else 0,
+            filler=self._choices.filler,
+            notes=self._choices.notes,
+        )
+
+
+class Choices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """On what terms a person sits a test in the browser."""
+
+    filler: Literal["shortened", "full"] = "shortened"
+    """The last exchanges of filler, shortened; or all of it, one exchange at a time."""
+    notes: Literal["forbidden", "allowed"] = "forbidden"
+    """`allowed`: earlier messages may be read again."""
+
+
+def _web(spec: str) -> AgentSource:
+    """Return the source of people in the browser; AgentError for terms that there are not."""
+    _, _, terms = spec.partition("?")
+    try:
+        choices = msgspec.convert(dict(part.partition("=")[::2] for part in terms.split("&") if part), Choices)
+    except msgspec.ValidationError as error:
+        raise AgentError(
+            f"agent {spec!r}: {error}. Write 'human:web', 'human:web?notes=allowed' or 'human:web?filler=full'."
+        ) from error
+
+    def nowhere() -> WebPerson:
+        raise AgentError(f"agent {spec!r} needs a run folder, in which it is asked")
+
+    return AgentSource(
+        nowhere, spec=spec, given=WebPerson, owned=True, unlimited=True, at=lambda folder: WebPerson(folder, choices)
+    )
+
+
 def make_human(argument: str, parameters: Field) -> AgentSource:
     """Return the source of the person; AgentError where there is none to ask."""
     parameters.mapping(known=[])
+    if argument.partition("?")[0] == "web":
+        return _web(f"human:{argument}")
     if argument:
-        raise AgentError(f"agent 'human:{argument}': 'human' takes no argument. Write 'human'.")
+        raise AgentError(f"agent 'human:{argument}': write 'human' for the terminal, 'human:web' for the browser.")
     if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
         raise AgentError(
             "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "
@@ -135,6 +235,10 @@ def _lines() -> str:
     while typed[-1]:
         typed.append(input(". "))
     return "\n".join(typed[:-1])
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _short(text: str) -> str:

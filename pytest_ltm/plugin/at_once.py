@@ -43,8 +43,10 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
 
     `wanted`: as many as the option says; None: what suits the agent. `jumps`: the process's clock shows the time.
     """
-    if getattr(source.given, "main_thread", False) is True or source.unlimited or (jumps and not source.apart):
+    if getattr(source.given, "main_thread", False) is True or (jumps and not source.apart):
         return 0
+    if source.unlimited:
+        return 1  # a person
     safe = getattr(source.given, "thread_safe", False) is True
     if not (source.owned or safe or getattr(source.given, "stateless", False) is True):
         return 1  # one object, which is put back between conversations

@@ -21,6 +21,7 @@ from pytest_ltm._storage.boundary import printable
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._text.lists import shortened
+from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
@@ -80,6 +81,11 @@ class Report:
                 f"ltm: {label} replies by {source.calls}()"
                 for label, source in self._run.sources.items()
                 if source.calls
+            ),
+            *(
+                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
+                for label, source in self._run.sources.items()
+                if spec_within(source).startswith("human:web")
             ),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",

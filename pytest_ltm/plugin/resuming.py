@@ -257,7 +257,7 @@ def command(run: LtmRun) -> str:
 
 def _was_paid(held: ConversationResult) -> bool:
     """Return whether an agent said that it used anything, or was a person, whose time is dear."""
-    return bool(held.cost_usd or held.input_tokens) or held.agent_spec == "human"
+    return bool(held.cost_usd or held.input_tokens) or held.agent_spec.partition(":")[0] == "human"
 
 
 def _open(row: ScenarioResult, held: ConversationResult) -> bool:
