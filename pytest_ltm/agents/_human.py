@@ -30,7 +30,7 @@ REMINDED = 3
 """The exchanges that are shown again before the next message, of those that were told and not asked."""
 _SHORT = 300
 """Characters of a text that is shown again."""
-_LOOK = 0.25
+_LOOK = 0.1
 """Seconds between two looks at whether a person in the browser has answered."""
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word

@@ -132,7 +132,7 @@ def invited(run: Path, label: str) -> Person:
     """Return the person of a column, with a link that is made where there is none yet. DiskFault if it is refused."""
     make_private(run / PEOPLE, exist_ok=True)
     path = run / PEOPLE / f"{label}.json"
-    _create(path, _Person(label=label, link=secrets.token_urlsafe(16)))
+    _create(path, _Person(label=label, link=secrets.token_hex(16)))
     found = _read(path, _Person)
     if found is None:
         raise ValueError(f"{path}: not a person's link")
@@ -240,6 +240,11 @@ class Box:
             answer = None if message is None or message.notes != "allowed" else self.answer(message)
             if message is not None and answer is not None:
                 yield message, answer
+
+    def times(self) -> list[float]:
+        """Return the seconds that each answer took."""
+        answers = (_read(self._path(number, "answer"), Answer) for number in self._numbers("answer"))
+        return [answer.seconds for answer in answers if answer is not None]
 
     def _note(self, message: Message, seen: Seen) -> None:
         _write(self._path(message.number, "seen"), seen)

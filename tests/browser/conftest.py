@@ -1,4 +1,4 @@
-"""The report file in a real browser: one chromium for each module; skipped where there is none."""
+"""The report file and the local page in a real browser: one chromium for each module; skipped where there is none."""
 
 from __future__ import annotations
 

@@ -1,0 +1,73 @@
+"""`serve`: the local page on which people review verdicts and sit tests."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(given: Namespace) -> int:
+    """Serve the page until Ctrl-C; ConfigurationError for a port in use, or an address that others can reach."""
+    try:
+        import uvicorn
+
+        from pytest_ltm.web.app import make_app
+        from pytest_ltm.web.guard import ENTRANCE
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'") from error
+
+    if not _is_loopback(given.host) and not given.i_know:
+        raise ConfigurationError(
+            f"--host {given.host}: others could then reach the page, unencrypted: transcripts of all runs in "
+            f"{given.ltm_dir} with the link that is printed, and what people answer with theirs. Give --i-know as well "
+            "if that is meant"
+        )
+    if not given.host.strip("0.:"):
+        raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
+    listening = _listening(given.host, given.port)
+    port = listening.getsockname()[1]
+    shown = f"[{given.host}]" if ":" in given.host else given.host
+    hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
+    secret = secrets.token_hex(16)
+    app = make_app(ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port)
+    if not _is_loopback(given.host):
+        print(f"open to whoever reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers")
+    print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
+    print("Ctrl-C ends it; runs do not need it.", flush=True)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none")
+    uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return the socket; ConfigurationError if it cannot be had."""
+    try:
+        [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(address)
+            listening.listen()
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"cannot listen at {host}, port {port}: {getattr(error, 'strerror', None) or error}. Another server may be "
+            "there: end it, or give another --port (0: any that is free)"
+        ) from error
+    return listening

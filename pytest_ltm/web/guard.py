@@ -1,0 +1,105 @@
+"""What stands before every page: who may ask for it, and what a browser may do with it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+MOST_BYTES = 16_000_000
+"""Of what is posted: the longest answer of a person, each of its characters escaped."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with no-referrer, the origin of a form would be null
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+ENTRANCE = "/open/"
+"""What stands before the secret in the link."""
+OPEN = ("/sit/", "/static/")
+"""Addresses that need no secret of the server: those of people have their own."""
+
+
+class Guard:
+    """Lets through what comes from the page itself, and from whoever has the secret.
+
+    Args:
+        app: The pages.
+        secret: What the link has that `ltm serve` prints.
+        hosts: What may stand in the address before the first slash, as in `127.0.0.1:8642`.
+        cookie: The name of the cookie that holds the secret afterwards.
+    """
+
+    def __init__(self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str) -> None:
+        self._app, self._secret, self._hosts, self._cookie = app, secret, hosts, cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or let the pages do so."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = self._answer(scope)
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await (self._app if answer is None else answer)(scope, receive, sent)
+
+    def _answer(self, scope: Scope) -> ASGIApp | None:
+        """Return why a request is refused, or where the link leads; None where the page may answer."""
+        return self._foreign(scope) or self._unknown(scope)
+
+    def _foreign(self, scope: Scope) -> ASGIApp | None:
+        """Return the answer to what does not come from a page of this server."""
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._hosts:
+            return PlainTextResponse("This server has another address.", 421)
+        origin = headers.get("origin")
+        own = {f"http://{host}" for host in self._hosts}
+        if (origin is not None and origin.lower() not in own) or (origin is None and scope["method"] not in _READING):
+            return PlainTextResponse("Only the page itself may ask for this.", 403)
+        if not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > MOST_BYTES:
+            return PlainTextResponse("That is too much to send at once.", 413)
+        return None
+
+    def _unknown(self, scope: Scope) -> ASGIApp | None:
+        """Return the answer to whoever does not have the secret, or brings it for the first time."""
+        path = scope["path"]
+        if path.startswith(OPEN):
+            return None
+        if path.startswith(ENTRANCE) and self._is_secret(path.removeprefix(ENTRANCE)):
+            answer = RedirectResponse("/", 303)
+            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
+            return answer
+        if self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, "")):
+            return None
+        return PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
+
+    def _is_secret(self, said: str) -> bool:
+        return hmac.compare_digest(said.encode(), self._secret.encode())
+
+
+_READING = frozenset({"GET", "HEAD"})
+
+
+def token(secret: str) -> str:
+    """Return what a form must hold that was made for whoever has this secret."""
+    return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()
