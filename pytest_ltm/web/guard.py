@@ -37,7 +37,7 @@ OPEN = ("/sit/", "/static/")
 
 
 class Guard:
-    """Lets through what comes from the page itself, and from whoever has the secret.
+    """Lets through what comes from the page itself, and from those who have the secret.
 
     Args:
         app: The pages.
@@ -81,7 +81,7 @@ class Guard:
         return None
 
     def _unknown(self, scope: Scope) -> ASGIApp | None:
-        """Return the answer to whoever does not have the secret, or brings it for the first time."""
+        """Return the answer where the secret is missing, or comes for the first time."""
         path = scope["path"]
         if path.startswith(OPEN):
             return None
@@ -101,5 +101,5 @@ _READING = frozenset({"GET", "HEAD"})
 
 
 def token(secret: str) -> str:
-    """Return what a form must hold that was made for whoever has this secret."""
+    """Return what a form must hold that was made for those who have this secret."""
     return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()

@@ -115,7 +115,7 @@ def undecided(cases: Iterable[Case], opinions: Opinions, place: Place) -> list[C
 
 
 async def overview(request: Request) -> Response:
-    """Show what there is to review in a run, and what has been found."""
+    """Show what can be reviewed in a run, and what has been found."""
     return await run_in_threadpool(_overview, request)
 
 
@@ -201,7 +201,7 @@ def _look(request: Request) -> Response:
 
 
 def _shown(case: Case, place: Place, opinions: Opinions, mine: list[decisions.Decision]) -> dict[str, Any]:
-    """Return what a reviewer sees of an example; what others decided, only where it is to be settled."""
+    """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
     others = opinions.of(nodeid) if place.which == "disputes" and opinions.disputed(nodeid) else {}
     return {

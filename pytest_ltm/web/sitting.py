@@ -33,7 +33,7 @@ def _person(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
     found = person_of(newest_first(shell.ltm_dir(request)), request.path_params["link"])
     if found is None:
-        raise shell.Refused(404, "This link does not belong to anybody. Ask whoever sent it to you for another one.")
+        raise shell.Refused(404, "This link does not belong to anybody. Ask for another one.")
     return found
 
 
@@ -147,7 +147,7 @@ def _answer(box: Box, message: Message, given: Mapping[str, str]) -> str:
 
 
 async def invitations(request: Request) -> Response:
-    """Show the links of the people of each run, for whoever organises the test."""
+    """Show the links of the people of each run, for the organiser of the test."""
     return await run_in_threadpool(_invitations, request)
 
 
