@@ -38,7 +38,9 @@ def run(given: Namespace) -> int:
     secret = secrets.token_hex(16)
     app = make_app(ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port)
     if not _is_loopback(given.host):
-        print(f"open to everybody who reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers")
+        print(
+            f"open to everybody who reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers"
+        )
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none")
