@@ -109,14 +109,17 @@ def test_every_word_of_the_scenarios_is_known(code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_messages_are_heard_in_their_language(code: str) -> None:
-    wrong = []
+    sure, doubtful, number = [], [], 0
     for _, generate in SCENARIOS:
         for seed in range(10):
-            for said in ("en", code):
+            for said, other in (("en", code), (code, "en")):
                 steps = generate(random.Random(seed), {"language": said}).steps
                 texts = [step.text for step in steps if isinstance(step, (Say, Ask))]
-                wrong += [text for text in texts if heard(text, language(said)).code != said]
-    assert wrong == []
+                number += len(texts)
+                sure += [text for text in texts if heard(text, language(said)).code != said]
+                doubtful += [text for text in texts if heard(text, language(other)).code != said]
+    assert sure == []
+    assert len(doubtful) <= number / 100, doubtful
 
 
 def test_marks_are_of_one_language_only() -> None:
