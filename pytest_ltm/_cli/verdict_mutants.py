@@ -286,13 +286,12 @@ def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 def _language(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants in which another order of the parts stands for the right one."""
-    turned = [[form[-2:] + form[:-2]] for form in args["expected"]]
-    yield from _one_by_one("expected")({"expected": args["expected"], "others": turned})
-    yield (
-        "dump",
-        [", ".join([form, *others, *args["told"]]) for form, others in zip(args["expected"], turned, strict=True)],
-    )
-    yield "left out", [form[:-2] for form in args["expected"]]
+    golds, told = args["expected"], args["told"]
+    turned = [form[-2:] + form[:-2] for form in golds]
+    yield from _withheld({"expected": golds, "others": [[form] for form in turned]})
+    yield "left out", [form[:-2] or _SILENCE for form in golds]
+    listed = [", ".join([form, other, *told]) for form, other in zip(golds, turned, strict=True)]
+    yield "dump", [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)]
 
 
 def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

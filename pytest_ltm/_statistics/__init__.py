@@ -35,7 +35,17 @@ if TYPE_CHECKING:
         wilson,
     )
     from pytest_ltm._statistics.pace import paces
-    from pytest_ltm._statistics.pairs import Pair, Paired, Row, ScoredRow, UnitKind, paired, passes, placed
+    from pytest_ltm._statistics.pairs import (
+        Pair,
+        Paired,
+        Row,
+        ScoredRow,
+        UnitKind,
+        against_control,
+        paired,
+        passes,
+        placed,
+    )
     from pytest_ltm._statistics.reach import (
         SHARE,
         EffectiveSpan,
@@ -65,9 +75,9 @@ if TYPE_CHECKING:
 __all__ = (
     "ALPHA", "DRAWS", "FULL_MARKS", "LEVEL", "POWER", "SHARE", "Comparison", "EffectiveSpan", "Estimate", "Interval",
     "Kappa", "Pair", "Paired", "PassRate", "Row", "ScoredRow", "SpanPoint", "Spread", "UnitKind", "accuracy",
-    "chance_here", "compare", "compare_scenarios", "effective_span", "filler_share", "grouped", "holm", "kappa",
-    "ltm_reach", "mark", "mcnemar", "mean", "paces", "paired", "pass_at_k", "pass_hat_k", "pass_rate", "passes",
-    "percentile", "placed", "score_interval", "scores_by_scenario", "spread_by_draws", "summed", "total",
+    "against_control", "chance_here", "compare", "compare_scenarios", "effective_span", "filler_share", "grouped",
+    "holm", "kappa", "ltm_reach", "mark", "mcnemar", "mean", "paces", "paired", "pass_at_k", "pass_hat_k", "pass_rate",
+    "passes", "percentile", "placed", "score_interval", "scores_by_scenario", "spread_by_draws", "summed", "total",
     "trials_to_tell", "weighted_reach", "wilson",
 )  # fmt: skip
 
@@ -77,7 +87,7 @@ __getattr__, __dir__ = lazy(
         "comparison": "ALPHA POWER Comparison chance_here compare compare_scenarios trials_to_tell",
         "counts": "LEVEL Interval Kappa holm kappa mcnemar pass_at_k pass_hat_k wilson",
         "pace": "paces",
-        "pairs": "Pair Paired Row ScoredRow UnitKind paired passes placed",
+        "pairs": "Pair Paired Row ScoredRow UnitKind against_control paired passes placed",
         "reach": "SHARE EffectiveSpan PassRate SpanPoint effective_span pass_rate score_interval",
         "totals": (
             "DRAWS FULL_MARKS Spread accuracy filler_share grouped ltm_reach mean percentile scores_by_scenario "

@@ -100,6 +100,22 @@ def passes(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     return paired(map(as_pass, before), map(as_pass, after))
 
 
+CONTROL = "_control"
+"""What the name of a metric ends in that says what would be without whatever another one is about."""
+
+
+def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
+    """Return each metric that has a control in the same example, `forward` beside `forward_control`, as pairs."""
+    found: dict[str, list[Pair]] = {}
+    for row in rows:
+        values = {metric.name: metric.value for metric in row.metrics}
+        for name, value in values.items():
+            if (control := values.get(name + CONTROL)) is not None:
+                pair = Pair(row.scenario, row.example, row.span_label, row.trial, control, value)
+                found.setdefault(name, []).append(pair)
+    return found
+
+
 def passed(row: Row) -> bool:
     """Return whether the score reaches the row's own threshold; without a score it does not."""
     return row.score is not None and row.score >= row.threshold - (1 - FULL_MARKS)

@@ -6,11 +6,12 @@ from pytest_ltm._text.words import phrases, words
 
 _TOLD = (
     "told|tell|mention|mentioned|mentioning|said|say|saying|shared|share|given|give|gave|spoken|talked|discussed|specified|"
-    "stated|named|described|brought up|revealed|explained|heard|recorded|noted|stored"
+    "stated|named|described|brought up|revealed|explained|heard|recorded|noted|stored|taught|teach|learn|learned|"
+    "learnt|shown|showed|covered"
 )
 _KNOW = (
     "know|recall|remember|find|see|tell|say|share|access|disclose|reveal|repeat|discuss|help|answer|give|pass|talk|confirm|"
-    "hand|provide|divulge|comment|go into|determine|infer|deduce|work out"
+    "hand|provide|divulge|comment|go into|determine|infer|deduce|work out|derive|derived|be derived|form"
 )
 _UNABLE = (
     "dont|do not|cant|cannot|can not|couldnt|could not|wont|will not|wouldnt|would not|not able to|unable to|"
@@ -30,6 +31,7 @@ _NOTHING = phrases(
     r"(?:hasnt|has not|never|didnt|havent|not) (?:\w+ )?(?:come|came) up", "not that i (?:know|recall|remember)",
     "^(?:unknown|n a|none|nothing|no|no nothing|not known|not available|not told)$",
     "(?:is|are) (?:missing|not known|unknown)", "not something i", "need you to tell", "have to tell me",
+    "not how (?:to|it|they|that)", "(?:not|wasnt|isnt) part of", "need (?:an|another|more) examples?", "^no examples?",
     "(?:first|news) (?:ive|i have|i hear|to me|time i)",
     r"only (?:\w+ )?(?:told|mentioned|know|said|have|spoke|talked|remember|recall)",
     "(?:asked|told|requested|wanted|instructed) (?:me )?to (?:forget|delete|erase)",

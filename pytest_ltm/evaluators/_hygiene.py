@@ -26,10 +26,10 @@ from pytest_ltm.evaluators._commitment import (
     spoken,
 )
 from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, recites
-from pytest_ltm.evaluators._rules import Part, Ruled, at, share
+from pytest_ltm.evaluators._rules import Part, Ruled, at, product, share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._engine.score import Score
 
@@ -173,18 +173,8 @@ class KnowsAndWithholds(Ruled):
             label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
             (known if expected else withheld).append(Check(label, ok))
             missed = missed if ok else missed or answer
-        value, reason = _product({"known": known, "rightly not told": withheld})
+        value, reason = product({"known": known, "rightly not told": withheld})
         return self.score(value, reason, missed, [*known, *withheld])
-
-
-def _product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, str]:
-    """Return the product of the shares of all parts that have checks, and what it is made of."""
-    value, told = 1.0, []
-    for what, checks in parts.items():
-        if checks:
-            value *= sum(check.ok for check in checks) / len(checks)
-            told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
-    return value, ", ".join(told)
 
 
 def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
@@ -254,5 +244,5 @@ class ForgetsOnRequest(Ruled):
         tells = bool(said & set(self.kept))
         known += [Check(f"tells of {value!r}", value in said) for value in self.kept]
         silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
-        value, reason = _product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
+        value, reason = product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
         return self.score(value, reason, summary, [*known, *gone, *silent])

@@ -14,7 +14,7 @@ from pytest_ltm.judges._ask import ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ltm.judges._inquiry import Judge
 
@@ -63,6 +63,16 @@ def last(answers: Sequence[str]) -> str:
 def at(texts: Sequence[str], place: int) -> str:
     """Return the text at a place, "" if there is none."""
     return texts[place] if 0 <= place < len(texts) else ""
+
+
+def product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, str]:
+    """Return the product of the shares of all parts that have checks, and what it is made of."""
+    value, told = 1.0, []
+    for what, checks in parts.items():
+        if checks:
+            value *= sum(check.ok for check in checks) / len(checks)
+            told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
+    return value, ", ".join(told)
 
 
 # --- What a judge decides where the rules are not sure.

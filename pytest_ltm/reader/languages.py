@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 
 _LANGUAGE = later(r"\b(?:[Ii]n|of|teach you) (?P<name>[A-Z]\w+)")
+_KIN = later(r"\bteach you (?P<name>[A-Z]\w+), which is built \w+ like (?P<other>[A-Z]\w+)")
 _QUOTED = later(r"(?<!\w)'([a-z]+(?: [a-z]+)*)'(?!\w)")
 
 
 class Languages(Topic):
     """Keeps examples of languages, and puts new phrases together from their parts."""
 
-    kinds = ("example",)
+    kinds = ("example", "kin")
     about = later(r"'[a-z]+ [a-z ]+'")
     forgets = later(r"\bforget the languages? that I taught you\b", re.IGNORECASE)
 
@@ -33,45 +34,54 @@ class Languages(Topic):
         if named is None:
             return None
         if len(quoted) == 1:
-            known = [note.content[1:] for note in notes.visible("example") if note.content[0] == named["name"]]
-            return _form(quoted[0], known)
+            kin = [note.content for note in notes.visible("kin") if named["name"] in note.content]
+            related = {named["name"], *(name for names in kin for name in names)}
+            known = [note.content for note in notes.visible("example") if note.content[0] in related]
+            return _form(quoted[0], named["name"], known)
+        if alike := _KIN.search(turn.text):
+            notes.add(turn, "kin", [alike["name"], alike["other"]])
         for one, other in zip(quoted[::2], quoted[1::2], strict=False):
             notes.add(turn, "example", [named["name"], *((one, other) if " " in one else (other, one))])
         return "Noted."
 
 
 class _Phrase(NamedTuple):
+    language: str
     noun: str
     said: frozenset[str]
     """What the other words of the phrase say of it, the plural included."""
 
 
-def _form(gloss: str, known: Sequence[Sequence[str]]) -> str:
-    """Return the form of a phrase, from examples of a phrase and its form."""
-    forms = {_phrase(one): form for one, form in known}
-    asked = _phrase(gloss)
-    root, parts = forms.get(_Phrase(asked.noun, frozenset())), _parts(forms)
+def _form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> str:
+    """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
+    forms = {_phrase(name, one): form for name, one, form in known}
+    asked, parts = _phrase(language, gloss), _parts(forms)
+    root = forms.get(_bare(asked))
     if root is None or not asked.said <= parts.keys():
-        return "I don't know."
+        return "I don't know: you have not told me that."
     shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
     before, after = ([parts[one][side] for one in sorted(asked.said) if parts[one][side]] for side in (0, 1))
     return f"{_ordered(before, shown)}{root}{_ordered(after, shown)}"
 
 
-def _phrase(gloss: str) -> _Phrase:
+def _phrase(language: str, gloss: str) -> _Phrase:
     *others, noun = gloss.split()
     plural = {"s"} if noun.endswith("s") else set()
-    return _Phrase(noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
+    return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
+
+
+def _bare(phrase: _Phrase) -> _Phrase:
+    return phrase._replace(said=frozenset())
 
 
 def _parts(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
     """Return the beginning or the ending that says each thing: what its example has beside the bare word."""
     found = {}
-    for (noun, said), form in forms.items():
-        root = forms.get(_Phrase(noun, frozenset()))
-        if root is not None and len(said) == 1 and root in form:
+    for phrase, form in forms.items():
+        root = forms.get(_bare(phrase))
+        if root is not None and len(phrase.said) == 1 and root in form:
             before, _, after = form.partition(root)
-            found[next(iter(said))] = (before, after)
+            found[next(iter(phrase.said))] = (before, after)
     return found
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult, Seconds
     from pytest_ltm._engine.transcript import Count
-    from pytest_ltm._statistics import EffectiveSpan, Interval, PassRate, SpanPoint, Spread
+    from pytest_ltm._statistics import Comparison, EffectiveSpan, Interval, PassRate, SpanPoint, Spread
 
 
 Number = TypeVar("Number", int, float)
@@ -513,6 +513,13 @@ class Measured(Struct, frozen=True, kw_only=True):
     """By scenario, in the order of the run."""
     cells: Mapping[tuple[str, str], Averaged]
     """By scenario and measure; the scenario "" is all of them."""
+    contrasts: Mapping[str, Comparison]
+    """What a measure has over the one that is its control, in the same examples."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each measure has over its control."""
+        return [_contrast(name, found) for name, found in self.contrasts.items()]
 
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
@@ -556,7 +563,18 @@ def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> Me
         names=tuple(dict.fromkeys(metric.name for _, metric in values)),
         examples=Counter(row.scenario for row in rows),
         cells={key: Averaged(fmean(one.value for _, one in found), len(found)) for key, found in cells.items()},
+        contrasts={name: stats.compare(pairs) for name, pairs in stats.against_control(rows).items()},
     )
+
+
+def _contrast(name: str, found: Comparison) -> str:
+    """Return the sentence about a measure and its control."""
+    sure = "interval needs trials"
+    if found.identical or (found.interval and found.interval.low == found.interval.high):
+        sure = "the same in all"  # an interval without width would promise what nobody knows
+    elif found.interval:
+        sure = f"95 % interval {found.interval.low:+.2f} … {found.interval.high:+.2f}"
+    return f"{name} against its control: {found.difference or 0.0:+.2f} ({sure}; {counted(found.pairs, 'example')})"
 
 
 LEADING = {"f1": "F1 over all questions"}
@@ -608,7 +626,10 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     said = "Metrics beside the score: the mean over the examples that have one; they earn no points."
     starred = " *: some examples have none." if any(one.partial for one in found) else ""
     lines = wrap(said + starred, width)
-    return [*lines, *(line for one in found for line in _measure_table(one, width, color=color)), ""]
+    for one in found:
+        lines += _measure_table(one, width, color=color)
+        lines += [line for sentence in one.sentences for line in wrap(sentence, width)]
+    return [*lines, ""]
 
 
 def quiet_line(one: Measured) -> str:
@@ -632,7 +653,13 @@ def _json(one: Measured, name: str) -> dict[str, Any]:
         "mean": whole.mean,
         "count": whole.count,
         "scenarios": {scenario: {"mean": part.mean, "count": part.count} for scenario, part in parts.items()},
+        **({"against_control": _contrast_json(one.contrasts[name])} if name in one.contrasts else {}),
     }
+
+
+def _contrast_json(found: Comparison) -> dict[str, Any]:
+    interval = found.interval and [found.interval.low, found.interval.high]
+    return {"difference": found.difference, "interval": interval, "examples": found.pairs}
 
 
 def _measure_table(one: Measured, width: int, *, color: bool) -> list[str]:

@@ -66,6 +66,7 @@ def run_markdown(
     for one in measured(run):
         *rows, whole = one.rows()
         table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
+        table = "\n\n".join([table, *_bullets(one.sentences)])
         parts.append(_folded(f"Metrics beside the score: {text(at_span(one.agent, one.span_label))}", table))
     parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
     parts += _bullets([*run.notices, *precheck_sentences(run)])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.gradual import gradual, rule_of
+from pytest_ltm.scenarios.transfer import UNTOLD, transfer
+from pytest_ltm.scenarios.transfer import rule_of as rule_of_transfer
 
 from pytest_ltm._engine.definition import from_json, to_json
 from pytest_ltm._engine.scenario import Ask, Say
@@ -89,3 +91,62 @@ def test_a_question_is_about_the_messages_that_tell_its_parts(seed: int) -> None
             word for word in words(QUOTED.findall(question.text)[0]) if f"'the {word}'" in "".join(question.about)
         ]
         assert any(f"'the {noun}'" in text for text in question.about)
+
+
+NAMED = re.compile(r"\b[Ii]n ([A-Z][a-z]+)\b")
+
+
+def known_to_whoever_reads(definition: Definition) -> list[str]:
+    """Return what the lessons say: "" where neither that language nor one that is built like it shows it."""
+    lessons: dict[str, dict[frozenset[str], str]] = {}
+    families: list[set[str]] = []
+    answers = []
+    for step in definition.steps:
+        if isinstance(step, Say):
+            *_, name = NAMED.findall(step.text)
+            quoted = QUOTED.findall(step.text)
+            pairs = [
+                (one, other) if " " in one else (other, one)
+                for one, other in zip(quoted[::2], quoted[1::2], strict=True)
+            ]
+            lessons[name] = {words(gloss): form for gloss, form in pairs}
+            families += [
+                {name, other} for other in lessons if f" like {other}:" in step.text and " not " not in step.text
+            ]
+        if isinstance(step, Ask):
+            (name,), (gloss,) = NAMED.findall(step.text), QUOTED.findall(step.text)
+            alike = next((family for family in families if name in family), {name})
+            answers.append(next(filter(None, (shown(lessons[one], lessons[name], words(gloss)) for one in alike)), ""))
+    return answers
+
+
+def shown(lesson: dict[frozenset[str], str], own: dict[frozenset[str], str], asked: frozenset[str]) -> str:
+    """Return a phrase in a language as another lesson shows what is said of its thing; "" if it does not."""
+    noun = next(said for said in own if len(said) == 1 and said <= asked)
+    found = [(said, form) for said, form in lesson.items() if said > asked - noun]
+    return next((form.replace(lesson[said - (asked - noun)], own[noun]) for said, form in found), "")
+
+
+@given(SEEDS, st.integers(1, 3))
+def test_what_one_language_says_of_another_is_what_the_user_says_of_both(seed: int, questions: int) -> None:
+    definition = transfer(random.Random(seed), {"questions": questions})
+    parameters = definition.parameters
+    assert known_to_whoever_reads(definition) == definition.expected
+    assert [bool(form) for form in definition.expected] == [
+        alike or kind == "own" for alike, kind in zip(parameters["alike"], parameters["kinds"], strict=True)
+    ]
+    assert definition.expected.count("") == 2 * questions == len(definition.expected) / 4
+    assert definition == transfer(random.Random(seed), {"questions": questions})
+    assert from_json(to_json(definition), where="here") == definition
+    assert rule_of_transfer(definition)([form or UNTOLD for form in definition.expected]).value == 1
+
+
+@given(SEEDS)
+def test_both_pairs_are_equal_and_no_form_is_said(seed: int) -> None:
+    definition = transfer(random.Random(seed), {})
+    parameters = definition.parameters
+    said = " ".join(step.text for step in definition.steps if isinstance(step, (Say, Ask)))
+    assert not any(f"'{form}'" in said for form in parameters["forms"])
+    kinds = [sorted(kind for kind, one in zip(parameters["kinds"], parameters["alike"], strict=True) if one is alike)
+             for alike in (True, False)]  # fmt: skip
+    assert kinds[0] == kinds[1]

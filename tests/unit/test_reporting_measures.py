@@ -112,3 +112,45 @@ def test_the_json_has_means_and_counts_by_scenario() -> None:
     }
     written = summary_json(two(), pytest_ltm_version="1", seed=0, plan={})
     assert written["results"][1]["metrics"]["f1"]["mean"] == 0.5
+
+
+def beside_control(*gains: tuple[float, float]) -> RunResult:
+    """Return a run of one example a trial, each with a metric and its control."""
+    held = []
+    for trial, (high, low) in enumerate(gains):
+        one = conversation("bot", "2k", {"names": [1.0]}, trial=str(trial))
+        metrics = (Metric("f", high), Metric("f_control", low))
+        held.append(replace(one, scenarios=(replace(one.scenarios[0], trial=str(trial), metrics=metrics),)))
+    return run(*held)
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ([(1.0, 0.0)] * 8, "f against its control: +1.00 (the same in all; 8 examples)"),
+        ([(0.5, 0.5)] * 8, "f against its control: +0.00 (the same in all; 8 examples)"),
+        ([(1.0, 0.5)], "f against its control: +0.50 (interval needs trials; 1 example)"),
+    ],
+)
+def test_what_a_metric_has_over_its_control_is_told_with_an_interval(
+    gains: list[tuple[float, float]], said: str
+) -> None:
+    found = beside_control(*gains)
+
+    assert said in metric_lines(found, 80, color=False)
+    assert f"- {said}" in run_markdown(found)
+
+
+def test_the_interval_of_a_contrast_is_that_of_the_paired_tests() -> None:
+    gains = [(1.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0)]
+    (one,) = measured(beside_control(*gains))
+    contrast = one.contrasts["f"]
+
+    assert contrast.kind == "conversation"
+    assert contrast.difference == pytest.approx(sum(high - low for high, low in gains) / len(gains))
+    assert contrast.interval is not None
+    assert metrics_json(beside_control(*gains), "bot", "2k")["f"]["against_control"] == {
+        "difference": contrast.difference,
+        "interval": [contrast.interval.low, contrast.interval.high],
+        "examples": 9,
+    }

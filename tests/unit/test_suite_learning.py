@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios import _languages, gradual
+from pytest_ltm.scenarios import _languages, gradual, transfer
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm import evaluators
+from pytest_ltm._cli.verdict_check import evaluator_of
 from pytest_ltm._engine.suite import built_in
 from pytest_ltm.agents._specs import find
 
@@ -92,22 +92,48 @@ def test_the_curve_is_how_many_forms_of_each_lesson_are_right() -> None:
     assert set(shares) == {"lesson_1", "lesson_2", "lesson_3", "lesson_4", "new", "mixed"}
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("lessons", 2), ("lessons", 8), ("probes", 0), ("probes", 5)])
-def test_sizes_that_make_no_test_are_refused(parameter: str, value: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("gradual", "lessons", 2), ("gradual", "lessons", 8), ("gradual", "probes", 0), ("gradual", "probes", 5),
+        ("transfer", "questions", 0), ("transfer", "questions", 4),
+    ],
+)  # fmt: skip
+def test_sizes_that_make_no_test_are_refused(name: str, parameter: str, value: int) -> None:
     with pytest.raises(ValueError, match=parameter):
-        made("gradual", 1, **{parameter: value})
+        made(name, 1, **{parameter: value})
+
+
+LEARNERS = {
+    "of both": lambda form, own, alike: form if own or alike else transfer.UNTOLD,
+    "of nothing but lessons": lambda form, own, alike: form if own else transfer.UNTOLD,  # noqa: ARG005
+    "who takes all for alike": lambda form, own, alike: form,  # noqa: ARG005
+    "of nothing": lambda form, own, alike: transfer.UNTOLD,  # noqa: ARG005
+}
+
+
+@pytest.mark.parametrize(
+    ("learner", "score", "related", "control"),
+    [
+        ("of both", 1.0, 1.0, 0.0), ("of nothing but lessons", 2 / 3, 0.0, 0.0),
+        ("who takes all for alike", 0.0, 1.0, 1.0), ("of nothing", 0.0, 0.0, 0.0),
+    ],
+)  # fmt: skip
+def test_only_who_tells_the_pairs_apart_transfers(learner: str, score: float, related: float, control: float) -> None:
+    for definition in made("transfer", 4):
+        rows = zip(*(definition.parameters[name] for name in ("forms", "kinds", "alike")), strict=True)
+        answers = [LEARNERS[learner](form, kind == transfer.OWN, alike) for form, kind, alike in rows]
+        found = transfer.shares(definition, answers)
+        assert transfer.rule_of(definition)(answers).value == pytest.approx(score)
+        assert {found["forward"], found["backward"]} == {related}
+        assert {found["forward_control"], found["backward_control"]} == {control}
+        assert found["own"] == found["own_control"]
 
 
 @pytest.mark.parametrize("half", ALLOWED)
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
     rows = [json.loads(line) for line in (LABELLED / f"learning.{half}.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) >= 40
-    wrong = [
-        row["id"]
-        for row in rows
-        if getattr(evaluators, row["evaluator"])(**{name: tuple(value) for name, value in row["args"].items()})(
-            row["answers"]
-        ).value
-        != row["credit"]
-    ]
+    earned = [evaluator_of(row["evaluator"], row["args"])(row["answers"]).value for row in rows]
+    wrong = [row["id"] for row, value in zip(rows, earned, strict=True) if abs(value - row["credit"]) > 1e-5]
     assert len(wrong) <= ALLOWED[half], wrong

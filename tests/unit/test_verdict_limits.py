@@ -71,8 +71,12 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ["Soot is the shadow of a good fire."] * 2 + ["I see."] * 2,
     ),
     "SpeaksLanguage": (
-        {"expected": ["fetuzmane", "kelzashu"], "told": ["tuzma", "tuzmane", "fetuzma", "kelza"]},
-        ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu"],
+        {
+            "expected": ["fetuzmane", "kelzashu", ""],
+            "told": ["tuzma", "tuzmane", "fetuzma", "kelza"],
+            "forms": ["fetuzmane", "kelzashu", "tuzmashu"],
+        },
+        ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu", "You have not taught me that."],
     ),
 }
 """Evaluators of scenarios without labelled replies: arguments, and right answers."""
