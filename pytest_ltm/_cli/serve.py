@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import secrets
 import socket
@@ -44,7 +45,8 @@ def run(given: Namespace) -> int:
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none")
-    uvicorn.Server(config).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 

@@ -32,6 +32,7 @@ from pytest_ltm._record.rescored import (
 from pytest_ltm._record.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._record.run_file import read_run_file
 from pytest_ltm._record.timings import Timings
+from pytest_ltm._review.decisions import FOLDER as REVIEWS
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import holder
 from pytest_ltm._storage.secrets import redacted
@@ -92,6 +93,8 @@ class Rescoring:
                 self._holder = holder(self._source)
             if _amendments.read(self._source):
                 shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
+            if (self._source / REVIEWS).is_dir():
+                shutil.copytree(self._source / REVIEWS, self._run.folder.path / REVIEWS, dirs_exist_ok=True)
         except (LtmError, OSError) as error:
             raise pytest.UsageError(f"{RESCORE}: {error}") from error
 

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -58,14 +58,16 @@ class Place(Struct, frozen=True, kw_only=True):
             raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
         if not (sample.isdecimal() and 0 < int(sample[:7]) <= _LARGEST_SAMPLE):
             raise ConfigurationError(f"{sample!r} is not the size of a sample")
-        reviewer = str(given.get("reviewer", "")).strip()
+        reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
+        if compare.startswith(".") or set(compare) & set("/\\"):
+            raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
         return cls(
             run=request.path_params["run"],
             reviewer=named(reviewer) if reviewer else "",
             which=which,
             kind=kind,
             sample=int(sample),
-            compare=str(given.get("compare", "")),
+            compare=compare,
         )
 
     def query(self, **changes: object) -> str:
@@ -98,7 +100,7 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
 def listed(cases: Cases, opinions: Opinions, place: Place) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
-        return cases.drawn[: place.sample]
+        return [case for case in cases.drawn[: place.sample] if case.row.scored]  # no verdict, no error
     if place.which == "disputes":
         return [cases.by_nodeid[nodeid] for nodeid in opinions.disputes() if nodeid in cases.by_nodeid]
     return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
@@ -141,7 +143,7 @@ def _overview(request: Request) -> Response:
             if held
         ],
         left=len(undecided(cases.queue, opinions, place)),
-        left_in_sample=len(undecided(cases.drawn[: place.sample], opinions, place)),
+        left_in_sample=len(undecided(listed(cases, opinions, structs.replace(place, which="sample")), opinions, place)),
         disputes=len(listed(cases, opinions, Place(run=place.run, which="disputes"))),
         reviewers=[(name, _counts(opinions.by(name).values())) for name in opinions.reviewers],
         pairs=[_pair(pair) for pair in agreements(opinions)],

@@ -213,7 +213,7 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
                 page.press(key)
             else:
                 shows(page, "Nothing is left here")
-    with serving(tmp_path, port) as (_, link):
+    with serving(tmp_path, port) as (server, link):
         go(page, link)
         go(page, f"{base}/review/run/look?reviewer=bob")
         for number, key in enumerate("r" * 5 + "w" * 8 + "rr"):
@@ -223,6 +223,8 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
         go(page, f"{base}/review/run?reviewer=bob")
         shows(page, "0.80 (")
         shows(page, "Settle 2 disputed")
+        server.send_signal(signal.SIGINT)
+        assert server.wait(PATIENCE) == 0
     opinions = decisions.Opinions(decisions.read(path))
     [pair] = agreements(opinions)
     assert pair.kappa.value == pytest.approx(0.8)  # 18 of 20 agree; by chance, 10 of 20 would

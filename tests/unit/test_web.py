@@ -208,7 +208,15 @@ def test_what_cannot_be_decided_is_refused(app: Starlette, run: Path, fields: di
 
 
 @pytest.mark.parametrize(
-    "query", ["reviewer=../x", "reviewer=ann&which=all", "reviewer=ann&sample=0", "reviewer=ann&item=no", "compare=no"]
+    "query",
+    [
+        "reviewer=../x",
+        "reviewer=ann&which=all",
+        "reviewer=ann&sample=0",
+        "reviewer=ann&item=x",
+        "compare=x",
+        "compare=../x",
+    ],
 )
 def test_an_address_that_means_nothing_is_refused(app: Starlette, query: str) -> None:
     path = REVIEW if query.startswith("compare") else f"{REVIEW}/look"
@@ -217,8 +225,9 @@ def test_an_address_that_means_nothing_is_refused(app: Starlette, query: str) ->
 
 def test_the_overview_counts_and_the_rows_are_sent(app: Starlette) -> None:
     for reviewer in ("ann", "bob"):
-        for grade in ("right", "wrong", "wrong"):
-            decided(app, grade, reviewer=reviewer, which="sample")
+        for grade, which in (("right", "queue"), ("wrong", "sample"), ("wrong", "sample")):
+            decided(app, grade, reviewer=reviewer, which=which)
+        assert "Nothing is left here" in look(app, reviewer=reviewer, which="sample").text
     text = ask(app, f"{REVIEW}?reviewer=ann").text
     assert "ann and bob" in text
     assert "1.00 (" in text
