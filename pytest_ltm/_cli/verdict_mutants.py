@@ -236,6 +236,21 @@ def _orders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         )
 
 
+def _reminders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
+    tasks, moments = args["tasks"], args["at"]
+    everything = " ".join(f"It is time to {task}." for task in tasks)
+    yield "dump", [everything] * len(moments)
+    yield "left out", ["All is well here."] * len(moments)
+    yield "denied", [f"I won't remind you to {' or to '.join(tasks)}."] * len(moments)
+    yield "quoted in a refusal", [f"You told me: remind me to {tasks[0]}."] * len(moments)
+    late: list[list[str]] = [[] for _ in [*moments, 0, 0]]
+    for task, due in zip(tasks, args["due"], strict=True):
+        for moment in due:
+            late[sum(at < moment + 1 for at in moments) + 1].append(f"It is time to {task}.")
+    yield "swapped", [" ".join(said) or "Fine." for said in late[: len(moments)]]
+
+
 def _visit(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
     drink, dish = f"The {drinks[0]}, please.", f"I would like the {dishes[0]}, please."
@@ -312,6 +327,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | li
     "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "ObeysOrders": _orders,
     "PicksOption": _option,
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
+    "RemindsInTime": _reminders,
     "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
     "SpeaksLanguage": _language,
 }  # fmt: skip

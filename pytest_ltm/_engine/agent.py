@@ -257,6 +257,10 @@ CAPABILITIES: Mapping[str, type] = {
 """The capabilities that a scenario may require, by name."""
 
 
+SEES_CLOCK = "SeesClock"
+"""Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it."""
+
+
 class Announced(ABC):
     """A recording, which is told who speaks next.
 

@@ -18,6 +18,7 @@ from pytest_ltm._storage.errors import AgentFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from pytest_ltm._engine.port import Port
     from pytest_ltm._engine.tokens import TokenCounter
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 class _Due(Struct):
     """What a watcher waits for."""
 
-    answers: Mapping[int, str]
+    answers: Mapping[int, str] | Callable[[datetime], str]
     about: tuple[int, ...]
     replies: int
+
+    def answer(self, now: datetime) -> str:
+        """Return what the next reply must contain; "" if nothing."""
+        return self.answers(now) if callable(self.answers) else self.answers.get(self.replies + 1, "")
 
 
 class Channel:
@@ -134,8 +139,10 @@ class Channel:
             due.replies += 1
         return self._end(is_new=is_new)
 
-    def expect(self, answers: Mapping[int, str], about: tuple[int, ...], *, replies: int) -> None:
-        """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given."""
+    def expect(
+        self, answers: Mapping[int, str] | Callable[[datetime], str], about: tuple[int, ...], *, replies: int
+    ) -> None:
+        """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given, or time."""
         self._due.append(_Due(answers, about, replies))
 
     def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
@@ -178,7 +185,7 @@ class Channel:
         if not self.prompts:
             return []
         own = [] if answer is None else [(answer, about)]
-        due = [(due.answers[due.replies + 1], due.about) for due in self._due if due.replies + 1 in due.answers]
+        due = [(text, due.about) for due in self._due if (text := due.answer(self.clock.now))]
         return [
             Prompt(text, tuple(self.transcript.number(number).message for number in needles))
             for text, needles in (*own, *due)

@@ -244,7 +244,13 @@ class Ltm:
             )
         self._send(Wait(span=span, tokens=tokens, time=duration(time)))
 
-    def watch(self, watcher: Watcher, replies: int | None = None, *, answers: Mapping[int, str] | None = None) -> None:
+    def watch(
+        self,
+        watcher: Watcher,
+        replies: int | None = None,
+        *,
+        answers: Mapping[int, str] | Callable[[datetime], str] | None = None,
+    ) -> None:
         """Watch the following exchanges of any speaker; the watcher's verdict counts as one check.
 
         Args:
@@ -254,7 +260,8 @@ class Ltm:
                 included; by default it watches to the end of the conversation. Without a verdict by then the example
                 is Unscored.
             answers: What later replies must contain for full marks, by number: 1 is the reply to this scenario's last
-                message, which `ask(answer=)` gives. Only the control `oracle` sees them.
+                message, which `ask(answer=)` gives. Or a function that returns it for a reply at a time, "" for none.
+                Only the control `oracle` sees them.
 
         Raises:
             ScenarioError: If this scenario has not said anything yet, `replies` is less than 1, or `watcher` is no

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from greenlet import GreenletExit, getcurrent, greenlet
 from msgspec import Struct
 
+from pytest_ltm._engine.agent import SEES_CLOCK
 from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.scenario import Wait
 from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
@@ -179,7 +180,10 @@ class Lane:
 
     def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
         """Return why it cannot be played with this agent or in this span, or ""."""
-        missing = sorted(set(self.example.requires) - capabilities)
+        needed = set(self.example.requires)
+        if capabilities & {SEES_CLOCK, "Prompted"}:  # a control is told what to say in time
+            needed.discard("TimeAware")
+        missing = sorted(needed - capabilities)
         if missing:
             return f"needs an agent that is {' and '.join(missing)}"
         steps = self.example.definition.steps if self.example.definition else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._engine.transcript import Exchange
@@ -82,8 +82,8 @@ class Watch:
     """Called with every exchange since the scenario's last one; returns a verdict, or None for "not yet"."""
     replies: int | None = None
     """How many replies it counts, the one to the scenario's last message first; None: to the end."""
-    answers: Mapping[int, str] | None = None
-    """What full marks ask for, by the number of the reply, for the control `oracle`; None: unknown."""
+    answers: Mapping[int, str] | Callable[[datetime], str] | None = None
+    """What full marks ask for, by the number of the reply or by its time, for the control `oracle`; None: unknown."""
 
     def __post_init__(self) -> None:
         if self.replies is not None and self.replies < 1:

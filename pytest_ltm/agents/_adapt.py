@@ -75,6 +75,8 @@ class AgentSource:
     """It is one of ours, made anew for each conversation: none knows of another."""
     apart: bool = False
     """Each agent is in a process of its own, where also the clock is moved, if any is."""
+    sees_clock: bool = False
+    """Its agents can know the conversation's time without being told."""
     at_once: bool = False
     """Several conversations have their agents at the same time."""
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)

@@ -69,6 +69,11 @@ def find(
     raise AgentError(f"unknown agent {spec!r}.{_file_hint(spec, base) or hint} {_there_are(names)}")
 
 
+def is_elsewhere(spec: str) -> bool:
+    """Return whether a spec names an adapter, or a file that may name one: no Python of this process replies."""
+    return spec.partition(":")[0] in ADAPTERS or _FILE.fullmatch(spec) is not None
+
+
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
 

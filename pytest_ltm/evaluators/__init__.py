@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RecallsSteps,
         RecallsValue,
     )
+    from pytest_ltm.evaluators._reminders import RemindsInTime
     from pytest_ltm.evaluators._restaurant import (
         Menu,
         Order,
@@ -40,8 +41,8 @@ __all__ = (
     "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
     "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders",
     "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
-    "SaysAtEachTrigger", "SpeaksLanguage", "Stage", "notices_mix_up", "orders_dish", "orders_drink", "read_order",
-    "recalls_drink",
+    "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage", "notices_mix_up", "orders_dish", "orders_drink",
+    "read_order", "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -55,6 +56,7 @@ __getattr__, __dir__ = lazy(
         "_hygiene": "ForgetsOnRequest KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",
         "_orders": "ObeysOrders",
+        "_reminders": "RemindsInTime",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
         "_shopping": "ListsItems",
         "_spy": "DecodesMessages",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pytest
 from pytest_ltm._record.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
 from pytest_ltm.agents._apart import Processes
-from pytest_ltm.agents._specs import find, label_for, split_specs
+from pytest_ltm.agents._specs import find, is_elsewhere, label_for, split_specs
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.settings import AgentChoice
 
@@ -46,7 +47,7 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
         made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
-        found[agent.label] = made
+        found[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))
     return found
 
 
@@ -70,6 +71,17 @@ def _source(config: pytest.Config, settings: Settings, spec: str) -> AgentSource
         look=not hasattr(config, "workerinput"),
     )  # fmt: skip
     return find(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
+
+
+def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
+    """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
+    if made.spec.startswith(REPLAY):
+        return True  # what is recorded was said in time
+    if mode == "simulated" or made.embedded or made.spec.startswith("openai:"):
+        return False
+    if mode == "signal":
+        return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())
+    return mode == "sleep" or made.apart or not is_elsewhere(made.spec)
 
 
 def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:

@@ -13,6 +13,7 @@ import pytest
 from msgspec import Struct
 
 from pytest_ltm._engine import definition as _definition
+from pytest_ltm._engine.agent import SEES_CLOCK
 from pytest_ltm._engine.conversation import AgendaScript
 from pytest_ltm._engine.cost import SCRIPTED
 from pytest_ltm._engine.plan import agent_fingerprint, definition_rng, user_seed
@@ -253,6 +254,8 @@ class Supply:
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried, count=counter(settings.tokenizer).count,
         )  # fmt: skip
+        if source.sees_clock:
+            speaker.capabilities |= {SEES_CLOCK}
         configuration = source.configuration(agent, fatal=MAKING)
         facts = AgentFacts(
             spec=redacted(source.spec),

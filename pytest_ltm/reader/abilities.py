@@ -15,6 +15,7 @@ from pytest_ltm.reader.orders import StandingOrders
 from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
+from pytest_ltm.reader.reminders import Reminders
 from pytest_ltm.reader.shopping import ShoppingList
 from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
 
@@ -26,6 +27,7 @@ ABILITIES: tuple[Ability, ...] = (
     Codes(),
     StandingOrders(),
     Languages(),
+    Reminders(),
     ConflictingPersonalInformation(),
     HowToThink(),
     InstructionRecall(),

@@ -82,3 +82,31 @@ def test_jump_without_its_library_names_the_extra(pytester: pytest.Pytester) -> 
     result = pytester.runpytest_subprocess("--ltm-agent=echo", "--ltm-time=jump")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--ltm-time=jump: *pip install 'pytest-ltm?time?'*"])
+
+
+NEEDS_TIME = """
+import pytest
+@pytest.mark.ltm(requires=["TimeAware"])
+def test_needs_time(ltm):
+    ltm.say("begin")
+    ltm.check("answers", ltm.ask("what time is it?"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "agent", "outcome"),
+    [
+        ("simulated", "wall", "skipped"),
+        ("jump", "wall", "passed"),
+        ("signal", "wall", "skipped"),
+        ("sleep", "echo", "skipped"),
+    ],
+)
+def test_who_cannot_know_the_time_is_not_measured(
+    pytester: pytest.Pytester, mode: str, agent: str, outcome: str
+) -> None:
+    """A control of ours never looks at a clock; nobody is told of jumps here, as no hook is there."""
+    pytester.makeconftest(WALL_AGENT.format(define="def", body=""))
+    pytester.makepyfile(NEEDS_TIME)
+    result = pytester.runpytest_subprocess(f"--ltm-agent={agent}", f"--ltm-time={mode}", "--ltm-suite=none", "-rs")
+    result.assert_outcomes(**{outcome: 1})

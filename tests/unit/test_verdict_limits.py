@@ -66,6 +66,25 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ["Press the green lever.", "At the end you wait for the whistle."],
     ),
     "RecallsValue": ({"expected": "maple", "others": ["cedar", "birch"]}, ["It is maple."]),
+    "RemindsInTime": (
+        {
+            "tasks": ["oil the weathervane", "prune the bonsai", "air the terrarium"],
+            "due": [[30.0], [60.0, 120.0], []],
+            "at": [0.0, 1.0, 2.0, 20.0, 32.0, 63.0, 90.0, 124.0, 130.0],
+            "talked": [[0], [1], [2]],
+        },
+        [
+            "Yes.",
+            "Yes.",
+            "Yes.",
+            "Fine.",
+            "Time to oil the weathervane!",
+            "The bonsai needs pruning.",
+            "Fine.",
+            "Reminder: prune the bonsai.",
+            "Fine.",
+        ],
+    ),
     "SaysAtEachTrigger": (
         {"sentence": "Soot is the shadow of a good fire.", "activations": 2, "controls": 2},
         ["Soot is the shadow of a good fire."] * 2 + ["I see."] * 2,

@@ -1,0 +1,99 @@
+"""Reminders: each in the first reply once it is due, and in no other."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring, Unscored
+from pytest_ltm._text.clauses import sentence
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import phrases, plain, words
+from pytest_ltm.evaluators._rules import Ruled, at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.score import Score
+
+NEAR = 1.0
+"""Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
+_NO_REMINDER = phrases(
+    r"(?:i ?['’]?ll|i will|i ?['’]?m going to|i am going to)(?: \w+)? "
+    r"(?:remind|tell|let|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
+    r"(?:i wont|i won['’]t|i will not|shall i|should i|do you want me|would you like me)",
+    r"(?:i have|i['’]?ve|i) (?:already|just) (?:reminded|told|mentioned)",
+    r"not (?:yet|time|due)|no longer|cancel+ed|withdrawn|(?:is|has been) set|will follow",
+)
+"""What a sentence has that only speaks of a reminder."""
+_AT_ONCE = later(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
+"""What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
+_OF_THE_USER = phrases(
+    r"(?:remind|tell|nudge) me\b(?!.*\btime (?:to|for)\b)", r"give me a nudge",
+    r"(?:cancel|drop|forget|scrap|move|shift|put off) the reminder",
+)  # fmt: skip
+"""What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemindsInTime(Ruled):
+    """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
+
+    So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only
+    announces a reminder, asks about it or says that there is none does not count, and neither do replies to messages
+    that are about the task. Within a minute of its moment a reminder is right in any reply. A moment after which
+    nothing was said does not count; without any other there is nothing to score. There are no published results to
+    agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "reminds-in-time"
+    tasks: tuple[str, ...]
+    due: tuple[tuple[float, ...], ...]
+    """For each task the minutes at which it is due, in order; none for one that was called off."""
+    at: tuple[float, ...]
+    """For each reply the minute of its message, in order."""
+    talked: tuple[tuple[int, ...], ...] = ()
+    """For each task the replies, from 0, to messages about it."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the product of both shares; a missing reply reminds of nothing."""
+        hits: list[Check] = []
+        clean: list[Check] = []
+        missed = ""
+        for place, task in enumerate(self.tasks):
+            about = self.talked[place] if place < len(self.talked) else ()
+            others = [n for n in range(len(self.at)) if n not in about]
+            named = {n for n in others if _named(at(answers, n), task)}
+            reminded = {n for n in named if reminds(at(answers, n), task)}
+            right: set[int] = set()
+            for number, due in enumerate(self.due[place], start=1):
+                first = bisect_left(self.at, due + NEAR)
+                if first == len(self.at):
+                    continue
+                fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
+                hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
+                missed = missed or ("" if hits[-1].ok else at(answers, first))
+                right |= fitting
+            clean.append(Check(f"does not name {task!r} at other times", not named - right))
+            missed = missed or next((at(answers, n) for n in sorted(named - right)), "")
+        if not hits:
+            return Unscored("nothing was due while anything was said", rule=f"{self.family}/{self.version}")
+        in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
+        reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
+        return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
+
+
+def reminds(reply: str, task: str) -> bool:
+    """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
+    return any(not _OF_THE_USER.search(said) for said in _named(reply, task))
+
+
+def _named(reply: str, task: str) -> list[str]:
+    """Return the sentences that name a task other than to speak of its reminder."""
+    named = rf"\b{'[ -]?'.join(map(re.escape, words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
+    text = plain(reply)
+    said = ((sentence(text, *found.span()), text[: found.start()]) for found in re.finditer(named, text))
+    return [one for one, before in said if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]

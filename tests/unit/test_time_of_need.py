@@ -1,0 +1,165 @@
+"""Time of Need: who sees the clock reminds in time; who always reminds, or never, earns nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_ltm.scenarios import jokes, time_of_need
+from pytest_ltm.scenarios._wording import variants
+from scenario_runs import conversation, generated, scores, values
+
+from pytest_ltm._engine.score import Unscored
+from pytest_ltm._storage.clock import WallClock
+from pytest_ltm.agents._specs import find
+from pytest_ltm.evaluators import RemindsInTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BODY = time_of_need.test_time_of_need
+LABELLED = Path(__file__).parents[1] / "labelled"
+ENOUGH = 30
+CARELESS = (
+    "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
+    "fixed:last", "random", "notes", "inject",
+)  # fmt: skip
+
+
+def made(number: int, **parameters: Any) -> list[Any]:
+    return generated(time_of_need.time_of_need, number, **parameters)
+
+
+@pytest.mark.parametrize("pace", ["days", "minutes"])
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+@pytest.mark.parametrize("agent", ["oracle", "full"])
+def test_who_sees_the_clock_reminds_in_time(agent: str, span: int | None, pace: str) -> None:
+    assert scores(BODY, made(12, pace=pace), find(agent).make, span=span) == [1.0] * 12
+
+
+def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None:
+    bodies = {"time_of_need": BODY, "jokes": jokes.test_jokes}
+    given = {"time_of_need": made(4), "jokes": generated(jokes.jokes, 4)}
+    for agent in ("oracle", "full"):
+        found = values(conversation(bodies, given, find(agent).make(), span=8_000))
+        assert [found[f"time_of_need/{n}"] for n in range(4)] == [1.0] * 4
+
+
+@pytest.mark.parametrize("agent", CARELESS)
+def test_tricks_earn_nothing(agent: str) -> None:
+    assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
+    assert scores(BODY, made(12), find(agent).make, span=None) == [0.0] * 12
+
+
+class Always:
+    """Has every reminder in every reply, or in none."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - it never looks
+        return self._text
+
+
+@pytest.mark.parametrize("text", ["Fine.", " ".join(f"It is time to {task}." for task in time_of_need.TASKS)])
+def test_who_never_reminds_earns_as_little_as_who_always_does(text: str) -> None:
+    assert scores(BODY, made(6), lambda: Always(text), span=None) == [0.0] * 6
+
+
+def test_an_agent_that_is_not_told_the_time_cannot_be_measured() -> None:
+    assert BODY.pytestmark[0].kwargs["requires"] == ["TimeAware"]
+
+
+def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every message takes its time there, so no reply comes at the very moment."""
+    now = [datetime(2026, 5, 7, 22, 13, 44, tzinfo=timezone.utc)]
+
+    def look() -> datetime:
+        now[0] += timedelta(seconds=1.7)
+        return now[0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += timedelta(seconds=seconds)
+
+    monkeypatch.setattr("pytest_ltm.testing.SimulatedClock", lambda *_: WallClock(look, sleep))
+    for pace in ("minutes", "days"):
+        assert scores(BODY, made(4, pace=pace), find("full").make, span=2_000) == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("when", "asked", "due"),
+    [
+        ({"in": 90}, "2024-03-04 09:00", ["2024-03-04 10:30"]),
+        ({"at": [16, 30]}, "2024-03-04 09:00", ["2024-03-04 16:30"]),
+        ({"at": [8, 0]}, "2024-03-04 09:00", ["2024-03-05 08:00"]),
+        ({"at": [8, 0], "tomorrow": True}, "2024-03-04 07:00", ["2024-03-05 08:00"]),
+        ({"at": [9, 0], "weekday": 0}, "2024-03-04 09:00", ["2024-03-11 09:00", "2024-03-18 09:00"]),
+        ({"at": [23, 45], "weekday": 2}, "2024-02-27 12:00", ["2024-02-28 23:45", "2024-03-06 23:45"]),
+        ({"every": 5}, "2024-03-04 09:00", ["2024-03-04 09:05", "2024-03-04 09:10"]),
+    ],
+)
+def test_moments_are_those_that_people_mean(when: dict[str, Any], asked: str, due: list[str]) -> None:
+    began = after = datetime.fromisoformat(f"{asked}+00:00")
+    for moment in due:
+        found = time_of_need.due_after(when, began, after)
+        assert found == datetime.fromisoformat(f"{moment}+00:00")
+        after = found
+    assert (time_of_need.due_after(when, began, after) is None) == (len(due) == 1)
+
+
+def test_where_nothing_was_due_there_is_no_score() -> None:
+    rule = RemindsInTime(("oil the weathervane",), ((90.0,),), (0.0, 30.0), ((0,),))
+    assert isinstance(rule(["Yes.", "Fine."]), Unscored)
+
+
+def words_of(make: Callable[..., Any], number: int) -> list[str]:
+    rng = time_of_need.random.Random(0)
+    return sorted({str(make(rng)["said"]) for _ in range(number)})
+
+
+MESSAGES = {
+    **{name: getattr(time_of_need, name) for name in ("ONCE", "AGAIN", "CANCELLED", "MOVED", "CHAT")},
+    "a moment": words_of(time_of_need._once, 3_000),
+    "a week": words_of(time_of_need._weekly, 3_000),
+}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
+    every = list(variants(MESSAGES[kind]))
+    assert len(set(every)) == len(every) >= ENOUGH
+
+
+@pytest.mark.parametrize("parameters", [{"reminders": 0}, {"rounds": 0}, {"pace": "hours"}])
+def test_parameters_that_make_no_test_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        made(1, **parameters)
+
+
+def labelled(half: str) -> list[dict[str, Any]]:
+    lines = (LABELLED / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if row["scenario"] == "time_of_need"]
+
+
+def tuples(value: Any) -> Any:
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("half", ["first", "second"])
+def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
+    rows = labelled(half)
+    assert len(rows) >= 40
+    found = [RemindsInTime(**args_of(row))(row["answers"]) for row in rows]
+    wrong = [
+        row["id"]
+        for row, verdict in zip(rows, found, strict=True)
+        if isinstance(verdict, Unscored) or verdict.value != pytest.approx(row["credit"], abs=0.001)
+    ]
+    assert wrong == []
+
+
+def args_of(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuples(value) for name, value in row["args"].items()}
