@@ -10,7 +10,19 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import concurrency, evidence, gate, killed, length, memory, memory_linear, overhead, startup, workers
+from benchmarks import (
+    concurrency,
+    evidence,
+    gallery,
+    gate,
+    killed,
+    length,
+    memory,
+    memory_linear,
+    overhead,
+    startup,
+    workers,
+)
 from benchmarks.faults import matrix
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 
@@ -86,7 +98,7 @@ BENCHMARKS = {
 }
 
 
-OTHERS = {"evidence": evidence.main, "faults": matrix.main}
+OTHERS = {"evidence": evidence.main, "faults": matrix.main, "gallery": gallery.main}
 """What takes arguments of its own."""
 
 
