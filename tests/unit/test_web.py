@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -395,3 +396,11 @@ def test_a_port_in_use_is_said_with_what_helps(capsys: pytest.CaptureFixture[str
 def test_the_link_that_is_printed_is_whole() -> None:
     link = f"http://127.0.0.1:8642{ENTRANCE}{secrets.token_hex(16)}"
     assert for_screen(link) == link
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["serve"]) == 2
+    assert "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'" in capsys.readouterr().err
