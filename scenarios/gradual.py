@@ -37,8 +37,8 @@ from ._languages import (
 from ._parameters import last_wait, whole
 from ._wording import worded
 
-NEW, MIXED, KEPT = "new", "mixed", "kept"
-"""What a question needs: the newest ending or beginning, the newest words, or only what earlier lessons taught."""
+FIRST, NEW, MIXED, KEPT = "", "new", "mixed", "kept"
+"""What a question needs: the first lesson; the newest addition, the newest words, or only what earlier lessons had."""
 FIRST_NOUNS, FIRST_FEATURES, MORE_NOUNS = 4, 3, 2
 
 
@@ -135,10 +135,10 @@ class Course:
         self.examples.update(dict.fromkeys(examples, text))
 
     def probes(self, number: int) -> Iterator[tuple[str, Phrase]]:
-        """Yield questions after the newest lesson: after the first all are new."""
+        """Yield questions after the newest lesson, each with its kind."""
         kinds = [(NEW, MIXED, KEPT)[at % 3] for at in range(number)]
         for kind in self.rng.sample(kinds, number):
-            wanted = NEW if len(self._features) == self._new[1] else kind
+            wanted = FIRST if len(self._features) == self._new[1] else kind
             phrase = self.rng.choice(list(self._phrases(wanted)))
             self._asked.add(phrase)
             yield wanted, phrase
@@ -154,7 +154,7 @@ class Course:
     def _phrases(self, kind: str) -> Iterator[Phrase]:
         """Yield the phrases of a kind that can be derived, and have been neither told nor asked for."""
         nouns, features = self._new
-        first = len(self._features) == features
+        first = kind == FIRST
         fresh = set(self._features[-features:])
         for noun in self._nouns if first else self._nouns[-nouns:] if kind == MIXED else self._nouns[:-nouns]:
             for pair in pairs_of(self._features):
@@ -212,7 +212,8 @@ def test_gradual(ltm: Ltm) -> None:
 
 def curve(parameters: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
     """Yield the names of the metrics, each with the places of its questions: those of a lesson, and those of a kind."""
-    named = [[f"lesson_{lesson + 1}" for lesson in parameters["lesson_of"]], parameters["kind_of"]]
-    for names in named:
-        for name in dict.fromkeys(names):
-            yield name, [place for place, one in enumerate(names) if one == name]
+    lessons = [f"lesson_{lesson + 1}" for lesson in parameters["lesson_of"]]
+    for name in [*dict.fromkeys(lessons), NEW, MIXED, KEPT]:
+        places = [place for place, what in enumerate(zip(lessons, parameters["kind_of"], strict=True)) if name in what]
+        if places:
+            yield name, places

@@ -570,11 +570,16 @@ def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> Me
 def _contrast(name: str, found: Comparison) -> str:
     """Return the sentence about a measure and its control."""
     sure = "interval needs trials"
-    if found.identical or (found.interval and found.interval.low == found.interval.high):
-        sure = "the same in all"  # an interval without width would promise what nobody knows
-    elif found.interval:
-        sure = f"95 % interval {found.interval.low:+.2f} … {found.interval.high:+.2f}"
+    if interval := _wide(found):
+        sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
+    elif found.interval or found.identical:
+        sure = "the same in all"
     return f"{name} against its control: {found.difference or 0.0:+.2f} ({sure}; {counted(found.pairs, 'example')})"
+
+
+def _wide(found: Comparison) -> Interval | None:
+    """Return the interval of a difference; None where all units agree: one without width promises what nobody knows."""
+    return found.interval if found.interval and found.interval.low < found.interval.high else None
 
 
 LEADING = {"f1": "F1 over all questions"}
@@ -658,8 +663,8 @@ def _json(one: Measured, name: str) -> dict[str, Any]:
 
 
 def _contrast_json(found: Comparison) -> dict[str, Any]:
-    interval = found.interval and [found.interval.low, found.interval.high]
-    return {"difference": found.difference, "interval": interval, "examples": found.pairs}
+    ends = (interval := _wide(found)) and [interval.low, interval.high]
+    return {"difference": found.difference, "interval": ends, "examples": found.pairs}
 
 
 def _measure_table(one: Measured, width: int, *, color: bool) -> list[str]:
