@@ -18,12 +18,13 @@ WORDS = {
     PLURAL: ("s",),
     OWNER: ("my", "your", "our", "her", "their"),
     QUALITY: ("old", "red", "small", "heavy", "wet", "empty", "broken"),
-    PLACE: ("behind", "under", "near", "above", "without", "with", "beside"),
+    PLACE: ("behind", "under", "near", "above", "around", "opposite", "beside"),
 }
 """What can be said of a thing, of each kind at most one at once: the plural, whose, what like, and where."""
 PAIRS = (
     "'{gloss}' [is|would be|comes out as|becomes|translates as] '{form}'",
-    "[for|to say|if you mean|when they mean] '{gloss}' [it is|you say|they say|they use] '{form}'",
+    "for '{gloss}' [it is|you say|they say|they use|one says] '{form}'",
+    "[if you mean|when you mean|to say] '{gloss}', you [say|use|write] '{form}'",
     "'{form}' [means|is|stands for|is how they say|is what they say for] '{gloss}'",
 )
 FIRST_LESSONS = (
@@ -45,7 +46,8 @@ LESSONS = (
 )
 QUESTIONS = (
     "[so, |now you: |your turn: |a question: |let's see: |and ]how [do|would] you say '{gloss}' in {language}? {only}",
-    "[please |now please |go ahead and |]put '{gloss}' [into words|the way they say it] in {language}. {only}",
+    "[please |now please |go ahead and |]put '{gloss}' into {language}. {only}",
+    "[please |now please |]tell me how [one says|they say|to say] '{gloss}' in {language}. {only}",
     "[so |and now |now |]what is '{gloss}' in {language}[ then|, do you think|]? {only}",
 )
 ONLY = (

@@ -198,11 +198,10 @@ def test_gradual(ltm: Ltm) -> None:
     rule, parameters = rule_of(ltm.definition), ltm.definition.parameters
     answers: list[str] = []
     for step in ltm.definition.steps:
-        form = ltm.definition.expected[len(answers) : len(answers) + 1]
-        replies = ltm.play([step], answers=form)
-        for answer in replies:
-            right = SpeaksLanguage(tuple(form), rule.told)([answer]).value
-            ltm.say(parameters["right" if right else "wrong"][len(answers)])
+        at = len(answers)
+        for answer in ltm.play([step], answers=ltm.definition.expected[at : at + 1]):
+            right = rule.says(answer, ltm.definition.expected[at])
+            ltm.say(parameters["right" if right else "wrong"][at])
             answers.append(answer)
     verdict = rule(answers)
     ltm.score(verdict)

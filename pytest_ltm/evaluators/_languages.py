@@ -39,7 +39,7 @@ class SpeaksLanguage(Ruled):
     expected: tuple[str, ...]
     """For each question the form that it asks for; "" if nothing that was told says it."""
     told: tuple[str, ...] = ()
-    """The forms that were told: none of them is ever expected."""
+    """The forms that were told: no question expects one of them. What others expect may be named, too."""
     forms: tuple[str, ...] = ()
     """For each question the expected form, or what a mistaken one would be; only needed where some expect none."""
     scoring: Scoring = "current"
@@ -59,7 +59,8 @@ class SpeaksLanguage(Ruled):
 
     def says(self, answer: str, form: str) -> bool:
         """Tell whether an answer settles on a form."""
-        return commitment(_joined(answer), partial(_forms, form=form.casefold(), told=self.told)) == {form.casefold()}
+        known = (*self.told, *self.expected)
+        return commitment(_joined(answer), partial(_forms, form=form.casefold(), told=known)) == {form.casefold()}
 
     def _leaves(self, answer: str, form: str) -> bool:
         text = level(_joined(answer))
@@ -77,7 +78,9 @@ def _forms(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
 
 
 def _leads(word: str, form: str, told: Sequence[str]) -> bool:
-    return word != form and (word in form or word in told)
+    """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
+    shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
+    return word != form and (word in told or (shorter and len(word) < len(form)))
 
 
 def _alike(word: str, form: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Notebook, Turn
 
 
-_LANGUAGE = later(r"\b(?:[Ii]n|of|teach you) (?P<name>[A-Z]\w+)")
+_LANGUAGE = later(r"\b(?:[Ii]n|into|of|teach you) (?P<name>[A-Z]\w+)")
 _KIN = later(r"\bteach you (?P<name>[A-Z]\w+), which is built \w+ like (?P<other>[A-Z]\w+)")
 _QUOTED = later(r"(?<!\w)'([a-z]+(?: [a-z]+)*)'(?!\w)")
 

@@ -93,7 +93,7 @@ def test_a_question_is_about_the_messages_that_tell_its_parts(seed: int) -> None
         assert any(f"'the {noun}'" in text for text in question.about)
 
 
-NAMED = re.compile(r"\b[Ii]n ([A-Z][a-z]+)\b")
+NAMED = re.compile(r"\b[Ii]n(?:to)? ([A-Z][a-z]+)\b")
 
 
 def known_to_whoever_reads(definition: Definition) -> list[str]:

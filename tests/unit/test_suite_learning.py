@@ -15,6 +15,7 @@ from scenario_runs import conversation, generated, scores
 from pytest_ltm._cli.verdict_check import evaluator_of
 from pytest_ltm._engine.suite import built_in
 from pytest_ltm.agents._specs import find
+from pytest_ltm.evaluators import SpeaksLanguage
 
 NAMES = tuple(entry.scenario for entry in built_in("learning").entries)
 LABELLED = Path(__file__).parents[1] / "labelled"
@@ -128,6 +129,33 @@ def test_only_who_tells_the_pairs_apart_transfers(learner: str, score: float, re
         assert {found["forward"], found["backward"]} == {related}
         assert {found["forward_control"], found["backward_control"]} == {control}
         assert found["own"] == found["own_control"]
+
+
+ANSWERS = (
+    "In Heslefell, '{gloss}' is 'zubuvezro'.", "{gloss}: zubuvezro", "I think {gloss} is zubuvezro.",
+    'The word for "{gloss}" is **zubuvezro**.', "zubuvezro ({gloss})", "{gloss} = zubuvezro", "{gloss} -> zubuvezro",
+    "zuvezro is the wet anchor and bu- is {word}, so '{gloss}' is zubuvezro.",
+    "- bu: {word}\n- vezro: anchor\n\nzubuvezro",
+)  # fmt: skip
+PHRASES = {"plural": "the anchors", "owner": "{} wet anchor", "quality": "the {} anchor", "place": "{} the wet anchor"}
+
+
+@pytest.mark.parametrize("kind", PHRASES)
+def test_no_word_of_a_phrase_makes_a_right_answer_doubtful(kind: str) -> None:
+    rule = SpeaksLanguage(("zubuvezro",), ("vezro",))
+    said = [
+        answer.format(gloss=PHRASES[kind].format(word), word=word)
+        for word in _languages.WORDS[kind]
+        for answer in ANSWERS
+    ]
+    assert [one for one in said if not rule.says(one, "zubuvezro")] == []
+
+
+@pytest.mark.parametrize(
+    "answer", ["zuvezro or zubuvezro", "buzuvezro, zubuvezro", "zuvezro", "vezrozubu", "It is not zubuvezro."]
+)
+def test_another_form_earns_nothing(answer: str) -> None:
+    assert not SpeaksLanguage(("zubuvezro",), ("vezro",)).says(answer, "zubuvezro")
 
 
 @pytest.mark.parametrize("half", ALLOWED)
