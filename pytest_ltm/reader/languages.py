@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import permutations
+from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._text.patterns import later
@@ -29,20 +30,30 @@ class Languages(Topic):
 
     def read(self, turn: Turn, notes: Notebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        named = _LANGUAGE.search(turn.text)
-        quoted = _QUOTED.findall(turn.text)
-        if named is None:
+        named, quoted = _LANGUAGE.search(turn.text), _QUOTED.findall(turn.text)
+        if named is None or not quoted:
             return None
         if len(quoted) == 1:
-            kin = [note.content for note in notes.visible("kin") if named["name"] in note.content]
-            related = {named["name"], *(name for names in kin for name in names)}
-            known = [note.content for note in notes.visible("example") if note.content[0] in related]
-            return _form(quoted[0], named["name"], known)
+            return _answer(quoted[0], named["name"], notes)
+        pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
+        if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
+            return None
         if alike := _KIN.search(turn.text):
             notes.add(turn, "kin", [alike["name"], alike["other"]])
-        for one, other in zip(quoted[::2], quoted[1::2], strict=False):
-            notes.add(turn, "example", [named["name"], *((one, other) if " " in one else (other, one))])
+        for gloss, form in pairs:
+            notes.add(turn, "example", [named["name"], gloss, form])
         return "Noted."
+
+
+_WORDS = methodcaller("count", " ")
+"""How many words a quotation has beside the first: a phrase has some, a form none."""
+
+
+def _answer(gloss: str, language: str, notes: Notebook) -> str | None:
+    examples = [note.content for note in notes.visible("example")]
+    kin = [note.content for note in notes.visible("kin") if language in note.content]
+    related = {language, *(name for names in kin for name in names)}
+    return _form(gloss, language, [one for one in examples if one[0] in related]) if examples else None
 
 
 class _Phrase(NamedTuple):
