@@ -64,7 +64,8 @@ CANCELLED = (
 CHAT = (
     (
         "[the bus was late again.|it has started to rain.|my coffee is cold.|the neighbours are singing.|I slept "
-        "badly.|the lift is stuck.|my shoes squeak.|what a sunset.|the radio hums.|I have hiccups.] [How are things?|"
+        "badly.|the lift is stuck.|my shoes squeak.|what a sunset.|the radio hums.|I have hiccups.|"
+        "the soup is burnt.|a pigeon looks in.] [How are things?|"
         "All well?|How is it going?|And you?|How is your day?]"
     ),
 )
@@ -80,7 +81,7 @@ def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
 
     One of the first is moved. All are asked for within the first half of the span. In the small talk of the second half
     time passes to each due moment, `rounds` (default 2) of the recurring one among them, and to moments between them.
-    `pace`: "days" (default), with times of day and weeks; or "minutes", in which all is over within half an hour, for
+    `pace`: "days" (default), with times of day and weeks; or "minutes", in which all is over in about half an hour, for
     clocks that cannot be moved. No moment is known before it is played: all depend on the time then.
     """
     number, rounds = whole(parameters, "reminders", 3, 1, 8), whole(parameters, "rounds", 2, 1, 5)
@@ -101,7 +102,7 @@ def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     while len(talk) < len(moments):
         talk[worded(rng, CHAT)] = None
     last = last_wait(rng, parameters)
-    says = tuple(Say(order["text"]) for order in orders)
+    says = tuple(Say(order.pop("text")) for order in orders)
     asks = [Ask(text, about=tuple(say.text for say in says)) for text in talk]
     steps: list[Say | Ask | Wait] = []
     messages: list[Say | Ask] = [*says, *asks]
@@ -202,9 +203,10 @@ def due_after(when: When, asked: datetime, now: datetime) -> datetime | None:
 class Diary:
     """What was asked for, and when: watches the conversation, and says what is due at a moment."""
 
-    def __init__(self, orders: Sequence[Mapping[str, Any]], last: str) -> None:
-        self._orders = {order["text"]: order for order in orders}
-        self._last = last
+    def __init__(self, definition: Definition) -> None:
+        says = [step.text for step in definition.steps if isinstance(step, Say)]
+        self._orders: Mapping[str, Mapping[str, Any]] = dict(zip(says, definition.expected, strict=True))
+        self._last = definition.questions[-1].text
         self._heard: Sequence[Exchange] = ()
 
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
@@ -284,8 +286,7 @@ def _minutes(length: timedelta) -> float:
 def test_time_of_need(ltm: Ltm) -> None:
     """Reminds in the first reply after each due moment, and at no other time."""
     steps, lists = ltm.definition.steps, ltm.definition.parameters
-    questions = ltm.definition.questions
-    diary = Diary(ltm.definition.expected, questions[-1].text)
+    diary = Diary(ltm.definition)
     ltm.play(steps[:1])
     ltm.watch(diary, answers=diary.owed)
     moments = iter(zip(lists["moments"], lists["late"], lists["shares"], strict=True))

@@ -96,7 +96,7 @@ def heard(definition: Definition, rng: random.Random) -> list[Exchange]:
 def test_who_notes_what_is_asked_for_knows_when_it_is_due(seed: int, shape: dict[str, Any]) -> None:
     definition = time_of_need(random.Random(seed), shape)
     said = heard(definition, random.Random(seed))
-    diary = Diary(definition.expected, definition.questions[-1].text)
+    diary = Diary(definition)
     diary(said)
     rule = diary.rule()
     minutes = {name: [(due - said[0].now).total_seconds() / 60 for due in dues] for name, dues in solved(said).items()}
@@ -109,7 +109,7 @@ def test_who_notes_what_is_asked_for_knows_when_it_is_due(seed: int, shape: dict
 def test_no_reply_breaks_the_rule_and_messages_repeated_earn_nothing(seed: int, replies: list[str]) -> None:
     definition = time_of_need(random.Random(seed), {})
     said = heard(definition, random.Random(seed))
-    diary = Diary(definition.expected, definition.questions[-1].text)
+    diary = Diary(definition)
     diary(said)
     rule = diary.rule()
     told = "\n".join(step.text for step in definition.steps if isinstance(step, Say))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from pytest_ltm.scenarios import jokes, time_of_need
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
+from pytest_ltm import Ask, Say
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._storage.clock import WallClock
 from pytest_ltm.agents._specs import find
@@ -52,6 +54,15 @@ def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None
 def test_tricks_earn_nothing(agent: str) -> None:
     assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
     assert scores(BODY, made(12), find(agent).make, span=None) == [0.0] * 12
+
+
+def test_messages_in_other_words_ask_for_the_same() -> None:
+    (definition,) = made(1)
+    steps = tuple(
+        replace(step, text=f"Oh, {step.text}") if isinstance(step, Say) else step for step in definition.steps
+    )
+    steps = tuple(replace(step, about=()) if isinstance(step, Ask) else step for step in steps)
+    assert scores(BODY, [replace(definition, steps=steps)], find("oracle").make, span=None) == [1.0]
 
 
 class Always:
