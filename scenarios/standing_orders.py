@@ -87,7 +87,7 @@ STAYS = (
 TASKS = (
     (
         "[|now, |next, |right, |over to you: |another one: |time for a new one: ][write me|I'd like|I need|let me have|"
-        "give me] a line about {thing} for {place}[.|, please.|, ten words or so.|, something cheerful.|, in short.]"
+        "give me] a line about {thing} for {place}[.|, please.|, ten words or so.|, something cheerful.|, a short one.]"
     ),
     (
         "[|now, |next, |right, |over to you: |another one: ][can I have|can you write me|will you write me|may I have|"

@@ -39,6 +39,8 @@ _INTENDED = phrases(
     r"(?:thinking (?:of|about)|plan(?:s|ned|ning)?|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|"
     r"about to|aim\w*|asked for)"
 )
+_SENTENCE = 300
+"""Characters before and after a place that are near it in its sentence."""
 _NEAR, _AGO = 40, 70
 """So many characters before something may say what it is."""
 
@@ -56,6 +58,12 @@ def sentence(text: str, start: int, end: int) -> str:
     """Return the sentence in which a place is."""
     stop = _SENTENCE_END.search(text, end)
     return text[sentence_start(text, start) : stop.start() if stop else len(text)]
+
+
+def nearby(text: str, start: int, end: int) -> str:
+    """Return what stands near a place in its sentence: in a text of one long sentence, all places take linear time."""
+    first = max(0, start - _SENTENCE)
+    return sentence(text[first : end + _SENTENCE], start - first, end - first)
 
 
 def sentence_start(text: str, place: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Check, Scoring
-from pytest_ltm._text.clauses import sentence
+from pytest_ltm._text.clauses import nearby
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import stem, words
 from pytest_ltm.evaluators._rules import Ruled, at
@@ -105,7 +105,7 @@ def obeys(text: str, kind: str, word: str) -> bool:
 
 
 def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
-    before, after = text[:start].rpartition("\n")[2], text[end:]
+    before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
     if kind == "opens":
         return _FIRST.search(before) is not None
     if kind == "closes":
@@ -120,9 +120,11 @@ def _used(text: str, word: str) -> Iterator[re.Match[str]]:
     for found in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
         start, end = found.span()
         around = f"{text[max(0, start - _NEAR) : start]}{_HERE}{text[end : end + _NEAR]}"
-        if not (_ORDER.search(around) or _COMMENT.search(sentence(text, start, end))):
+        if not (_ORDER.search(around) or _COMMENT.search(nearby(text, start, end))):
             yield found
 
 
+_LINE = 2_000
+"""Characters before or after a word that may be of its line: a text of any length is read in linear time."""
 _NEAR = 60
 """Characters around a word that tell whether it is only named."""

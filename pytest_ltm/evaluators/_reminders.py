@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Check, Scoring, Unscored
-from pytest_ltm._text.clauses import sentence
+from pytest_ltm._text.clauses import nearby
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, plain, words
 from pytest_ltm.evaluators._rules import Ruled, at
@@ -22,14 +22,17 @@ NEAR = 1.0
 """Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
 _NO_REMINDER = phrases(
     r"(?:i ?['’]?ll|i will|i ?['’]?m going to|i am going to)(?: \w+)? "
-    r"(?:remind|tell|let|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
+    r"(?:remind|tell|let|give you|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
     r"(?:i wont|i won['’]t|i will not|shall i|should i|do you want me|would you like me)",
     r"(?:i have|i['’]?ve|i) (?:already|just) (?:reminded|told|mentioned)",
+    r"(?:i have|i['’]?ve|i) (?:\w+ )?(?:set|scheduled)|too early|on my list|is next",
     r"not (?:yet|time|due)|no longer|cancel+ed|withdrawn|(?:is|has been) set|will follow",
 )
 """What a sentence has that only speaks of a reminder."""
 _AT_ONCE = later(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 """What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
+_CLAUSE = 80
+"""Characters before a task that may be of its clause."""
 _OF_THE_USER = phrases(
     r"(?:remind|tell|nudge) me\b(?!.*\btime (?:to|for)\b)", r"give me a nudge",
     r"(?:cancel|drop|forget|scrap|move|shift|put off) the reminder",
@@ -95,5 +98,8 @@ def _named(reply: str, task: str) -> list[str]:
     """Return the sentences that name a task other than to speak of its reminder."""
     named = rf"\b{'[ -]?'.join(map(re.escape, words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
     text = plain(reply)
-    said = ((sentence(text, *found.span()), text[: found.start()]) for found in re.finditer(named, text))
+    said = (
+        (nearby(text, *found.span()), text[max(0, found.start() - _CLAUSE) : found.start()])
+        for found in re.finditer(named, text)
+    )
     return [one for one, before in said if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]
