@@ -1,4 +1,4 @@
-"""`serve`: the local page on which people review verdicts and sit tests."""
+"""`serve`: the local page: runs, the live view, review of verdicts, people who sit tests."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import contextlib
 import ipaddress
 import secrets
 import socket
+import sys
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from threading import Event
+
+    from uvicorn import Server
 
 
 def run(given: Namespace) -> int:
@@ -37,17 +42,38 @@ def run(given: Namespace) -> int:
     shown = f"[{given.host}]" if ":" in given.host else given.host
     hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
     secret = secrets.token_hex(16)
-    app = make_app(ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port)
+    app = make_app(
+        ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port, live=given.live
+    )
     if not _is_loopback(given.host):
         print(
             f"open to everybody who reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers"
         )
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none")
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=3,
+    )
+    server = uvicorn.Server(config)
+    if given.live:
+        Thread(target=_end_with_input, args=(server, app.state.ending), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
     return 0
+
+
+def _end_with_input(server: Server, ending: Event) -> None:
+    """Let the server end once standard input does, that is, once the run is over or was killed."""
+    while sys.stdin.buffer.read(1):
+        pass
+    ending.set()  # pages are told what came last
+    server.should_exit = True
 
 
 def _is_loopback(host: str) -> bool:

@@ -211,6 +211,7 @@ no agent is called, and the differences are printed"""
 DRY_HELP = """\
 show the planned schedule with its tokens, time and expected cost; no agent or judge is called, nothing is written"""
 
+LIVE_HELP = "print a link to a local page that shows the run while it happens; needs the extra web"
 NO_PROBE_HELP = """\
 do not ask agents, before any conversation, for what only another was told (at most 6 messages for each agent)"""
 
@@ -235,6 +236,7 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
     group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
     group.addoption("--ltm-no-probe", action="store_true", default=False, help=NO_PROBE_HELP.replace("\n", " "))
+    group.addoption("--ltm-live", action="store_true", default=False, help=LIVE_HELP)
     group.addoption("--ltm-agent-process", action="store_true", default=None, help=PROCESS_HELP.replace("\n", " "))
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
@@ -275,7 +277,7 @@ def starts_ltm_run(config: pytest.Config) -> bool:
 
 _STARTING = ("--ltm-agent", "--ltm", "--ltm-resume", "--ltm-rescore")
 """The options that make a pytest session an LTM run."""
-_PLAIN = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe")
+_PLAIN = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-live")
 """Those without an ini twin that do not."""
 
 
@@ -295,7 +297,7 @@ def refuse_idle(config: pytest.Config) -> None:
 
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
-    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-agent-process")
+    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-live", "--ltm-agent-process")
     ours = {*flags, *(option.flag for option in table(config).rows.values())}
     said = next(
         (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
 """Options of pytest that decide which items a conversation has."""
-OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir"})
+OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"})
 """Options that say what to do now, and where."""
 WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
 """Options that name files, which scoring a run again does not write unless it is told to."""

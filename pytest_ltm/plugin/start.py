@@ -29,6 +29,7 @@ from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.dataset import SPANS, dataset_of
 from pytest_ltm.plugin.gate import Gate
+from pytest_ltm.plugin.live import Live
 from pytest_ltm.plugin.opening import WithAgent
 from pytest_ltm.plugin.options import base, named, sets, spans
 from pytest_ltm.plugin.probe import Probe
@@ -133,6 +134,8 @@ def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPlugi
     """Register what only the controller, or the only process, shows."""
     manager.register(Brevity(report), "ltm-brevity")  # of those who write at the end the last one does so first
     manager.register(report, "ltm-report")
+    if run.plays and run.config.option.ltm_live:
+        manager.register(Live(run), "ltm-live")
     if run.settings.rescored is None:
         manager.register(Unfinished(run, report), "ltm-unfinished")
 

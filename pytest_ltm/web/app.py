@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._record.run_file import began, newest_first
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.agents._mailbox import people
-from pytest_ltm.web import review, shell, sitting
+from pytest_ltm.web import live as _live
+from pytest_ltm.web import review, runs, shell, sitting
 from pytest_ltm.web.guard import Guard
 
 if TYPE_CHECKING:
@@ -23,34 +23,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-MOST_RUNS = 200
-
-
-def make_app(*, ltm_dir: Path, baselines: Path, secret: str, hosts: Collection[str], port: int) -> Starlette:
-    """Return the server's pages behind their guard."""
-    guard = Middleware(Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}")
-    routes = [Route("/", runs), Route("/static/{name}", static), *review.ROUTES, *sitting.ROUTES]
+def make_app(
+    *, ltm_dir: Path, baselines: Path, secret: str, hosts: Collection[str], port: int, live: str = ""
+) -> Starlette:
+    """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
+    home = f"/live?run={quote(live)}" if live else "/"
+    guard = Middleware(Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home)
+    routes = [*runs.ROUTES, *_live.ROUTES, *review.ROUTES, *sitting.ROUTES, Route("/static/{name}", static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused, 404: nowhere})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
+    app.state.followed, app.state.ending, app.state.awaited = {}, threading.Event(), live
     return app
-
-
-async def runs(request: Request) -> Response:
-    """List the runs."""
-    return await run_in_threadpool(_runs, request)
-
-
-def _runs(request: Request) -> Response:
-    told = [
-        {
-            "name": path.name,
-            "began": found.strftime("%Y-%m-%d %H:%M") if (found := began(path)) else "",
-            "can_be_reviewed": any(path.glob("*/results.json")),
-            "people": len(people(path)),
-        }
-        for path in newest_first(shell.ltm_dir(request))[:MOST_RUNS]
-    ]
-    return shell.page(request, "runs.html.j2", title="Runs", runs=told)
 
 
 async def static(request: Request) -> Response:

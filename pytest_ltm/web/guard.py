@@ -44,10 +44,11 @@ class Guard:
         secret: What the link has that `ltm serve` prints.
         hosts: What may stand in the address before the first slash, as in `127.0.0.1:8642`.
         cookie: The name of the cookie that holds the secret afterwards.
+        home: Where the link leads.
     """
 
-    def __init__(self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str) -> None:
-        self._app, self._secret, self._hosts, self._cookie = app, secret, hosts, cookie
+    def __init__(self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str, home: str) -> None:
+        self._app, self._secret, self._hosts, self._cookie, self._home = app, secret, hosts, cookie, home
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or let the pages do so."""
@@ -58,7 +59,9 @@ class Guard:
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)  # the report has a policy of its own
             await send(message)
 
         await (self._app if answer is None else answer)(scope, receive, sent)
@@ -86,7 +89,7 @@ class Guard:
         if path.startswith(OPEN):
             return None
         if path.startswith(ENTRANCE) and self._is_secret(path.removeprefix(ENTRANCE)):
-            answer = RedirectResponse("/", 303)
+            answer = RedirectResponse(self._home, 303)
             answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
             return answer
         if self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, "")):

@@ -85,6 +85,8 @@ def baselines(request: Request) -> Path:
 
 def run_folder(request: Request, name: str) -> Path:
     """Return the folder of a run below the server's own; Refused if there is none."""
+    if name == request.app.state.awaited:
+        return ltm_dir(request) / "runs" / name  # it may not have begun
     if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
         raise Refused(404, f"There is no run {name!r} here.")
     return find_run(name, ltm_dir(request))

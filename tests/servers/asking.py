@@ -42,8 +42,12 @@ def ask(
     }  # fmt: skip
     sent: list[Any] = []
 
+    bodies = [{"type": "http.request", "body": body, "more_body": False}]
+
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+        if not bodies:
+            await asyncio.Event().wait()  # nobody goes away
+        return bodies.pop()
 
     async def send(message: Any) -> None:
         sent.append(message)

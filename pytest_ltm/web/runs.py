@@ -1,0 +1,104 @@
+"""The list of runs, their reports, and two of them compared."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from pytest_ltm._gate.changes import Side, Ways, changes, one_agent
+from pytest_ltm._record.run_file import SUMMARY, began, newest_first, read_run_file
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.agents._mailbox import people
+from pytest_ltm.reporting.html.page import build_report
+from pytest_ltm.reporting.moved import change_lines
+from pytest_ltm.reporting.runs import side_of_run
+from pytest_ltm.web import shell
+from pytest_ltm.web.live import goes_on
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+MOST_RUNS = 200
+WIDTH = 80
+WAYS = Ways(common="the box below", choose_agent="Write RUN@AGENT to name one")
+SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
+"""The report has a policy of its own in its text, and no part in this server."""
+
+
+async def runs(request: Request) -> Response:
+    """List the runs."""
+    return await run_in_threadpool(_runs, request)
+
+
+def _runs(request: Request) -> Response:
+    words = request.query_params.get("find", "").lower().split()
+    newest = newest_first(shell.ltm_dir(request))
+    told = [row for path in newest[:MOST_RUNS] if all(word in (row := _row(path))["text"] for word in words)] if words \
+        else [_row(path) for path in newest[:MOST_RUNS]]  # fmt: skip
+    return shell.page(
+        request, "runs.html.j2", title="Runs", runs=told, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS)
+    )
+
+
+def _row(path: Path) -> dict[str, Any]:
+    settings: Any = {}
+    with suppress(LtmError):  # merged and imported runs have none
+        settings = read_run_file(path).settings
+    agents, suite = settings.get("agents"), settings.get("suite")
+    found = began(path)
+    state = "ended" if (path / SUMMARY).exists() else "going on" if goes_on(path) else "not going on"
+    row: dict[str, Any] = {
+        "name": path.name,
+        "began": found.strftime("%Y-%m-%d %H:%M") if found else "",
+        "agents": ", ".join(agents) if isinstance(agents, dict) else "",
+        "suite": suite if isinstance(suite, str) else "",
+        "state": state,
+        "has_results": any(path.glob("*/results.json")),
+        "has_journals": any(path.glob("*/journal.jsonl")),
+        "people": len(people(path)),
+    }
+    return row | {"text": " ".join(map(str, row.values())).lower()}
+
+
+async def report(request: Request) -> Response:
+    """Show the HTML report of a run."""
+    return await run_in_threadpool(_report, shell.run_folder(request, request.path_params["run"]))
+
+
+def _report(run: Path) -> Response:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "report.html"
+        build_report([run], file)
+        return HTMLResponse(file.read_bytes(), headers={"Content-Security-Policy": SEALED})
+
+
+async def compare(request: Request) -> Response:
+    """Show what moved from one run to another."""
+    return await run_in_threadpool(_compare, request)
+
+
+def _compare(request: Request) -> Response:
+    before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
+    common = request.query_params.get("plans") == "overlapping"
+    sides = [_side(request, text) for text in (before, after)]
+    found = changes(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
+    lines = [f"{sides[1].name} against {found.before}", *change_lines(found, WIDTH)]
+    return shell.page(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
+
+
+def _side(request: Request, text: str) -> Side:
+    """Return a run, or one agent of it where `RUN@AGENT` says which."""
+    name, _, agent = text.partition("@")
+    side = side_of_run(shell.run_folder(request, name))
+    return one_agent(side, agent) if agent else side
+
+
+ROUTES = [Route("/", runs), Route("/report/{run}", report), Route("/compare", compare)]

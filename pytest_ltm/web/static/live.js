@@ -1,0 +1,160 @@
+// The live view: draws what the server pushes. Texts go into the page as text, never as markup.
+"use strict";
+const SVG = "http://www.w3.org/2000/svg", LINE = 6, MOST_SAID = 500;
+const at = (id) => document.getElementById(id);
+const status_ = at("status"), cards = at("conversations"), said = at("said"), earlier = at("earlier");
+const runs = [...document.querySelectorAll("[data-run]")].map((each) => each.dataset.run);
+const shown = new Map();  // by the conversation's id: its state, its lines, its element
+let opened = decodeURIComponent(location.hash.slice(1)), source = null;
+const number = (value) => value.toLocaleString("en");
+const make = (name, text = "", kind = "") => {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+};
+
+function card(state) {
+  const made = make("article", "", "card");
+  const head = make("button", "", "head");
+  head.type = "button";
+  head.append(make("strong"), make("span", "", "note"));
+  head.addEventListener("click", () => open_(state.id));
+  const bar = make("progress");
+  bar.setAttribute("aria-label", `position of ${state.name}`);
+  const lines = document.createElementNS(SVG, "svg");
+  lines.setAttribute("role", "img");
+  lines.setAttribute("preserveAspectRatio", "none");
+  made.append(head, bar, make("p", "", "figures"), lines, make("p", "", "note more"), make("p", "", "trouble"));
+  const after = [...shown.values()].find((each) => each.state.id > state.id);
+  cards.insertBefore(made, after?.element ?? null);
+  return made;
+}
+
+function draw(state) {
+  const known = shown.get(state.id) ?? { lines: [], bars: [] };
+  for (const [place, ...line] of state.lines) known.lines[place] = line;
+  known.state = state;
+  known.element ??= card(state);
+  if (!shown.has(state.id)) {
+    shown.set(state.id, known);
+    [...shown.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).forEach(([id, each]) => { shown.delete(id); shown.set(id, each); });
+  }
+  const [head, bar, figures, svg, more, trouble] = known.element.children;
+  head.firstChild.textContent = state.name;
+  head.lastChild.textContent = runs.length > 1 ? ` ${state.run}` : "";
+  head.setAttribute("aria-pressed", String(state.id === opened));
+  known.element.classList.toggle("ended", Boolean(state.ended));
+  bar.max = state.target || 1;
+  bar.value = state.position;
+  const told = [`${number(state.position)} tokens`, `${number(state.exchanges)} exchanges`];
+  told.push(state.scored ? `score ${(state.sum / state.scored).toFixed(2)} of ${state.scored} scored` : "no score yet");
+  if (state.usd !== null) told.push(`$${state.usd.toFixed(4)}`);
+  if (state.used !== null) told.push(`${number(state.used)} tokens used`);
+  if (state.speed !== null) told.push(`${number(state.speed)} tokens/s`);
+  if (state.faults) told.push(`${number(state.faults)} faults`);
+  figures.textContent = told.join(" · ");
+  const scenarios = `${state.n_done} done, ${state.n_open} speaking, ${state.n_waiting} waiting, ${state.n_to} to come`;
+  svg.setAttribute("aria-label", `${state.name}: of ${state.total} scenarios ${scenarios}`);
+  more.textContent = (state.ended === "complete" ? "complete: " : "") + scenarios + (state.total > known.lines.length ? `; the first ${known.lines.length} are drawn` : "");
+  trouble.textContent = [state.ended && state.ended !== "complete" ? `ended: ${state.ended}` : "",
+    state.trouble && `not read on: ${state.trouble}`, state.fault && `last fault: ${state.fault}`].filter(Boolean).join(" · ");
+  bars(known, svg, state);
+}
+
+function bars(known, svg, state) {
+  const width = Math.max(state.target, state.position, 1);
+  svg.setAttribute("viewBox", `0 0 ${width} ${Math.max(known.lines.length * LINE, 1)}`);
+  svg.style.height = `${Math.max(known.lines.length * LINE, LINE)}px`;
+  const rescaled = known.width !== width;
+  known.width = width;
+  known.lines.forEach(([name, kind, begin, end, score], place) => {
+    if (kind === "to come") return;
+    const bar = known.bars[place] ??= svg.appendChild(document.createElementNS(SVG, "rect"));
+    const look = kind === "done" ? (score === null ? "unscored" : `h${Math.round(score * 10)}`) : kind;
+    const until = end ?? state.position;
+    if (bar.dataset.is === `${look} ${until}` && !rescaled) return;
+    bar.dataset.is = `${look} ${until}`;
+    bar.setAttribute("class", look);
+    bar.setAttribute("x", begin);
+    bar.setAttribute("y", place * LINE);
+    bar.setAttribute("height", LINE - 1);
+    bar.setAttribute("width", Math.max(until - begin, width / 200));
+    (bar.firstChild ?? bar.appendChild(document.createElementNS(SVG, "title"))).textContent = `${name}: ${kind}${score === null ? "" : `, ${score.toFixed(2)}`}`;
+  });
+}
+
+function exchange([place, by, position, message, reply, fault]) {
+  const made = make("div", "", "exchange");
+  made.dataset.number = place;
+  made.append(make("p", `${number(position)} tokens · ${by || "opening"}`, "note"), make("div", message, "message"));
+  if (fault) made.append(make("div", `fault: ${fault}`, "trouble"));
+  made.append(reply === null ? make("div", "…", "reply note") : make("div", reply, "reply"));
+  return made;
+}
+
+function speak(rows) {
+  for (const row of rows) {
+    const before = said.querySelector(`[data-number="${row[0]}"]`);
+    if (before) before.replaceWith(exchange(row));
+    else said.append(exchange(row));
+  }
+  if (at("follow").checked) {
+    while (said.children.length > MOST_SAID) said.firstChild.remove();
+    said.scrollTop = said.scrollHeight;
+  }
+  earlier.hidden = !(Number(said.firstChild?.dataset.number) > 0);
+}
+
+earlier.addEventListener("click", async () => {
+  at("follow").checked = false;
+  const [run, ...rest] = opened.split("/");
+  const first = said.firstChild.dataset.number;
+  try {
+    const got = await fetch(`/live/${encodeURIComponent(run)}/${encodeURIComponent(rest.join("/"))}/${first}`);
+    const found = await got.json();
+    const height = said.scrollHeight;
+    said.prepend(...found.map(exchange));
+    said.scrollTop += said.scrollHeight - height;
+    earlier.hidden = !found.length || found[0][0] === 0;
+  } catch { status_.textContent = "The server is away."; }
+});
+
+function open_(id) {
+  opened = opened === id ? "" : id;
+  history.replaceState(null, "", `${location.pathname}${location.search}${opened ? `#${encodeURIComponent(opened)}` : ""}`);
+  follow();
+}
+
+function follow() {
+  source?.close();
+  const asked = new URLSearchParams(runs.map((run) => ["run", run]));
+  if (opened) asked.set("open", opened);
+  source = new EventSource(`/live/events?${asked}`);
+  const on = (name, then) => source.addEventListener(name, (event) => then(JSON.parse(event.data)));
+  on("begin", () => {  // the server begins anew: so does the page
+    said.replaceChildren();
+    earlier.hidden = true;
+    at("transcript").hidden = !opened;
+    at("whose").textContent = opened.split("/").slice(1).join("/").replaceAll("~", "-");
+    status_.textContent = "What the run writes appears here; the run does not notice.";
+  });
+  on("conversations", (states) => states.forEach(draw));
+  on("said", speak);
+  on("runs", (states) => states.forEach((state) => {
+    const [line] = [...document.querySelectorAll("[data-run]")].filter((each) => each.dataset.run === state.id);
+    const told = state.gone ? "was deleted" : state.over ? "ended." : "";
+    line.querySelector(".state").textContent = [state.budget, told].filter(Boolean).join(" · ");
+    line.querySelector("a").hidden = !state.over || state.gone;
+  }));
+  on("over", (left) => {
+    source.close();
+    status_.textContent = left ? "The run ended, and its page with it. ltm serve shows the report." : "All is over.";
+  });
+  source.onerror = () => {
+    status_.textContent = source.readyState === EventSource.CLOSED
+      ? "The server is away, or another one. The run goes on without it: open the link that ltm serve prints."
+      : "The server is away. The run goes on without it; this page tries again.";
+  };
+}
+follow();
