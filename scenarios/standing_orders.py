@@ -53,7 +53,7 @@ HOLDS = {
     FOR: "[whenever a line is for|in lines for|if I want a line for] {what}",
 }
 NOW_HOLDS = {
-    EVERY: "in every line[, whatever it is about|, whoever it is for|]",
+    EVERY: "in every line[, whatever it is about|, whatever it is for|]",
     ABOUT: "only [in lines about|when a line is about] {what}",
     FOR: "only [in lines for|when a line is for] {what}",
 }
