@@ -14,7 +14,6 @@ from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from threading import Event
 
     from uvicorn import Server
 
@@ -61,18 +60,18 @@ def run(given: Namespace) -> int:
         timeout_graceful_shutdown=3,
     )
     server = uvicorn.Server(config)
+    app.state.ending = lambda: server.should_exit  # pages are told what came last
     if given.live:
-        Thread(target=_end_with_input, args=(server, app.state.ending), daemon=True).start()
+        Thread(target=_end_with_input, args=(server,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     return 0
 
 
-def _end_with_input(server: Server, ending: Event) -> None:
+def _end_with_input(server: Server) -> None:
     """Let the server end once standard input does, that is, once the run is over or was killed."""
     while sys.stdin.buffer.read(1):
         pass
-    ending.set()  # pages are told what came last
     server.should_exit = True
 
 

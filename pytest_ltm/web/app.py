@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -32,7 +31,7 @@ def make_app(
     routes = [*runs.ROUTES, *_live.ROUTES, *review.ROUTES, *sitting.ROUTES, Route("/static/{name}", static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused, 404: nowhere})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
-    app.state.followed, app.state.ending, app.state.awaited = {}, threading.Event(), live
+    app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
     return app
 
 

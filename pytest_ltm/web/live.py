@@ -78,11 +78,11 @@ async def _told(request: Request, runs: list[Run], opened: str) -> AsyncIterator
     yield "retry: 1000\n\n" + _event("begin", [])
     sent = _Sent(opened)
     while not await request.is_disconnected():
-        ending = request.app.state.ending.is_set()
+        ending = request.app.state.ending()
         text, more, over = await run_in_threadpool(sent.look, runs)
         yield text or ": nothing new\n\n"
         if (over or ending) and not more:
-            yield _event("over", ending and not over)
+            yield _event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
             return
         await asyncio.sleep(0 if more else EVERY)
 

@@ -229,7 +229,7 @@ def test_earlier_exchanges_can_be_had(app: Starlette, folder: Path, journal: Jou
 
 def test_the_stream_ends_with_the_server(app: Starlette, folder: Path, journal: Journal) -> None:
     del journal, folder
-    app.state.ending.set()
+    app.state.ending = lambda: True
     assert pushed(app)["over"] == [True]
 
 
@@ -237,7 +237,7 @@ def test_a_run_that_is_awaited_need_not_have_begun(tmp_path: Path) -> None:
     app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1, live="soon")
     assert ask(app, "/open/k", cookie=None).headers["location"] == "/live?run=soon"
     assert "soon" in ask(app, "/live?run=soon").text
-    app.state.ending.set()
+    app.state.ending = lambda: True
     assert pushed(app, "/live/events?run=soon")["runs"][0][0]["gone"] is False
 
 

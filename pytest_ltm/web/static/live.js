@@ -147,9 +147,10 @@ function follow() {
     line.querySelector(".state").textContent = [state.budget, told].filter(Boolean).join(" · ");
     line.querySelector("a").hidden = !state.over || state.gone;
   }));
-  on("over", (left) => {
+  on("over", (leaving) => {
     source.close();
-    status_.textContent = left ? "The run ended, and its page with it. ltm serve shows the report." : "All is over.";
+    if (leaving) for (const link of document.querySelectorAll("[data-run] a, nav a")) link.hidden = true;
+    status_.textContent = leaving ? "The server of this page has ended. ltm serve shows runs and their reports." : "All is over.";
   });
   source.onerror = () => {
     status_.textContent = source.readyState === EventSource.CLOSED
