@@ -1,4 +1,4 @@
-"""The local page, `ltm serve`: people review verdicts and sit the test themselves. It starts no run, spends nothing.
+"""The local page, `ltm serve`: runs, those that go on live; people review verdicts and sit the test. It starts nothing.
 
 A page is a module with a list `ROUTES` of Starlette routes, named in `app.py`. Its functions take what they need of the
 server from `shell.py`: `page` fills a template that extends `layout.html.j2`, `form` returns what was posted once its

@@ -41,8 +41,7 @@ async def runs(request: Request) -> Response:
 def _runs(request: Request) -> Response:
     words = request.query_params.get("find", "").lower().split()
     newest = newest_first(shell.ltm_dir(request))
-    told = [row for path in newest[:MOST_RUNS] if all(word in (row := _row(path))["text"] for word in words)] if words \
-        else [_row(path) for path in newest[:MOST_RUNS]]  # fmt: skip
+    told = [row for row in map(_row, newest[:MOST_RUNS]) if all(word in row["text"] for word in words)]
     return shell.page(
         request, "runs.html.j2", title="Runs", runs=told, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS)
     )

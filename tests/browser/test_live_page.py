@@ -50,6 +50,7 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser
         browser.wait_for(f"{POSITIONS}.every((value, at) => value > {json.dumps(before)}[at])")
         browser.click(".card button")
         browser.wait_for("document.querySelectorAll('.exchange').length > 3")
+        assert browser.run("document.querySelector('#transcript').getBoundingClientRect().top") < 1000
         assert browser.run("document.querySelectorAll('.exchange script').length") == 0
         assert browser.run("document.querySelectorAll('.card rect').length") > 3
         assert browser.complaints == []

@@ -5,7 +5,7 @@ const at = (id) => document.getElementById(id);
 const status_ = at("status"), cards = at("conversations"), said = at("said"), earlier = at("earlier");
 const runs = [...document.querySelectorAll("[data-run]")].map((each) => each.dataset.run);
 const shown = new Map();  // by the conversation's id: its state, its lines, its element
-let opened = decodeURIComponent(location.hash.slice(1)), source = null;
+let opened = decodeURIComponent(location.hash.slice(1)), source = null, clicked = false;
 const number = (value) => value.toLocaleString("en");
 const make = (name, text = "", kind = "") => {
   const made = document.createElement(name);
@@ -48,7 +48,7 @@ function draw(state) {
   bar.max = state.target || 1;
   bar.value = state.position;
   const told = [`${number(state.position)} tokens`, `${number(state.exchanges)} exchanges`];
-  told.push(state.scored ? `score ${(state.sum / state.scored).toFixed(2)} of ${state.scored} scored` : "no score yet");
+  told.push(state.scored ? `mean score ${(state.sum / state.scored).toFixed(2)} (${number(state.scored)} scored)` : "no score yet");
   if (state.usd !== null) told.push(`$${state.usd.toFixed(4)}`);
   if (state.used !== null) told.push(`${number(state.used)} tokens used`);
   if (state.speed !== null) told.push(`${number(state.speed)} tokens/s`);
@@ -123,6 +123,7 @@ earlier.addEventListener("click", async () => {
 function open_(id) {
   opened = opened === id ? "" : id;
   history.replaceState(null, "", `${location.pathname}${location.search}${opened ? `#${encodeURIComponent(opened)}` : ""}`);
+  clicked = Boolean(opened);
   follow();
 }
 
@@ -137,10 +138,15 @@ function follow() {
     earlier.hidden = true;
     at("transcript").hidden = !opened;
     at("whose").textContent = opened.split("/").slice(1).join("/").replaceAll("~", "-");
+    for (const { state, element } of shown.values()) element.firstChild.setAttribute("aria-pressed", String(state.id === opened));
     status_.textContent = "What the run writes appears here; the run does not notice.";
   });
   on("conversations", (states) => states.forEach(draw));
-  on("said", speak);
+  on("said", (rows) => {
+    speak(rows);
+    if (clicked) at("transcript").scrollIntoView();
+    clicked = false;
+  });
   on("runs", (states) => states.forEach((state) => {
     const [line] = [...document.querySelectorAll("[data-run]")].filter((each) => each.dataset.run === state.id);
     const told = state.gone ? "was deleted" : state.over ? "ended." : "";
