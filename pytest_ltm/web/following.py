@@ -130,7 +130,8 @@ class Conversation:
         """Return each planned example: name, state, where it begins and ends in tokens, score."""
         header = self.record.header
         plan = header.plan.get("examples") if header else None
-        named = [f"{each['scenario']}/{each['example']}" for each in plan if isinstance(each, dict)] if plan else []
+        rows = [each for each in plan if isinstance(each, dict)] if isinstance(plan, list) else []
+        named = [f"{each.get('scenario')}/{each.get('example')}" for each in rows]
         return [self._example(name) for name in dict.fromkeys([*named, *self.record.examples])]
 
     def _example(self, name: str) -> tuple[str, str, int, int | None, float | None]:

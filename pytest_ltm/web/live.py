@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from pytest_ltm._record.run_file import SUMMARY, newest_first
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from pytest_ltm.web.following import Conversation
 
@@ -145,7 +144,8 @@ async def earlier(request: Request) -> Response:
     if found is None:
         raise shell.Refused(404, "There is no such conversation here.")
     with run.lock:
-        return JSONResponse(found.said(before=request.path_params["before"], most=EARLIER))
+        said = found.said(before=request.path_params["before"], most=EARLIER)
+    return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair
 
 
 ROUTES = [

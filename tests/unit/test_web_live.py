@@ -227,6 +227,28 @@ def test_earlier_exchanges_can_be_had(app: Starlette, folder: Path, journal: Jou
     assert json.loads(ask(app, f"/live/run/{NAME}/9").text)[0][3] == "message 0"
 
 
+def test_a_run_that_is_deleted_while_it_is_shown_ends(app: Starlette, folder: Path, journal: Journal) -> None:
+    del journal
+    app.state.ending = lambda: True
+    pushed(app)
+    app.state.ending = lambda: False
+    folder.rename(folder.parent.parent / "elsewhere")
+    app.state.awaited = "run"  # a page that is open does not ask again whether there is such a run
+    told = pushed(app)
+    assert told["runs"][0][0]["gone"] is True
+    assert told["conversations"][0][0]["trouble"] == "the journal was deleted"
+
+
+def test_whatever_is_said_can_be_shown(app: Starlette, folder: Path, journal: Journal) -> None:
+    for event in exchange(1, text="\ud800\x00" + "a" * 1_000_000):
+        journal.write(event)
+    journal.write(events.Header(plan={"examples": {"odd": 1}}, plan_fingerprint="", agent_fingerprint=""))
+    (folder / SUMMARY).write_text("{}")
+    [_, odd] = pushed(app, f"/live/events?run=run&open=run/{NAME}")["said"][0]
+    assert (len(odd[4]) < 21_000, odd[4].endswith("(1,000,002 characters)")) == (True, True)
+    assert json.loads(ask(app, f"/live/run/{NAME}/9").text)[1] == odd
+
+
 def test_the_stream_ends_with_the_server(app: Starlette, folder: Path, journal: Journal) -> None:
     del journal, folder
     app.state.ending = lambda: True
