@@ -193,7 +193,12 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     question = question.format(who=chosen.who, whom=chosen.whom, thing=asking.word(thing))
     question = f"{rng.choice(either(rng, over, done))} {question} {rng.choice(closings).format()}"
     first, *rest = rng.sample(story.puppets, len(story.puppets))
-    cast = telling.phrase("sally_anne.cast", "{others} and {first}", others=", ".join(rest), first=first)
+    cast = telling.phrase(
+        "sally_anne.cast",
+        "{others} and {first}",
+        others=telling.phrase("sally_anne.comma", ", ").join(rest),
+        first=first,
+    )
     opening = worded(rng, telling.said("sally_anne.openings", OPENINGS), cast=cast)
     opening += f" {rng.choice(telling.said('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
     steps = spread([Say(opening), *map(Say, story.lines), Ask(question)], last_wait(rng, parameters))

@@ -200,7 +200,7 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str, language: L
         for slot in ("count", "more")
     }
     items = language.phrase("shopping_list.items", "{item}s", item=word)
-    return worded(rng, wordings, items=items, n=n, **slots), item
+    return worded(rng, wordings, item=word, items=items, n=n, **slots), item
 
 
 def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:

@@ -165,7 +165,12 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         rng.choice(telling.said(f"spy_meeting.{part}", texts))
         for part, texts in (("openings", OPENINGS), ("favours", FAVOURS))
     )
-    names = telling.phrase("spy_meeting.names", "{others} and {last}", others=", ".join(people[:-1]), last=people[-1])
+    names = telling.phrase(
+        "spy_meeting.names",
+        "{others} and {last}",
+        others=telling.phrase("spy_meeting.comma", ", ").join(people[:-1]),
+        last=people[-1],
+    )
     says = [Say(f"{opening} {favour}".format(names=names))]
     frames = rng.sample(telling.said("spy_meeting.sent", SENT), len(sent))
     for frame, name, (kind, number) in zip(frames, senders, sent, strict=True):

@@ -14,6 +14,7 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _KEPT = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 _MEANT = re.compile(r"<(\d)>")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SPACES = re.compile(r" +(?=[ ,.!?;:])")
 _BETWEEN = re.compile(r",?\s+")
 _CJK = re.compile(r"[\u3400-\u9fff]+")
 _PUNCTUATION = str.maketrans(
@@ -47,7 +48,7 @@ class Gloss:
             apart = " " if _CJK.search(one) else ""
             found = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
             text = re.sub(f"{found}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
-        return self._meant(text)
+        return _SPACES.sub("", self._meant(text)).strip(" ") if self._longest else self._meant(text)
 
     def _meant(self, text: str) -> str:
         for pattern, english in self._rules:

@@ -31,8 +31,10 @@ def _marks() -> Mapping[str, frozenset[str]]:
 def heard(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     text = message[:_LOOKED_AT].lower()
-    said = set(_WORD.findall(text)) | set(_CJK.findall(text))
+    said, characters = set(_WORD.findall(text)), _CJK.findall(text)
     hits = {code: len(marks & said) for code, marks in _marks().items()}
+    if characters:
+        hits["zh"] += len(characters)  # it is the only language here that is written so
     best = max(hits, key=lambda code: hits[code])
     most = hits.pop(best)
     others = max(hits.values(), default=0)

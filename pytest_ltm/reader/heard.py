@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LANGUAGE, _SAID = "language", "said"
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*\s*|\n")
-_QUOTED = re.compile(r"(?<=[\"“„「])[^\"“”„」]{8,600}(?=[\"“”」])")
+_QUOTED = re.compile(r"(?<=[\"“„「])[^\"“”„」]{4,600}(?=[\"“”」])")
 _QUIZ = "\nQ: "
 
 
@@ -69,7 +69,7 @@ def hear(turn: Turn, notes: Notebook) -> Heard:
         return Heard(turn, now, notes)
     parts = _SENTENCE.findall(head)
     meant = [now.meaning(part) for part in parts]
-    text = "".join(meant)
+    text = "".join(part if part[-1:].isspace() else f"{part} " for part in meant).rstrip(" ")
     if not quiz:
         quotes = zip(_QUOTED.findall(text), _QUOTED.findall(head), strict=False)
         for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():

@@ -82,7 +82,7 @@ def _like_a_joke(note: Note) -> tuple[bool, int]:
     """Return how much a text is like a joke: a few sentences to nobody that do not tell of the user's life."""
     text = note.content
     like = len(text) <= _FEW_SENTENCES and not _TO_YOU.search(text) and not first_match(_LIFE, text)
-    return like, len(text)
+    return like, len(text.encode())  # a character of Chinese says as much as a few letters
 
 
 def _distance(note: Note, moment: float) -> float:

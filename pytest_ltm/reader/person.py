@@ -92,7 +92,7 @@ _ABOUT = later(
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ])[\w’'-]*)"
+_NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
 _TOLD = [wording(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
 _UNTOLD = [
     wording(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
