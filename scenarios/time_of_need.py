@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pytest_ltm import Ask, Definition, Exchange, Ltm, Say, Score, Unscored, Wait
-from pytest_ltm._storage.clock import START
 from pytest_ltm.evaluators import RemindsInTime
 
 from ._parameters import last_wait, whole
@@ -74,6 +73,8 @@ OPEN = "All is well here."
 LATE = (2, 9)
 """Minutes after a due moment in which the user speaks again."""
 DAYS, MINUTES = "days", "minutes"
+BEGINS = 9
+"""The hour at which conversations begin."""
 
 
 def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -165,7 +166,7 @@ def _often(rng: random.Random) -> When:
 def _clock(rng: random.Random) -> tuple[list[int], str]:
     """Return an hour and a minute, and how people say it, with the zone that all agents are told."""
     hour = rng.choice(list(HOURS)) + rng.choice((0, 12))
-    minute = rng.choice((15, 30, 45) if hour == START.hour else (0, 15, 30, 45))  # "at nine" is not said at nine sharp
+    minute = rng.choice((15, 30, 45) if hour == BEGINS else (0, 15, 30, 45))  # "at nine" is not said at nine sharp
     late, spoken = hour > 12, HOURS[hour % 12]
     of_day = "in the morning" if not late else "in the evening"
     forms = [f"{hour}:{minute:02}", f"{hour % 12}:{minute:02} {'pm' if late else 'am'}"]

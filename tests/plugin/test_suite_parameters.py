@@ -21,10 +21,18 @@ def _run(project: Project, scenario: str, parameters: str) -> RunResult:
 @pytest.mark.parametrize(
     ("scenario", "parameters", "says"),
     [
-        ("colours", "colour_chnges: 6", "does not use 'colour_chnges'*reads colour_changes*mean 'colour_changes'[?]"),
-        ("spy_meeting", "meetings: 2", "'spy_meeting' does not use 'meetings'; here it reads last_wait."),
+        (
+            "colours",
+            "colour_chnges: 6",
+            "does not use 'colour_chnges'*reads language, colour_changes*mean 'colour_changes'[?]",
+        ),
+        ("spy_meeting", "meetings: 2", "'spy_meeting' does not use 'meetings'; here it reads language, last_wait."),
         ("chapter_break", "book: a.txt, chapters: 2", "a.txt: cannot be read*"),
-        ("kv_pairs", "pairs: 4, level: 1", "does not use 'level'; here it reads pairs, levels, told, last_wait.*"),
+        (
+            "kv_pairs",
+            "pairs: 4, level: 1",
+            "does not use 'level'; here it reads pairs, levels, told, language, last_wait.*",
+        ),
     ],
 )
 def test_a_parameter_that_nothing_reads_is_refused(project: Project, scenario: str, parameters: str, says: str) -> None:
