@@ -68,6 +68,7 @@ MENDS = (
     (r'<aside class="toc-drawer', r'<aside aria-label="On this page" class="toc-drawer'),
     (r"<pre>", r'<pre tabindex="0">'),  # what scrolls can be reached with the keyboard
     (r'<div class="table-wrapper([^"]*)">', r'<div class="table-wrapper\1" tabindex="0">'),
+    (r'<div id="search-results"', r'<h1>Search</h1>\n<div id="search-results"'),
     (r'<th class="head"><p></p></th>', r'<td class="head"></td>'),
 )
 
