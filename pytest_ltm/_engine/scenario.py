@@ -150,7 +150,7 @@ def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...
     for i, message in enumerate(messages, start=1):
         steps.append(message)
         if i < len(messages):
-            steps.append(Wait(span=last * i / (len(messages) - 1)))
+            steps.append(Wait(span=min(last, last * i / (len(messages) - 1))))  # rounding may not lead beyond it
     return tuple(steps)
 
 
