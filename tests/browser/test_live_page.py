@@ -102,7 +102,7 @@ def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(browser: Chromiu
         process.stdout.read()
         assert process.wait(PATIENCE) == 1
         shows(browser, "ltm serve shows runs and their reports")
-        assert browser.run("document.querySelector('.card').innerText").count("0 to come") == 1
+        assert browser.run("document.querySelector('.card').innerText").count("0 not played") == 1
     finally:
         process.kill()
         process.wait()

@@ -54,7 +54,8 @@ function draw(state) {
   if (state.speed !== null) told.push(`${number(state.speed)} tokens/s`);
   if (state.faults) told.push(`${number(state.faults)} faults`);
   figures.textContent = told.join(" · ");
-  const scenarios = `${state.n_done} done, ${state.n_open} speaking, ${state.n_waiting} waiting, ${state.n_to} to come`;
+  const left = state.ended ? "not played" : "to come";
+  const scenarios = `${state.n_done} done, ${state.n_open} speaking, ${state.n_waiting} waiting, ${state.n_to} ${left}`;
   svg.setAttribute("aria-label", `${state.name}: of ${state.total} scenarios ${scenarios}`);
   more.textContent = (state.ended === "complete" ? "complete: " : "") + scenarios + (state.total > known.lines.length ? `; the first ${known.lines.length} are drawn` : "");
   trouble.textContent = [state.ended && state.ended !== "complete" ? `ended: ${state.ended}` : "",
