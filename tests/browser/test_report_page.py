@@ -235,6 +235,7 @@ def test_each_table_of_where_it_breaks_is_one_tab_stop_with_arrow_keys(page: Chr
     page.open(tmp_path / "report.html")
     stops = "[...document.querySelectorAll('PLACE')].filter(each => each.tabIndex === 0).length"
     assert page.run(stops.replace("PLACE", "#breaks td a")) == 2  # scenarios, skills
+    assert page.run(stops.replace("PLACE", "#depth td a")) == 1
     assert page.run(stops.replace("PLACE", "#rows tbody button")) == 1
     page.run("byId('search').value = 'names'; filterRows()")
     page.run("document.querySelector('#rows tbody button[tabindex=\"0\"]').focus()")

@@ -363,6 +363,29 @@ def test_where_it_breaks_what_loses_most_comes_first_and_what_loses_nothing_is_n
     ]  # fmt: skip
 
 
+def test_the_depth_of_needles_is_mapped_and_a_square_opens_the_example_that_went_worst(tmp_path: Path) -> None:
+    # Asked after 428 tokens, 4,474 (11 fillers of 402, 4 exchanges of 13) and 9,726 (24 fillers, 6 exchanges).
+    rows = [
+        played(str(at), 1.0 if at else 0.25, example=str(again), gap=gap, first=1 + 3 * at, nodeid=f"{at}-{again}")
+        for at, gap in ((0, 400), (0, 390), (4, 900), (9, 4_000))
+        for again in range(2)
+    ]
+    page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
+    titles = [title for title in page.values("title") if "needle after" in title]
+    assert titles == [
+        "full, needle after 0 % of < 1k tokens: 4 examples",
+        "full, needle after 50 % of 8k tokens: 2 examples",
+        "full, needle after 70 % of 4k tokens: 2 examples",
+    ]
+    links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "needle after" in str(dict(attrs))]
+    assert [link["href"] for link in links] == ["#e0", "#e6", "#e4"]
+    assert "0 %0.25 4" in page.text
+
+
+def test_needles_in_one_square_are_no_map(tmp_path: Path) -> None:
+    assert "Depth of the needle" not in report(tmp_path, write_run(tmp_path / "run", held([played()]))).text
+
+
 def test_a_cell_opens_the_example_that_went_worst(page: Page) -> None:
     links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "aria-label" in dict(attrs)]
     worst = {link["aria-label"]: link["href"] for link in links}

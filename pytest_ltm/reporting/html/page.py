@@ -20,6 +20,7 @@ from pytest_ltm.reporting.agents import largest, rank
 from pytest_ltm.reporting.columns import measured
 from pytest_ltm.reporting.html.breaks import breaks, columns
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
+from pytest_ltm.reporting.html.depth import asked_at, depths
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
@@ -128,6 +129,8 @@ class Parcels:
     """The conversations whose time line is in the file."""
     left_out: set[int] = field(default_factory=set)
     """Those for whose time line there was no room."""
+    asked: dict[int, int] = field(default_factory=dict)
+    """How many tokens came before the last question of examples, by key."""
 
     def add(self, held: Held) -> None:
         """Pack a conversation."""
@@ -143,6 +146,7 @@ class Parcels:
                 self.packed[f"e{held.key}.{number // TOGETHER}"] = parcel(told)
         if record is None:
             return
+        self.asked |= asked_at(held.rows, record)
         packed = "" if self.left_out else parcel(timeline(held.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
@@ -190,7 +194,7 @@ def render(found: Material, most: int, lines: int) -> str:
     for held in in_turn(found):
         parcels.add(held)
     last = largest(found.series)
-    versus = _versus(found)
+    versus, broken = _versus(found), breaks(found, shown)
     best = (held.key for held in found.conversations if held.series == versus[0] and held.key in parcels.lines)
     return environment().get_template("report.html.j2").render(
         title=f"Long-term memory: {', '.join(found.agents)}",
@@ -208,7 +212,8 @@ def render(found: Material, most: int, lines: int) -> str:
         versus=versus,
         talk=next(best, None),
         costs=score_by_cost(found),
-        breaks=breaks(found, shown),
+        breaks=broken,
+        depths=depths(found, parcels.asked, broken, shown),
         gaps=by_gap(found),
         averages=[one for run in found.runs for one in measured(run.result)],
         first_rows=FIRST_ROWS,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from pytest_ltm._statistics import grouped, mean
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agents import tested
 from pytest_ltm.reporting.columns import GUESSED, UNSCORED
+from pytest_ltm.reporting.html.depth import BANDS, asked_at, power, share, size, spots
 from pytest_ltm.reporting.html.details import timeline as lanes_of
 from pytest_ltm.reporting.html.material import Material, material
 from pytest_ltm.reporting.text import NOTHING, counted, one_line, score_text
@@ -265,10 +265,6 @@ def heatmap(found: Material) -> Heat:
 
 By: TypeAlias = Literal["share", "gap"]
 """What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it."""
-BANDS = 10
-"""So many rows a conversation has, from its beginning to the question."""
-_UNIT = 1_000
-"""In tokens: shorter distances have one row together."""
 
 
 def depth(found: Material, by: By) -> Heat:
@@ -284,11 +280,11 @@ def depth(found: Material, by: By) -> Heat:
     columns = sorted({column for _, column, _, _ in spots})
     if by == "gap":
         rows = sorted({row for _, _, row, _ in spots})
-        names, heads = list(map(_size, rows)), [found.spans[column] for column in columns]
+        names, heads = list(map(size, rows)), [found.spans[column] for column in columns]
         across, down, rounded = "memory span", "tokens from the needle to the question", "Distances"
     else:
         rows = list(range(BANDS))
-        names, heads = [f"{100 * row // BANDS} %" for row in rows], list(map(_size, columns))
+        names, heads = [share(row) for row in rows], list(map(size, columns))
         across, down, rounded = "tokens before the question", "the needle was told after this share of them", "Lengths"
     scores = grouped(spots, lambda spot: spot[:3])
 
@@ -320,30 +316,15 @@ def _by_gap(found: Material) -> Iterable[_Placed]:
         column = found.spans.index(series.column.span_label)
         for row in series.rows:
             if row.result.gap is not None and row.result.score is not None:
-                yield series.agent, column, _power(row.result.gap), row.result.score
+                yield series.agent, column, power(row.result.gap), row.result.score
 
 
 def _by_share(found: Material) -> Iterable[_Placed]:
-    agents = {each.key: each.agent for each in found.series}
+    asked: dict[int, int] = {}
     for held in found.conversations:
         record = held.folder.record()
-        for row in held.rows if record else ():
-            question = record and row.result.questions and record.exchange(row.result.questions[-1].number)
-            if question and row.result.gap is not None and row.result.score is not None:
-                told = max(question.start - row.result.gap, 0)
-                band = min(BANDS * told // max(question.start, 1), BANDS - 1)
-                yield agents[held.series], _power(question.start), band, row.result.score
-
-
-def _power(tokens: int) -> int:
-    """Return the nearest power of two thousands of tokens, as an exponent; -1 for what is shorter."""
-    return max(round(log2(max(tokens, 1) / _UNIT)), -1)
-
-
-def _size(power: int) -> str:
-    if power < 0:
-        return f"< {_UNIT // 1_000}k"
-    return f"{2**power}k" if power < 10 else f"{2 ** (power - 10)}M"
+        asked |= asked_at(held.rows, record) if record else {}
+    return [(spot.agent, spot.length, spot.band, spot.score) for spot in spots(found, asked)]
 
 
 # --- One conversation.

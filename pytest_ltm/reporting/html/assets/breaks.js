@@ -92,8 +92,11 @@ function followBeside() {
 }
 
 function startBreaks() {
-  for (const table of document.querySelectorAll("#breaks .breaks table")) {
-    if (!table.querySelector("td a")) continue;
+  for (const table of document.querySelectorAll("#breaks .breaks table, #depth table")) {
+    if (!table.querySelector("td a")) {
+      table.parentElement.tabIndex = 0;  // it scrolls with keys
+      continue;
+    }
     table.setAttribute("role", "grid");
     oneStop(table);
   }
