@@ -35,20 +35,29 @@ class Gloss:
         phrases: Mapping[str, str],
         rules: Sequence[tuple[str, str]],
         endings: Sequence[str] = (),
+        spelling: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self._words = {word.casefold(): english for word, english in words.items()}
-        self._phrases = self._words | {phrase.casefold(): english for phrase, english in phrases.items()}
+        self._spelling = [(re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling]
+        self._words = {self.spelled(word).casefold(): english for word, english in words.items()}
+        self._phrases = self._words | {self.spelled(said).casefold(): english for said, english in phrases.items()}
         self._rules = [(re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules]
         self._endings = tuple(sorted(endings, key=len, reverse=True))
         self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
 
     def __call__(self, text: str, known: Sequence[str] = ()) -> str:
         """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
+        text = self.spelled(text)
         for one in sorted(filter(None, known), key=len, reverse=True):
             apart = " " if _CJK.search(one) else ""
             found = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
             text = re.sub(f"{found}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
         return _SPACES.sub("", self._meant(text)).strip(" ") if self._longest else self._meant(text)
+
+    def spelled(self, text: str) -> str:
+        """Return the text with what is drawn together written out, such as `de le` for `du`."""
+        for pattern, whole in self._spelling:
+            text = pattern.sub(whole, text)
+        return text
 
     def _meant(self, text: str) -> str:
         for pattern, english in self._rules:

@@ -125,7 +125,7 @@ class Written(Language):
         """Return what stands in `texts.yml`, each of its forms filled in."""
         found: Any = self.said(part, english)
         forms = found if isinstance(found, dict) else {"said": found}
-        return word({name: text.format(**slots) for name, text in forms.items()})
+        return word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
 
     def word(self, english: str) -> str:
         """Return what `meanings.yml` has."""
@@ -142,6 +142,12 @@ class Written(Language):
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
         """Return a text in English words."""
         return self._gloss(text, known)
+
+    def _joined(self, text: str) -> str:
+        """Return a text with words drawn together as they are written, such as `d'` for `de` before a vowel."""
+        for pattern, said in self._meanings.get("joined", ()):
+            text = re.sub(pattern, said, text)
+        return text
 
     @cached_property
     def _texts(self) -> Mapping[str, Any]:
@@ -162,9 +168,11 @@ class Written(Language):
         kinds = self._meanings["words"]
         words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
         words |= dict(pair for words in kinds.values() for one in words.items() for pair in _meant(*one))
-        parts = {kind: _alternatives(words) for kind, words in kinds.items()} | self._meanings.get("parts", {})
+        spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
+        spelled = Gloss({}, {}, (), spelling=spelling).spelled
+        parts = {kind: spelled(_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get("parts", {})
         rules = [(_filled(pattern, parts), english) for pattern, english in self._meanings["rules"]]
-        return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split())
+        return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

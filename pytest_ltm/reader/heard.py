@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LANGUAGE, _SAID = "language", "said"
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*\s*|\n")
-_QUOTED = re.compile(r"(?<=[\"“„「])[^\"“”„」]{4,600}(?=[\"“”」])")
+_QUOTED = re.compile(r"(?<=[\"“„「«])[^\"“”„」«»]{4,600}(?=[\"“”」»])")
 _QUIZ = "\nQ: "
 
 

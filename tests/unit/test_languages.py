@@ -19,7 +19,9 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.languages import CODES, heard, language, several, spoken
+from pytest_ltm.languages._gloss import Gloss
 from pytest_ltm.languages._language import _read
+from pytest_ltm.reader.heard import _QUOTED
 from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
@@ -204,3 +206,17 @@ def test_what_is_told_in_one_language_is_asked_in_the_other() -> None:
     assert (told.name, asked.name) == ("English", "German")
     assert spoken({}) == spoken({"language": "en"})
     assert asked.meaning("Oliver mag oliv", ["Oliver"]).startswith("Oliver")
+
+
+def test_what_is_drawn_together_means_what_it_does_written_out() -> None:
+    gloss = Gloss(
+        {"le jardin": "the garden"}, {"de": "of"}, [("de le jardin clos", "locked")], (), [(r"\bdu\b", "de le")]
+    )
+    assert gloss("Du jardin, du jardin clos") == "of the garden, locked"
+    assert Gloss({"du": "of the"}, {}, (), spelling=[(r"\bdu\b", "de le")])("du") == "of the"
+
+
+@pytest.mark.parametrize("quoted", ['"{}"', "“{}”", "„{}“", "「{}」", "« {} »"])
+def test_a_message_in_the_quotation_marks_of_any_language_is_read(quoted: str) -> None:
+    found = _QUOTED.findall(f"Ann: {quoted.format('meet me at noon')} Yes.")
+    assert [one.strip() for one in found] == ["meet me at noon"]
