@@ -150,6 +150,21 @@ class KeepsUsers(Protocol):
 
 
 @runtime_checkable
+class SeparatesUsers(Protocol):
+    """Serves several people in one conversation, and is told whose each message is."""
+
+    def reply(self, message: str, user: str = "") -> str | Reply:
+        """Return the agent's reply to this person.
+
+        Args:
+            message: The message.
+            user: Who wrote it, the same id in the whole conversation; left out where nobody in particular did. An
+                AcceptsHistory agent whose `accept` has a `user` as well is told with it.
+        """
+        ...
+
+
+@runtime_checkable
 class AcceptsHistory(Protocol):
     """Can take in an exchange without generating a reply."""
 
@@ -250,7 +265,7 @@ class Configured(Protocol):
 CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
-        Resettable, Stateless, Checkpointable, KeepsUsers, AcceptsHistory, TimeAware, ReportsUsage,
+        Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AcceptsHistory, TimeAware, ReportsUsage,
         CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
     )
 }  # fmt: skip

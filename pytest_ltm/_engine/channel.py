@@ -107,13 +107,14 @@ class Channel:
         images: Sequence[str] = (),
         *,
         answer: str | None = None,
+        user: str = "",
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
         `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
         `tokens`: of the text, where they are known; every text is counted once. `answer`: what full marks ask for,
-        for a control. ConversationOver if there is no agent to send it to, or no place to write it down: then it was
-        not sent.
+        for a control. `user`: whose message it is, for an agent that SeparatesUsers. ConversationOver if there is no
+        agent to send it to, or no place to write it down: then it was not sent.
         """
         is_new, number = self._begin(by)
         recorded = self.port.upcoming(events.Message)
@@ -123,7 +124,7 @@ class Channel:
             exchange=number, by=by, kind=kind, text=text,
             tokens=self._counter.count(text) if tokens is None else tokens,
             position=self.record.position, now=self.clock.now, about=about,
-            images=tuple([PurePath(image).name for image in images]),
+            images=tuple([PurePath(image).name for image in images]), user=user,
         )  # fmt: skip
         self.journal.write(message)
         try:

@@ -14,7 +14,7 @@ from pytest_ltm._engine.result import KeptVerdict, ended_early
 from pytest_ltm._engine.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
 from pytest_ltm._engine.score import Unscored
-from pytest_ltm._engine.sessions import cannot_come_back, rhythm
+from pytest_ltm._engine.sessions import NO_USERS, cannot_come_back, rhythm
 from pytest_ltm._record import events
 from pytest_ltm._storage.errors import (
     AgentFault,
@@ -432,6 +432,8 @@ class Conversation:
             self.script.check(lane, event)
             self._renew(event)
             return None
+        if request.user and "SeparatesUsers" not in self.channel.capabilities:
+            raise Unmeasured(NO_USERS, cause="requires")
         needles: tuple[int, ...] = ()
         kind: Kind = "say"
         answer: str | None = ""
@@ -441,7 +443,7 @@ class Conversation:
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
         self.script.check(lane, request)
         try:
-            exchange = self.channel.ask(lane.example.key, kind, request.text, needles, answer=answer)
+            exchange = self.channel.ask(lane.example.key, kind, request.text, needles, answer=answer, user=request.user)
         except AgentFault as fault:
             self._note(fault)
             raise

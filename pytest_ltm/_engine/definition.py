@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("steps", "expected", "parameters", "replies")
 """The fields of a definition file; only `steps` must be there."""
-STEP_FIELDS = ("say", "ask", "wait", "about")
+STEP_FIELDS = ("say", "ask", "wait", "about", "user")
 """The fields that a step may have: exactly one of the first three."""
 
 
@@ -54,12 +54,13 @@ def read_definition(top: Field) -> Definition:
 def read_step(step: Field) -> Step:
     """Return the say, ask or wait that stands at a place in a file."""
     kind = step_kind(step)
-    fields = step.mapping(("ask", "about") if kind == "ask" else (kind,))
-    if kind == "say":
-        return Say(fields["say"].text())
     if kind == "wait":
-        return read_wait(fields["wait"])
-    return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else ())
+        return read_wait(step.mapping((kind,))[kind])
+    fields = step.mapping(("ask", "about", "user") if kind == "ask" else (kind, "user"))
+    user = fields["user"].text() if "user" in fields else ""
+    if kind == "say":
+        return Say(fields["say"].text(), user=user)
+    return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
 
 
 def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
@@ -126,10 +127,10 @@ def time_to_json(time: timedelta) -> str:
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    if isinstance(step, Say):
-        return {"say": step.text}
-    if isinstance(step, Ask):
-        return {"ask": step.text, "about": list(step.about)} if step.about else {"ask": step.text}
+    if isinstance(step, (Say, Ask)):
+        text = {"say": step.text} if isinstance(step, Say) else {"ask": step.text}
+        about = {"about": list(step.about)} if isinstance(step, Ask) and step.about else {}
+        return {**text, **about, **({"user": step.user} if step.user else {})}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}
     raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {shown(step)}.")

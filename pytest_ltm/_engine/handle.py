@@ -161,23 +161,26 @@ class Ltm:
         heard = self._heard()
         return heard[-1].retrieved if heard else None
 
-    def say(self, text: str) -> str:
+    def say(self, text: str, *, user: str = "") -> str:
         """Tell the agent something and return its reply, which earns no credit.
 
         Args:
             text: The message; it must not be empty.
+            user: Whose message it is, where several people use one agent: an id that its `reply(message, user=...)` is
+                given.
 
         Returns:
             The agent's reply.
 
         Raises:
             ScenarioError: If the text is empty, or the body has ended.
+            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
         """
         __tracebackhide__ = True
-        reply: str = self._send(Say(text))
+        reply: str = self._send(Say(text, user=user))
         return reply
 
-    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None) -> str:
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
         """Ask a question for credit and return the answer.
 
         Args:
@@ -185,16 +188,18 @@ class Ltm:
             about: The texts of the `say`s that it depends on (one text, or several); by default all earlier ones. The
                 distance to them is the gap that reports show.
             answer: A reply that earns full marks, "" where any does. Only the control `oracle` sees it.
+            user: Whose question it is, as for `say`.
 
         Returns:
             The agent's answer.
 
         Raises:
             ScenarioError: If nothing was said before, or `about` names a text that this scenario never said.
+            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
         """
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
-        reply: str = self._send(Ask(text, depends, answer=answer))
+        reply: str = self._send(Ask(text, depends, answer=answer, user=user))
         return reply
 
     def user(

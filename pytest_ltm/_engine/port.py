@@ -54,10 +54,10 @@ class Speaker(Protocol):
     def saves_cheaply(self) -> bool:
         """Whether saving takes less time in all than talking does."""
 
-    def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
-        """Return the agent's reply."""
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
+        """Return the agent's reply; `user`: whose message it is."""
 
-    def tell(self, message: str, reply: str) -> Reply:
+    def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
 
     def save(self) -> bytes:
@@ -282,7 +282,13 @@ class Connection:
         self._behind, self._used = False, True
 
     def ask(
-        self, by: str, text: str, now: datetime, images: Sequence[str] = (), prompts: Sequence[Prompt] = ()
+        self,
+        by: str,
+        text: str,
+        now: datetime,
+        images: Sequence[str] = (),
+        prompts: Sequence[Prompt] = (),
+        user: str = "",
     ) -> Reply:
         """Return the agent's reply to a message and the images in these files; AgentFault if there is none."""
         self._used = True
@@ -292,7 +298,7 @@ class Connection:
             speaker.prompt(prompts)
         speaker.tell_time(now)
         try:
-            return speaker.ask(text, images)
+            return speaker.ask(text, images, user)
         finally:
             self.lose(speaker.lost)
 
@@ -314,12 +320,12 @@ class Connection:
         """Return what stood before the agent for its last reply anyway, as far as it shows that."""
         return self.speaker.in_context()
 
-    def tell(self, message: str, reply: str, now: datetime) -> Reply:
+    def tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
         self._used = True
         self.speaker.tell_time(now)
         try:
-            return self.speaker.tell(message, reply)
+            return self.speaker.tell(message, reply, user)
         finally:
             self.lose(self.speaker.lost)
 
@@ -397,7 +403,7 @@ class Connection:
 
     def _tell_again(self, said: Sequence[Exchange]) -> None:
         for exchange in said:
-            self.lose(self.tell(exchange.message, exchange.reply, exchange.now).usage)
+            self.lose(self.tell(exchange.message, exchange.reply, exchange.now, exchange.user).usage)
 
 
 class Calling(Protocol):
@@ -481,7 +487,7 @@ class Live:
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
             began = self._watch()
-            reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts)
+            reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts, message.user)
             seconds = self._watch() - began
             try:
                 retrieved, in_context = self._connection.retrieved(), self._connection.in_context()

@@ -20,6 +20,8 @@ class Say:
 
     text: str
     """The message."""
+    user: str = field(default="", kw_only=True)
+    """Whose message it is, for an agent that SeparatesUsers; "": nobody's in particular."""
 
     def __post_init__(self) -> None:
         _need_text(self.text)
@@ -35,6 +37,8 @@ class Ask:
     """The texts of the says that the question depends on; empty: all earlier ones."""
     answer: str | None = field(default=None, kw_only=True)
     """What full marks ask for, told to the control `oracle` alone; "": any reply will do, None: unknown."""
+    user: str = field(default="", kw_only=True)
+    """Whose question it is, for an agent that SeparatesUsers; "": nobody's in particular."""
 
     def __post_init__(self) -> None:
         for text in (self.text, *self.about):
@@ -150,7 +154,7 @@ def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...
     for i, message in enumerate(messages, start=1):
         steps.append(message)
         if i < len(messages):
-            steps.append(Wait(span=min(last, last * i / (len(messages) - 1))))  # rounding may not lead beyond it
+            steps.append(Wait(span=last * i / (len(messages) - 1)))
     return tuple(steps)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
 """Capabilities with which an agent can be met again."""
 EVERY = "every:"
+NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
 
 
 def cannot_come_back(capabilities: frozenset[str]) -> str:

@@ -45,6 +45,8 @@ class Exchange:
     """What the agent says that it retrieved for the reply, best first; None where it does not report it."""
     places: tuple[tuple[int, int], ...] = ()
     """Which of that held earlier messages, as far as it is known: their numbers and places from 1; 0: none did."""
+    user: str = ""
+    """Whose message it is, as an agent that SeparatesUsers was told."""
     told: bool = False
     """The agent was told this exchange and generated nothing: the reply is not its own."""
 

@@ -27,11 +27,11 @@ SUFFIX = ".ltm.yml"
 class Handle(Protocol):
     """What a scenario needs of the conversation: `pytest_ltm.Ltm` is one."""
 
-    def say(self, text: str) -> str:
+    def say(self, text: str, *, user: str = "") -> str:
         """Tell the agent something."""
         ...
 
-    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None) -> str:
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
         """Ask the agent something and return its answer."""
         ...
 
@@ -121,24 +121,25 @@ def play(scenario: YamlScenario, ltm: Handle) -> None:
     for item in scenario.steps:
         step = item.step
         if isinstance(step, Say):
-            ltm.say(step.text)
+            ltm.say(step.text, user=step.user)
         elif isinstance(step, Wait):
             ltm.wait(span=step.span, tokens=step.tokens, time=step.time)
         else:
-            answer = ltm.ask(step.text, about=step.about, answer=item.answer)
+            answer = ltm.ask(step.text, about=step.about, answer=item.answer, user=step.user)
             for check in item.checks:
                 ltm.check(check.label, check.passes(answer))
 
 
 def _step(field: Field) -> YamlStep:
     kind = step_kind(field, (*STEP_FIELDS, "expect"))
-    fields = field.mapping(("ask", "about", "expect") if kind == "ask" else (kind,))
     line = field.line or 1
-    if kind == "say":
-        return YamlStep(Say(fields["say"].text()), line)
     if kind == "wait":
-        return YamlStep(read_wait(fields["wait"]), line)
-    question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else ())
+        return YamlStep(read_wait(field.mapping((kind,))[kind]), line)
+    fields = field.mapping(("ask", "about", "user", "expect") if kind == "ask" else (kind, "user"))
+    user = fields["user"].text() if "user" in fields else ""
+    if kind == "say":
+        return YamlStep(Say(fields["say"].text(), user=user), line)
+    question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
     return YamlStep(question, line, _checks(fields["expect"]) if "expect" in fields else ())
 
 

@@ -77,6 +77,8 @@ class Message(Line, frozen=True, kw_only=True):
     """The numbers of the exchanges that a question depends on."""
     images: tuple[str, ...] = ()
     """Names of the files that an AcceptsImages agent sees beside it."""
+    user: str = ""
+    """Whose message it is, as an agent that SeparatesUsers is told."""
 
 
 class Reply(Line, frozen=True, kw_only=True):

@@ -247,5 +247,5 @@ def _exchange(asked: events.Message, given: events.Reply | None = None) -> Excha
     return Exchange(
         number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
-        places=got.places,
+        places=got.places, user=asked.user,
     )  # fmt: skip

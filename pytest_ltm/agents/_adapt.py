@@ -336,7 +336,7 @@ def _names(names: list[str]) -> str:
 
 _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
-    "KeepsUsers": ("begin_session",),
+    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",),
     "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
     "ShowsContext": ("in_context",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),

@@ -128,7 +128,7 @@ class AgentApart(Apart):
 
     def reply(self, message: str) -> Reply:
         """Return the agent's reply; what it raised, or AgentFault if its process has ended or makes no sense."""
-        return self._took(self._asked({"message": message}, "reply"))
+        return self._reply(message)
 
     def note_time(self, now: datetime) -> None:
         """Have the clock of the process, if it is moved, show this time from the next call on."""
@@ -147,6 +147,9 @@ class AgentApart(Apart):
 
     # --- capabilities, if it has them
 
+    def _reply(self, message: str, user: str = "") -> Reply:
+        return self._took(self._asked({"message": message, "user": user}, "reply"))
+
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         return self._took(self._asked({"message": message, "images": [_packed(one) for one in images]}, "reply"))
 
@@ -156,8 +159,9 @@ class AgentApart(Apart):
     def _reset(self) -> None:
         self._asked({"reset": True}, "ok")
 
-    def _accept(self, message: str, reply: str) -> Reply:
-        return self._took({"reply": "", **self._asked({"accept": {"message": message, "reply": reply}}, "ok")})
+    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
+        told = {"message": message, "reply": reply, "user": user}
+        return self._took({"reply": "", **self._asked({"accept": told}, "ok")})
 
     def _save(self) -> bytes:
         return base64.b64decode(self._asked({"save": True}, "state")["state"])

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
 """Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone."""
-_COPIED = sorted({name for kind in CAPABILITIES.values() for name in members(kind)} | {"start", "close", "aclose"})
+_COPIED = sorted(
+    {name for kind in CAPABILITIES.values() for name in members(kind)} - {"reply"} | {"start", "close", "aclose"}
+)
 _WORDS = frozenset(
     ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
 )

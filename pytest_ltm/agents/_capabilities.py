@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import CAPABILITIES, Apart, Prompted, Stateless
+from pytest_ltm._engine.agent import CAPABILITIES, Apart, Prompted, SeparatesUsers, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def _reasons(agent: object, capability: type) -> list[str]:
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
         return [] if value is None else [f"stateless is {value!r}, not True"]
+    if capability is SeparatesUsers:  # every agent has a reply(), and most mean nothing by it
+        return []
     methods = _methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
@@ -63,6 +65,20 @@ def takes(function: object, arguments: int) -> bool:
     return True
 
 
+def takes_user(function: object) -> bool:
+    """Whether `function` can be told whose message it is: it has a parameter `user`."""
+    try:
+        named = inspect.signature(function).parameters.get("user") if callable(function) else None
+    except (TypeError, ValueError):  # built in C, without a signature
+        return False
+    return named is not None and named.kind in {named.POSITIONAL_OR_KEYWORD, named.KEYWORD_ONLY}
+
+
+def whose(user: str) -> dict[str, str]:
+    """Return how `reply` and `accept` are told whose message it is: not at all where it is nobody's."""
+    return {"user": user} if user else {}
+
+
 def required(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     """Return the names of the parameters that must be given: the positional and the keyword-only ones.
 
@@ -78,6 +94,8 @@ def _keeps(agent: object, capability: type) -> bool:
         return False
     if capability is Stateless:
         return getattr(agent, "stateless", None) is True
+    if capability is SeparatesUsers:
+        return takes_user(getattr(agent, "reply", None))
     return all(takes(getattr(agent, name), arguments) for name, arguments in _methods(capability))
 
 

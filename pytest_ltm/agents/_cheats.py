@@ -18,7 +18,7 @@ from pytest_ltm._storage.errors import AgentError, ConfigurationError, did_you_m
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm.agents._adapt import Asks, capabilities, source
-from pytest_ltm.agents._capabilities import members
+from pytest_ltm.agents._capabilities import members, whose
 from pytest_ltm.reader.memory import count, tokens_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _SENTENCE = later(r"[^.!?\n]+[.!?]*")
 class Cheat:
     """Hears everything and replies by a trick, which `answer` is: what is said to a question.
 
-    Resettable, AcceptsHistory, Configured.
+    Resettable, SeparatesUsers, AcceptsHistory, Configured.
     """
 
     argument = ""
@@ -52,11 +52,11 @@ class Cheat:
         """Forget everything."""
         self.told: list[str] = []
 
-    def accept(self, message: str, reply: str) -> None:
+    def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002 - all is one to it
         """Hear an exchange that happened without asking for a reply."""
         self.told += [message, reply]
 
-    def reply(self, message: str) -> str:
+    def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002
         """Return what the trick says to a question, and little to anything else."""
         text = self.answer(message) if self.always or _ASKS.search(message) else OKAY
         self.told.append(message)
@@ -253,13 +253,14 @@ class Padded(Asks):
         self._tokens, self._padding, self._heard = tokens, padding, ""
         for name in (capabilities(agent) & CAPABILITIES.keys()) - OWN:
             for member in members(CAPABILITIES[name]):
-                setattr(self, member, getattr(agent, member))
-        if hasattr(self, "accept"):
-            self.accept = self._accept
+                setattr(self, member, getattr(self, f"_{member}", None) or getattr(agent, member))
 
     def reply(self, message: str) -> str | Reply | Awaitable[str | Reply]:
         """Return the other agent's reply with the padding behind it; to be awaited where the other's is."""
-        given = self._agent.reply(message)
+        return self._reply(message)
+
+    def _reply(self, message: str, user: str = "") -> str | Reply | Awaitable[str | Reply]:
+        given = self._agent.reply(message, **whose(user))
         return self._later(given, message) if inspect.isawaitable(given) else self._padded(given, message)
 
     async def _later(self, given: Awaitable[str | Reply], message: str) -> str | Reply:
@@ -271,9 +272,9 @@ class Padded(Asks):
             return replace(given, text=f"{given.text}\n\n{padding}")
         return f"{given}\n\n{padding}"
 
-    def _accept(self, message: str, reply: str) -> Any:
+    def _accept(self, message: str, reply: str, user: str = "") -> Any:
         self._heard = message
-        return self._agent.accept(message, reply)
+        return self._agent.accept(message, reply, **whose(user))
 
     def _sentences(self, message: str) -> Iterator[str]:
         said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())

@@ -24,7 +24,7 @@ from pytest_ltm._engine.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
-from pytest_ltm.agents._capabilities import near_misses, takes
+from pytest_ltm.agents._capabilities import near_misses, takes, whose
 from pytest_ltm.agents._retry import broken_off, trouble
 from pytest_ltm.agents._speaker import (
     COPY,
@@ -111,11 +111,11 @@ class _Child:
         images = [base64.b64decode(one) for one in request.get("images", ())]
         if images:
             return _reply(self._call("reply_with_images", request["message"], images))
-        return _reply(self._call("reply", request["message"]))
+        return _reply(self._call("reply", request["message"], **whose(request["user"])))
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         told = request["accept"]
-        return {"ok": True, **_used(self._call("accept", told["message"], told["reply"]))}
+        return {"ok": True, **_used(self._call("accept", told["message"], told["reply"], **whose(told["user"])))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"state": base64.b64encode(_state(self._call("save"))).decode()}
@@ -153,12 +153,12 @@ class _Child:
             self._loop.close()
         return {"ok": True}
 
-    def _call(self, method: str, *arguments: object) -> Any:
+    def _call(self, method: str, *arguments: object, **named: object) -> Any:
         if copied():
             raise AgentFault(COPY, fatal=True)
         process = os.getpid()
         try:
-            return self._loop.call(None, getattr(self._agent, method), *arguments)
+            return self._loop.call(None, functools.partial(getattr(self._agent, method), *arguments, **named))
         finally:
             end_copy(process)
 

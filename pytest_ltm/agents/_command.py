@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.agent import Usage
 
 
-CAPABILITIES = ("Resettable", "AcceptsHistory", "Checkpointable", "TimeAware")
+CAPABILITIES = ("Resettable", "SeparatesUsers", "AcceptsHistory", "Checkpointable", "TimeAware")
 """The capabilities that a process may have."""
+_UNKNOWN = ("", "", "")
+"""An exchange that is only known from a state."""
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 
@@ -54,18 +56,13 @@ class CommandAgent:
         self._process: LineProcess | None = None
         self._stderr = stderr
         self._now = ""
-        self._told: list[tuple[str, str]] = []
+        self._told: list[tuple[str, str, str]] = []
         self._state: tuple[int, Any] | None = None
         grant(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
-        request = {"message": message, "now": self._now} if self._now else {"message": message}
-        answer = self._asked(request, "reply")
-        if not isinstance(answer["reply"], str):
-            raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
-        self._told.append((message, answer["reply"]))
-        return Reply(answer["reply"], *self._took(answer))
+        return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings."""
@@ -84,9 +81,16 @@ class CommandAgent:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
 
-    def _accept(self, message: str, reply: str) -> Reply:
-        answer = self._asked({"accept": {"message": message, "reply": reply}}, "ok")
-        self._told.append((message, reply))
+    def _reply(self, message: str, user: str = "") -> Reply:
+        answer = self._asked(_said(message=message, user=user, now=self._now), "reply")
+        if not isinstance(answer["reply"], str):
+            raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
+        self._told.append((message, answer["reply"], user))
+        return Reply(answer["reply"], *self._took(answer))
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
+        answer = self._asked({"accept": _said(message=message, reply=reply, user=user)}, "ok")
+        self._told.append((message, reply, user))
         return Reply("", *self._took(answer))
 
     def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
@@ -106,7 +110,7 @@ class CommandAgent:
         count, value = json.loads(state)
         self._asked({"load": value}, "ok")
         # What was said before is in the state; it cannot be told again, only loaded.
-        self._told = [("", "")] * count
+        self._told = [_UNKNOWN] * count
         self._state = (count, value)
 
     def _tell_time(self, now: datetime) -> None:
@@ -153,7 +157,7 @@ class CommandAgent:
         return (
             current
             or not self._told
-            or ("AcceptsHistory" in self._settings.capabilities and ("", "") not in self._told)
+            or ("AcceptsHistory" in self._settings.capabilities and _UNKNOWN not in self._told)
         )
 
     def _start(self) -> None:
@@ -167,11 +171,16 @@ class CommandAgent:
         if self._state is not None and self._state[0] == len(self._told):
             self._exchange({"load": self._state[1]}, "ok")
             return
-        for message, reply in self._told:
-            self._exchange({"accept": {"message": message, "reply": reply}}, "ok")
+        for message, reply, user in self._told:
+            self._exchange({"accept": _said(message=message, reply=reply, user=user)}, "ok")
 
     def _called(self) -> str:
         return f"the process {_words(self._settings.command)[0]!r}"
+
+
+def _said(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
+    """Return what a line says of a message: its user and the time where they are known."""
+    return {**texts, **({"user": user} if user else {}), **({"now": now} if now else {})}
 
 
 def make_command(command: str, parameters: Field) -> AgentSource:

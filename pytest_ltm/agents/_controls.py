@@ -237,16 +237,16 @@ class _Fixed:
 class Echo(_Fixed):
     """Replies with the message itself: passes any scenario that only looks for words of the question."""
 
-    def reply(self, message: str) -> str:
-        """Return `message`."""
+    def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002 - it makes no difference
+        """Return `message`, for any `user`."""
         return message
 
 
 class Silent(_Fixed):
     """Always replies with the empty string: its score is what an agent earns by saying nothing."""
 
-    def reply(self, message: str) -> str:  # noqa: ARG002 - the protocol's name of it
-        """Return "", whatever the `message`."""
+    def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002 - the protocol's names of them
+        """Return "", whatever the `message`, for any `user`."""
         return ""
 
 
@@ -256,7 +256,7 @@ class Silent(_Fixed):
 class Oracle(Prompted):
     """Gives the answers that it is prompted with, as far as its memory shows it the messages that they depend on.
 
-    Resettable, AcceptsHistory, Configured.
+    Resettable, SeparatesUsers, AcceptsHistory, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -268,7 +268,7 @@ class Oracle(Prompted):
         """Know what the reply to the next message must carry."""
         self._prompts = prompts
 
-    def reply(self, message: str) -> str:
+    def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002 - the prompts are this user's
         """Return the answers whose needles are all in sight."""
         self._hear(message)
         prompts, self._prompts = self._prompts, ()
@@ -277,7 +277,7 @@ class Oracle(Prompted):
         self._memory.leave(reply)
         return reply
 
-    def accept(self, message: str, reply: str) -> None:
+    def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
         """Hear an exchange that happened without asking for a reply."""
         self._hear(message)
         self._memory.leave(reply)

@@ -78,7 +78,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 _MESSAGE, _CONVERSATION, _REPLY = JsonPath("message"), JsonPath("conversation"), JsonPath("reply")
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
-_PATHS = ("message", "conversation", "time", "reply", *_NUMBERS)
+_PATHS = ("message", "conversation", "user", "time", "reply", *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,8 @@ class HttpSettings:
     """The request's field for the message."""
     conversation: JsonPath | None = _CONVERSATION
     """The request's field for the conversation's id; None: it is not sent."""
+    user: JsonPath | None = None
+    """The request's field for whose message it is."""
     time: JsonPath | None = None
     """The request's field for the conversation's time (ISO 8601)."""
     reply: JsonPath = _REPLY
@@ -128,8 +130,8 @@ class HttpSettings:
     def capabilities(self) -> frozenset[str]:
         """What an agent with these settings can do beyond replying."""
         having = {
-            "Resettable": self.reset, "AcceptsHistory": self.history, "TimeAware": self.time is not None,
-            "Checkpointable": self.keeps_conversations, "Configured": True,
+            "Resettable": self.reset, "SeparatesUsers": self.user is not None, "AcceptsHistory": self.history,
+            "TimeAware": self.time is not None, "Checkpointable": self.keeps_conversations, "Configured": True,
         }  # fmt: skip
         return frozenset(name for name, has in having.items() if has)
 
@@ -181,7 +183,7 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
 
 def _value(name: str, field: Field) -> Any:
     if name in _PATHS:
-        return None if field.value is None and name in {"conversation", "time"} else _path(field)
+        return None if field.value is None and name in {"conversation", "user", "time"} else _path(field)
     return _READERS[name](field)
 
 
@@ -228,8 +230,8 @@ class HttpStatusError(AgentError):
 class HttpAgent:
     """One conversation with a server; its capabilities are what the settings name.
 
-    Resettable (`reset`), AcceptsHistory (`history`), TimeAware (`time`), Checkpointable (`keeps_conversations`),
-    LimitsMessages (`max_message_tokens`); Configured always.
+    Resettable (`reset`), SeparatesUsers (`user`), AcceptsHistory (`history`), TimeAware (`time`), Checkpointable
+    (`keeps_conversations`), LimitsMessages (`max_message_tokens`); Configured always.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
@@ -252,9 +254,7 @@ class HttpAgent:
             AgentError: It breaks off or is too slow.
             AgentFault: Its answer, which may be billed, does not hold a reply.
         """
-        data = self._post("", self._settings.message.written(self._common(), message))
-        usage, cost = self._took(data)
-        return Reply(self._read(data, usage), usage, cost)
+        return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return all settings; variables by name."""
@@ -269,9 +269,14 @@ class HttpAgent:
     def _reset(self) -> None:
         self._conversation, self._begun = _new_id(), False
 
-    def _accept(self, message: str, reply: str) -> Reply:
+    def _reply(self, message: str, user: str = "") -> Reply:
+        data = self._post("", self._settings.message.written(self._common(user), message))
+        usage, cost = self._took(data)
+        return Reply(self._read(data, usage), usage, cost)
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         settings = self._settings
-        data = self._post(settings.history, {**settings.message.written(self._common(), message), "reply": reply})
+        data = self._post(settings.history, {**settings.message.written(self._common(user), message), "reply": reply})
         return Reply("", *self._took(data))
 
     def _tell_time(self, now: datetime) -> None:
@@ -285,11 +290,13 @@ class HttpAgent:
 
     # --- requests
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self, user: str = "") -> dict[str, Any]:
         """Return what every request says; JSON."""
         settings, data = self._settings, dict(self._settings.body)
         if settings.conversation is not None:
             data = settings.conversation.written(data, self._conversation)
+        if settings.user is not None and user:
+            data = settings.user.written(data, user)
         if settings.time is not None and self._now:
             data = settings.time.written(data, self._now)
         return data

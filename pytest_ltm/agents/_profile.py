@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply
+from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply, SeparatesUsers
 from pytest_ltm._engine.cost import Use
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._capabilities import capabilities, members
+from pytest_ltm.agents._capabilities import capabilities, members, takes_user
 from pytest_ltm.agents._cheats import OWN, Padding, unpadded
 from pytest_ltm.agents._controls import Bias, Shown
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
@@ -226,6 +226,7 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
         name
         for name, capability in CAPABILITIES.items()
         if all(_shows(agent, member) for member in members(capability))
+        and (capability is not SeparatesUsers or takes_user(getattr(agent, "reply", None)))
     )
 
 

@@ -367,13 +367,7 @@ class JournalReplay(Announced):
 
     def reply(self, message: str) -> Reply:
         """Return the recorded reply; AgentFault if there is none (left), and where a fault is recorded."""
-        said = as_recorded(message)
-        place = self._replies.place(self._speaker, said, self._taken)
-        if place is None:
-            raise AgentFault(self._why_not(said))
-        self._taken |= 1 << place
-        self._last = place
-        return self._replies.reply(place)
+        return self._reply(message)
 
     def save(self) -> bytes:
         """Return which messages were said."""
@@ -389,7 +383,16 @@ class JournalReplay(Announced):
 
     # --- capabilities, if the recorded agent had them
 
-    def _accept(self, message: str, reply: str) -> None:
+    def _reply(self, message: str, user: str = "") -> Reply:  # noqa: ARG002 - the message tells it
+        said = as_recorded(message)
+        place = self._replies.place(self._speaker, said, self._taken)
+        if place is None:
+            raise AgentFault(self._why_not(said))
+        self._taken |= 1 << place
+        self._last = place
+        return self._replies.reply(place)
+
+    def _accept(self, message: str, reply: str, user: str = "") -> None:
         """Take filler or history in; nothing to remember."""
 
     def _tell_time(self, now: datetime) -> None:

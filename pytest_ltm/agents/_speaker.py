@@ -12,6 +12,7 @@ import signal
 import sys
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,7 +24,7 @@ from pytest_ltm._engine.tokens import APPROX, counter
 from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._capabilities import capabilities, takes
+from pytest_ltm.agents._capabilities import capabilities, takes, takes_user, whose
 from pytest_ltm.agents._hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, watched, woken_by
 from pytest_ltm.agents._retry import broken_off
 
@@ -513,18 +514,20 @@ class Speaker:
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
 
-    def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
-        """Return the reply to a message, and to the images in these files; AgentFault if there is none."""
-        return self._persistently(lambda: self._metered(message, lambda: self._reply(message, images)))
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
+        """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none."""
+        return self._persistently(lambda: self._metered(message, lambda: self._reply(message, images, user)))
 
-    def tell(self, message: str, reply: str) -> Reply:
-        """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it.
+    def tell(self, message: str, reply: str, user: str = "") -> Reply:
+        """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
 
         Returns what that took as a reply without a text.
         """
         self._must("AcceptsHistory")
+        if user and not takes_user(getattr(self.agent, "accept", None)):
+            raise AgentFault(f"{self._who} cannot be told whose message it was: its accept() has no parameter `user`")
         told = self._persistently(
-            lambda: self._metered(f"{message}\n{reply}", lambda: self._accepted(message, reply)),
+            lambda: self._metered(f"{message}\n{reply}", lambda: self._accepted(message, reply, user)),
             saves=self.saves_cheaply,
         )
         # An agent that reports its usage and used nothing is as one that reports none: nothing is to be recorded.
@@ -607,24 +610,24 @@ class Speaker:
                 self._call(name)
                 return
 
-    def _reply(self, message: str, images: Sequence[str] = ()) -> Reply:
+    def _reply(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
         if self._takes_turns is None or own_thread() is None:
-            return self._replied(message, images)
+            return self._replied(message, images, user)
         try:
-            return elsewhere(lambda: self._replied(message, images))
+            return elsewhere(lambda: self._replied(message, images, user))
         except OutOfTime as error:
             raise self._late("reply", self._timeout or 0.0) from error
 
-    def _replied(self, message: str, images: Sequence[str]) -> Reply:
+    def _replied(self, message: str, images: Sequence[str], user: str) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
-                given = self._call("reply", message)
+                given = self._call("reply", message, **whose(user))
         return reply_of(given, self._who)
 
-    def _accepted(self, message: str, reply: str) -> Reply:
-        given = self._call("accept", message, reply)
+    def _accepted(self, message: str, reply: str, user: str = "") -> Reply:
+        given = self._call("accept", message, reply, **whose(user))
         if isinstance(given, Usage):
             return Reply("", usage_of(given, self._who))
         told = replace(reply_of(given, self._who), text="") if isinstance(given, Reply) else Reply("")
@@ -711,14 +714,14 @@ class Speaker:
         except AgentFault:  # it will be told when it matters: what it replies is asked for first
             return None
 
-    def _call(self, method: str, *arguments: object) -> Any:
+    def _call(self, method: str, *arguments: object, **named: object) -> Any:
         """Return what the agent's method comes to; AgentFault for anything that is thrown on the way."""
         if copied():
             raise AgentFault(f"{self._who}: {COPY}", fatal=True)
         process = os.getpid()
         try:
             with outside_any_loop():
-                return self._loop.call(self._timeout, getattr(self.agent, method), *arguments)
+                return self._loop.call(self._timeout, partial(getattr(self.agent, method), *arguments, **named))
         except OutOfTime as error:
             if self._timeout is None:  # a limit of the caller
                 raise

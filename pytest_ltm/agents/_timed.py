@@ -14,7 +14,7 @@ from pytest_ltm._engine.agent import CAPABILITIES, Announced, Prompted, TakesTur
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import Asks, capabilities
-from pytest_ltm.agents._capabilities import members
+from pytest_ltm.agents._capabilities import members, whose
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -60,7 +60,7 @@ class Timed(Asks):
 
     def reply(self, message: str) -> Any:
         """Return the other agent's reply to the message with its time; to be awaited where the other's is."""
-        return self._then(self._agent.reply(stamped(message, self._now, self._before)), self._passed)
+        return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the other agent tells of itself."""
@@ -68,8 +68,12 @@ class Timed(Asks):
 
     # --- capabilities, if the other agent has them
 
-    def _accept(self, message: str, reply: str) -> Any:
-        return self._then(self._agent.accept(stamped(message, self._now, self._before), reply), self._passed)
+    def _reply(self, message: str, user: str = "") -> Any:
+        return self._then(self._agent.reply(stamped(message, self._now, self._before), **whose(user)), self._passed)
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Any:
+        stamp = stamped(message, self._now, self._before)
+        return self._then(self._agent.accept(stamp, reply, **whose(user)), self._passed)
 
     def _reset(self) -> Any:
         self._now = self._before = None

@@ -23,7 +23,7 @@ VERSION = 5
 class Reader:
     """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, Configured.
+    Resettable, Checkpointable, SeparatesUsers, AcceptsHistory, TimeAware, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -32,23 +32,23 @@ class Reader:
         self._now: float | None = None
         self.reset()
 
-    def reply(self, message: str) -> str:
-        """Return the reply to one message, with whatever an earlier message asked to add to it."""
+    def reply(self, message: str, user: str = "") -> str:
+        """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
         from pytest_ltm.reader.abilities import APPENDING
         from pytest_ltm.reader.heard import hear
 
-        heard = hear(self._turn(message), self._notes)
+        heard = hear(self._turn(_signed(message, user)), self._notes)
         parts = [self._respond(heard.turn)]
         parts += [text for ability in APPENDING if (text := ability.appendix(heard.turn, self._notes)) is not None]
         reply = "\n".join(map(heard.replied, parts))
         self._memory.leave(reply)
         return reply
 
-    def accept(self, message: str, reply: str) -> None:
+    def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""
         from pytest_ltm.reader.heard import hear
 
-        self._respond(hear(self._turn(message, told=True, reply=reply), self._notes).turn)
+        self._respond(hear(self._turn(_signed(message, user), told=True, reply=reply), self._notes).turn)
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:
@@ -104,6 +104,11 @@ class Reader:
 
     def __repr__(self) -> str:
         return f"Reader({self._policy!r})"
+
+
+def _signed(message: str, user: str) -> str:
+    """Return a message that says whose it is, as people who share an agent do."""
+    return f"{user} here: {message}" if user else message
 
 
 class RetrievingReader(Reader):

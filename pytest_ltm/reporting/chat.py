@@ -10,7 +10,7 @@ from msgspec import Struct
 from pytest_ltm._engine.result import at_span
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm.reporting.failure import check_lines, distance_lines, headline, speech, whole
+from pytest_ltm.reporting.failure import asker, check_lines, distance_lines, headline, speech, whole
 from pytest_ltm.reporting.table import paint
 from pytest_ltm.reporting.text import NOTHING, clip, counted, distance, one_line, score_text, text_of, wrap
 
@@ -88,7 +88,7 @@ def _exchange_lines(chat: Chat, exchange: Exchange, width: int, *, color: bool, 
     yield paint(clip(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
     for needle in (needle for question in questions for needle in question.needles):
         yield from (paint(line, "dim", color=color) for line in wrap(f"    {_gap(needle)}", width, "      "))
-    yield from speech("you:", _text(exchange.message, "", full=full), width)
+    yield from speech(asker(exchange), _text(exchange.message, "", full=full), width)
     fault = chat.record.fault(exchange.number) if chat.record else ""
     if fault:
         yield from speech("fault:", one_line(fault), width)

@@ -75,7 +75,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     if exchange.kind == "filler":
         texts = [shorten(text, _FILLER_SHOWN) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]
-    return "\n".join([*lines, *speech("you:", texts[0]), *speech("agent:", texts[1])])
+    return "\n".join([*lines, *speech(asker(exchange), texts[0]), *speech("agent:", texts[1])])
 
 
 def headline(result: ScenarioResult) -> str:
@@ -158,9 +158,14 @@ def distance_lines(
     return wrap(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
 
 
+def asker(exchange: Exchange) -> str:
+    """Return who wrote the message of an exchange, as stands before it."""
+    return f"{one_line(exchange.user) or 'you'}:"
+
+
 def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
     keep = for_screen(evidence)
-    lines = speech("you:", shorten(whole(exchange.message), _LONGEST, keep))
+    lines = speech(asker(exchange), shorten(whole(exchange.message), _LONGEST, keep))
     if replies:
         lines += speech("agent:", shorten(whole(exchange.reply), _LONGEST, keep))
     number = left(f"  #{exchange.number}", len(_INDENT) - 1)

@@ -314,12 +314,12 @@ class Voice(Speaker):
         self.capabilities = frozenset(name for name, has in having.items() if has)
         self.max_message_tokens = case.max_message_tokens
 
-    def ask(self, message: str, images: Sequence[str] = ()) -> Reply:
-        del message, images
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
+        del message, images, user
         return Reply("r" * self.case.replies[self._called() % len(self.case.replies)])
 
-    def tell(self, message: str, reply: str) -> Reply:
-        del message, reply
+    def tell(self, message: str, reply: str, user: str = "") -> Reply:
+        del message, reply, user
         self._called()
         return Reply("")
 

@@ -66,7 +66,7 @@ def test_echo_repeats_and_silent_says_nothing() -> None:
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_the_simple_agents_are_resettable_stateless_and_configured(agent: Any) -> None:
     agent.reset()
-    assert capabilities(agent) == {"Resettable", "Stateless", "Configured"}
+    assert capabilities(agent) == {"Resettable", "Stateless", "SeparatesUsers", "Configured"}
     assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
 
 

@@ -43,7 +43,9 @@ class Able:
     async def begin_session(self, user):
         self.user = user
 
-    def reply(self, message):
+    def reply(self, message, user=""):
+        if user:
+            return f"for {user}"
         if message == "user":
             return self.user
         self.heard.append(message)
@@ -148,6 +150,7 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         agent = speaker.agent
         assert speaker.capabilities == set(CAPABILITIES)
         assert speaker.ask("user").text == "run-able~2k~0"
+        assert speaker.ask("hello", user="ann").text == "for ann"
         assert speaker.max_message_tokens == 77
         assert agent.configuration() == {"tone": "dry"}
         reply = speaker.ask("one")

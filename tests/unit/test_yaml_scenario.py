@@ -91,12 +91,12 @@ class Recorder:
         self.answer = answer
         self.happened: list[object] = []
 
-    def say(self, text: str) -> str:
-        self.happened.append(("say", text))
+    def say(self, text: str, *, user: str = "") -> str:
+        self.happened.append(("say", text, user) if user else ("say", text))
         return ""
 
-    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None) -> str:
-        self.happened.append(("ask", text, about, answer))
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
+        self.happened.append(("ask", text, about, answer, user) if user else ("ask", text, about, answer))
         return self.answer
 
     def wait(self, *, span: float, tokens: int, time: timedelta) -> None:
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
         ("steps: []", "steps: asks nothing, so there is nothing to score"),
         ("steps: [{say: A.}, {ask: B}]", "steps: no question has an `expect:`, so there is nothing to score."),
         ("steps: [{ask: B, expect: {contains: A}}]", "steps[0].ask: asks before anything was said"),
-        ("steps: [{say: A., expect: {contains: A}}]", "steps[0].expect: unknown field; known fields: say."),
+        ("steps: [{say: A., expect: {contains: A}}]", "steps[0].expect: unknown field; known fields: say, user."),
     ],
 )
 def test_a_scenario_that_cannot_be_scored_is_an_error(text: str, sentence: str, tmp_path: Path) -> None:
@@ -230,3 +230,13 @@ def test_a_hostile_file_is_one_clear_error(content: bytes, sentence: str, tmp_pa
     with pytest.raises(DefinitionError) as caught:
         load(tmp_path / "moves_house.ltm.yml")
     assert sentence in str(caught.value)
+
+
+def test_a_say_and_an_ask_may_be_somebodys(tmp_path: Path) -> None:
+    path = tmp_path / "two.ltm.yml"
+    path.write_text(
+        "steps:\n- {say: I like figs., user: ann}\n- {ask: 'What do I like?', user: ann, expect: {contains: figs}}\n"
+    )
+    handle = Recorder("Figs.")
+    play(load(path), handle)
+    assert [happened[-1] for happened in handle.happened[:2]] == ["ann", "ann"]  # type: ignore[index]

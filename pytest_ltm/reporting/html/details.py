@@ -114,6 +114,7 @@ def _talk(result: ScenarioResult, record: Record) -> list[dict[str, Any]]:
             "kind": _kind(exchange, asked, needles),
             "at": f"at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
             "gap": _distance(before, exchange, record) if before else "",
+            "user": exchange.user or "you",
             "m": exchange.message,
             "r": exchange.reply,
             "fault": record.fault(exchange.number),

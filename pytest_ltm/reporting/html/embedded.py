@@ -117,7 +117,8 @@ def _talk(exchange: Exchange, *, asked: bool) -> str:
     kind = "ltm-talk asked" if asked else "ltm-talk"
     return (
         f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
-        f"<b>you:</b> {_text(exchange.message)}\n<b>agent:</b> {_text(exchange.reply)}</div>"
+        f"<b>{_text(exchange.user or 'you')}:</b> {_text(exchange.message)}\n"
+        f"<b>agent:</b> {_text(exchange.reply)}</div>"
     )
 
 

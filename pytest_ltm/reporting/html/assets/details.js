@@ -63,7 +63,7 @@ function retrieved(found, needles = []) {
 function exchange(talk, evidence, needles = []) {
   const kinds = { question: "question", needle: "needed by a question", reset: "reset", filler: "filler", history: "history", opening: "opening" };
   const head = `#${talk.n} ${talk.at}` + (kinds[talk.kind] ? `, ${kinds[talk.kind]}` : "");
-  const box = make("div", { class: "talk " + talk.kind, "data-n": talk.n }, make("div", { class: "head" }, head), ...said("you", talk.m));
+  const box = make("div", { class: "talk " + talk.kind, "data-n": talk.n }, make("div", { class: "head" }, head), ...said(talk.user, talk.m));
   if (talk.fault) box.append(make("p", { class: "fault" }, "no reply: " + talk.fault));
   else box.append(...said("agent", talk.r, evidence), ...retrieved(talk.found, needles));
   return box;

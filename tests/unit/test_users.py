@@ -1,0 +1,129 @@
+"""Messages of several users: who is told whose they are, what is written down, and what is said again."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_ltm.scenarios import users_apart
+
+from pytest_ltm import Ask, Definition, Say, Score, Unscored
+from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._adapt import capabilities, source
+from pytest_ltm.agents._command import make_command
+from pytest_ltm.agents._http import HttpSettings, JsonPath
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.testing import run_conversation
+
+if TYPE_CHECKING:
+    from pytest_ltm.testing import Played
+
+
+class Apart:
+    """Keeps what it is told by user."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, list[str]] = {}
+
+    def reply(self, message: str, user: str = "nobody") -> str:
+        self.told.setdefault(user, []).append(message)
+        return " ".join(self.told[user])
+
+    def accept(self, message: str, reply: str, *, user: str = "nobody") -> None:
+        del reply
+        self.told.setdefault(user, []).append(message)
+
+
+class Plain:
+    def reply(self, message: str) -> str:
+        return message
+
+    def accept(self, message: str, reply: str) -> None: ...
+
+
+def tells_two(ltm: Any) -> None:
+    ltm.say("I like figs.", user="ann")
+    ltm.say("I like plums.", user="bob")
+    heard = ltm.ask("What do I like?", user="bob")
+    ltm.check("knows", "plums" in heard)
+    ltm.check("keeps apart", "figs" not in heard)
+
+
+def played(agent: Any) -> Played:
+    return run_conversation({"fruit": tells_two}, agent, span=1_000)
+
+
+def test_whose_a_message_is_comes_with_it_and_stands_in_the_record() -> None:
+    result = played(Apart)
+    assert isinstance(found := result.endings["fruit/0"].verdict, Score)
+    assert found.value == 1
+    assert [one.user for one in result.transcript if one.by] == ["ann", "bob", "bob"]
+
+
+def test_an_agent_that_cannot_be_told_is_never_a_zero() -> None:
+    unscored = played(Plain).endings["fruit/0"].verdict
+    assert isinstance(unscored, Unscored)
+    assert unscored.cause == "requires"
+    assert "its reply() has no parameter `user`" in unscored.reason
+
+
+def test_what_is_nobodys_message_comes_without_a_user() -> None:
+    assert Speaker(Apart(), timeout=None).ask("Hello.").text == "Hello."
+    agent = Apart()
+    Speaker(agent, timeout=None).tell("Filler.", "Yes.")
+    assert agent.told == {"nobody": ["Filler."]}
+
+
+def test_a_function_may_take_a_user_and_one_without_a_signature_does_not() -> None:
+    def answer(message: str, *, user: str = "") -> str:
+        return f"{user}: {message}"
+
+    agent = source(answer, spec="m:answer").make()
+    assert Speaker(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
+    assert "SeparatesUsers" not in capabilities(source(lambda message, **more: message, spec="m:f").make())  # noqa: ARG005
+
+
+def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot_be() -> None:
+    agent = Apart()
+    Speaker(agent, timeout=None).tell("I like figs.", "Noted.", "ann")
+    assert agent.told == {"ann": ["I like figs."]}
+    with pytest.raises(AgentFault, match=r"whose message it was: its accept\(\) has no parameter `user`"):
+        Speaker(Plain(), timeout=None).tell("I like figs.", "Noted.", "ann")
+
+
+def test_a_definition_file_keeps_users() -> None:
+    definition = Definition(steps=(Say("I like figs.", user="ann"), Ask("What do I like?", user="ann")))
+    assert from_json(to_json(definition), where="x.json") == definition
+    assert to_json(definition)["steps"][1] == {"ask": "What do I like?", "user": "ann"}
+
+
+def test_a_process_reads_whose_a_message_is() -> None:
+    program = "import sys,json\nfor line in sys.stdin: print(json.dumps({'reply': line.strip()}), flush=True)"
+    given = {"capabilities": ["SeparatesUsers"]}
+    agent = make_command(f'python -c "{program}"', Field(given, "agent.yml")).make()
+    speaker = Speaker(agent, timeout=None)
+    try:
+        assert json.loads(speaker.ask("Hi.", user="ann").text) == {"message": "Hi.", "user": "ann"}
+        assert json.loads(speaker.ask("Hi.").text) == {"message": "Hi."}
+    finally:
+        speaker.close()
+
+
+def test_a_server_is_told_where_its_settings_name_a_field() -> None:
+    settings = HttpSettings(url="http://localhost:1/chat", user=JsonPath("meta.user"))
+    assert "SeparatesUsers" in settings.capabilities
+    assert "SeparatesUsers" not in HttpSettings(url="http://localhost:1/chat").capabilities
+
+
+def test_users_apart_by_id_names_nobody_who_speaks() -> None:
+    for seed in range(30):
+        made = users_apart.users_apart(random.Random(seed), {"speakers": "ids"})
+        opening, *messages = [step for step in made.steps if isinstance(step, (Say, Ask))]
+        assert all(message.user in opening.text for message in messages)
+        assert not any(message.user in message.text for message in messages)
+    with pytest.raises(ValueError, match="speakers is 'named' or 'ids'"):
+        users_apart.users_apart(random.Random(0), {"speakers": "id"})
