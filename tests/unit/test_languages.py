@@ -220,3 +220,10 @@ def test_what_is_drawn_together_means_what_it_does_written_out() -> None:
 def test_a_message_in_the_quotation_marks_of_any_language_is_read(quoted: str) -> None:
     found = _QUOTED.findall(f"Ann: {quoted.format('meet me at noon')} Yes.")
     assert [one.strip() for one in found] == ["meet me at noon"]
+
+
+def test_words_are_drawn_together_where_slots_are_filled_in() -> None:
+    french = language("fr")
+    owned = french.phrase("needles.place", "", thing=french.word("safe"), owner="Astrid Sarvizel")
+    assert owned == "le coffre-fort d'Astrid Sarvizel"
+    assert spoken({"language": "fr"}).meaning(f"Le code du {owned[3:]}") == "the code of Astrid Sarvizel's safe"
