@@ -21,7 +21,7 @@ from sphinx.cmd.build import build_main
 from sphinx.pycode import ModuleAnalyzer
 
 from pytest_ltm._cli import PROGRAM, _tree, commands
-from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import options
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
     rows = [*options.OPTIONS]
-    for dataset in (LOCOMO, LONGMEMEVAL):
+    for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
         rows += [
             options.Option(dataset.flag(one.name), one.metavar, one.help, one.default, is_path=one.is_path)
             for one in dataset.options

@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _carried_out(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if " ".join(words[:2]) in commands():
+        words[:2] = [" ".join(words[:2])]
     called = words[0]
     if not called.startswith("-") and called not in commands():
         print(

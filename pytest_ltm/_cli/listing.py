@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._engine import suite as _suite
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents._specs import describe_adapters, describe_embedded
-from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.memory.parameters import PRESETS, expanded
 from pytest_ltm.reporting.text import counted
 
@@ -45,6 +45,7 @@ def suites() -> Iterator[str]:
             yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
     for name in (LOCOMO.name, LONGMEMEVAL.name):
         yield f"{name}  (a data set: --ltm-data=FILE, or one made by {name}-generate)"
+    yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; ltm logs check says more)"
 
 
 def scenarios() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -164,8 +165,11 @@ _FEW = ("pass", "private")
 _WORDS = [sign for sign in dict.fromkeys(_SIGNS) if not sign.endswith("-") and not sign.startswith(_FEW)] + [*_FEW]
 
 
-def without_credentials(text: str) -> str:
-    """Return the text with `[redacted]` for each credential, in time in proportion to the text."""
+def without_credentials(text: str, stand_in: Callable[[str], str] | None = None) -> str:
+    """Return the text with `[redacted]` for each credential, in time in proportion to the text.
+
+    `stand_in`: gives what stands for a credential instead; it must begin as HIDDEN does, up to the bracket.
+    """
     folded = _folded(text)
     there = {word for word in _WORDS if word in folded}
     dashes = _has_dashes(folded)
@@ -175,8 +179,17 @@ def without_credentials(text: str) -> str:
         if any(_is_there(sign, folded, there, dashes) for sign in signs) and (
             pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
-            text = pattern.sub(hide, text)
+            text = pattern.sub(hide if stand_in is None else partial(_in_its_place, hide, stand_in), text)
     return text
+
+
+def _in_its_place(hide: Callable[[_Found], str], stand_in: Callable[[str], str], found: _Found) -> str:
+    """Return what a find becomes with something else in the place of HIDDEN."""
+    before, mark, after = hide(found).partition(HIDDEN)
+    if not mark or found.group() == f"{before}{mark}{after}":
+        return found.group()
+    whole = found.group().removeprefix(before)
+    return f"{before}{stand_in(whole.removesuffix(after))}{after}"
 
 
 def _is_there(sign: str, folded: str, there: set[str], dashes: bool) -> bool:

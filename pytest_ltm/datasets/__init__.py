@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._chapterbreak import Chapter, chapter_from_book, chapter_from_dataset
     from pytest_ltm.datasets._dataset import Dataset, DatasetOption, DatasetSuite, ToldConversation
     from pytest_ltm.datasets.locomo.options import LOCOMO
+    from pytest_ltm.datasets.logs.options import LOGS
     from pytest_ltm.datasets.longmemeval.options import LONGMEMEVAL
 
 __all__ = (
-    "LOCOMO", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "ToldConversation",
+    "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "ToldConversation",
     "chapter_from_book", "chapter_from_dataset",
 )  # fmt: skip
 
@@ -23,6 +24,7 @@ __getattr__, __dir__ = lazy(
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
         "_dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
         "locomo.options": "LOCOMO",
+        "logs.options": "LOGS",
         "longmemeval.options": "LONGMEMEVAL",
     },
 )

@@ -38,7 +38,7 @@ class _Ordinary:
 
 sys.meta_path.insert(0, _Ordinary)
 
-from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import hookspec, options
 from pytest_ltm.plugin.fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
 from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, refusal
@@ -58,6 +58,7 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     """Bring the data sets that come with the plugin."""
     register(LOCOMO)
     register(LONGMEMEVAL)
+    register(LOGS)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

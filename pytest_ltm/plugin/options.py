@@ -106,7 +106,7 @@ class Option(NamedTuple):
 OPTIONS = (
     Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
     Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
-    Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo or longmemeval"),
+    Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo, longmemeval or logs"),
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",

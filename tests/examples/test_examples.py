@@ -64,6 +64,12 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({}, "7 answers"),
         ({}, "single-session-preference           -       0         1"),
     ],
+    "own_logs": [
+        ({}, "sessions.jsonl: 3 sessions, 8 turns"),
+        ({}, "amounts: 1 question; gold answers: 1, never told: 0, with evidence: 1"),
+        ({}, "shared.jsonl: e-mail addresses: 2, names: 8"),
+        ({"passed": 6}, "amounts                 1.00     1.00"),
+    ],
     "memory_systems": [({"passed": 2}, "platform                      1.00        1.00")],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
     "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],

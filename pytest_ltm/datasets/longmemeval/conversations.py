@@ -55,10 +55,11 @@ def rounds(session: Session) -> Iterator[Round]:
 
 def history(sessions: Sequence[Session]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
-    return [past for place, session in enumerate(sessions) for past in _session(place, session)]
+    return [past for place, session in enumerate(sessions) for past in exchanges(place, session)]
 
 
-def _session(place: int, session: Session) -> Iterator[PastExchange]:
+def exchanges(place: int, session: Session) -> Iterator[PastExchange]:
+    """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
     for number, one in enumerate(rounds(session)):
         date = f"[{session.when}] " if number == 0 else ""
         user, assistant = one.user or NOBODY, one.assistant or NOBODY

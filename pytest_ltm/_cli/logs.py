@@ -1,0 +1,156 @@
+"""`logs check`, `logs redact`, `logs split`: files of a team's own logs; nothing leaves the machine."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.disk import Appender, write_whole
+from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
+from pytest_ltm.datasets.logs.exports import Splitting, sessions
+from pytest_ltm.datasets.logs.file import LogsFile, lines
+from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
+from pytest_ltm.datasets.logs.suite import EXAMPLE, notes
+from pytest_ltm.reporting.text import counted
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+
+# --- logs check
+
+
+def check(given: Namespace) -> int:
+    """Say what is wrong with a file of logs, or what it holds; return 1 if anything is wrong."""
+    file = LogsFile(given.file)
+    sys.stdout.write("".join(f"{line}\n" for line in file.faults or _held(file)))
+    return bool(file.faults)
+
+
+def _held(file: LogsFile) -> Iterator[str]:
+    places = [place for user in file.users.values() for place in user.sessions.values()]
+    asked = [one for user in file.users.values() for one in user.questions.values()]
+    whose = f" of {counted(len(file.users), 'user')}" if "" not in file.users else ""
+    turns, dates = sum(place.turns for place in places), [place.at for place in places]
+    yield (
+        f"{file.path}: {counted(len(places), 'session')}{whose}, {counted(turns, 'turn')}, "
+        f"{min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}"
+    )
+    for kind, count in sorted(Counter(one.kind for one in asked).items()):
+        mine = [one for one in asked if one.kind == kind]
+        gold, never = sum(bool(one.gold) for one in mine), sum(one.never_told for one in mine)
+        with_evidence = sum(bool(one.evidence) for one in mine)
+        known = f"gold answers: {gold}, never told: {never}, with evidence: {with_evidence}"
+        yield f"  {kind}: {counted(count, 'question')}; {known}"
+    if not asked:
+        yield f"  no questions yet: add lines such as {EXAMPLE}"
+    yield from (f"  {note}" for note in notes(file))
+    found = _redacted(file, Redactor(b"only to count"), write=lambda _: None)
+    if found:
+        yield f"  it holds {found}. To take them out: ltm logs redact"
+
+
+# --- logs redact
+
+
+def redact(given: Namespace) -> int:
+    """Write the file with stand-ins; say how many of what."""
+    file = LogsFile(given.file)
+    file.check()
+    names = [name for path in given.names for name in names_in(path)]
+    if not given.keep_speakers:
+        names += _speakers(file)
+    redactor = Redactor(_salt(given.salt), names)
+    with _written(given.output) as write:
+        found = _redacted(file, redactor, write)
+    _say(f"{given.output}: {found or 'nothing was found to take out'}")
+    return 0
+
+
+def _redacted(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]) -> str:
+    """Pass on each line with stand-ins; return what was taken out."""
+    redactor.learn(_rows(file.path))
+    for row in _rows(file.path):
+        write(redactor.row(row))
+    return ", ".join(f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items()))
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for _, _, raw in lines(path):
+        yield json.loads(raw)
+
+
+def _speakers(file: LogsFile) -> set[str]:
+    return {str(turn["name"]) for row in _rows(file.path) for turn in row.get("turns", ()) if "name" in turn}
+
+
+def _salt(path: Path) -> bytes:
+    """Return the salt in a file, which is made if it is missing."""
+    try:
+        if not path.exists():
+            write_whole(path, f"{secrets.token_hex(32)}\n".encode())
+            path.chmod(0o600)
+            _say(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
+        salt = path.read_bytes().strip()
+    except OSError as error:
+        raise DatasetError(f"--salt: {path}: cannot be read: {error.strerror}") from error
+    if len(salt) < SHORTEST_SALT:
+        raise DatasetError(f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed")
+    return salt
+
+
+# --- logs split
+
+
+def split(given: Namespace) -> int:
+    """Write the sessions of an export; say how many, and what was left out."""
+    try:
+        gap = duration(given.gap)
+    except (ScenarioError, OverflowError, ValueError) as error:
+        raise DatasetError(f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}") from error
+    if not given.export.exists():
+        raise DatasetError(f"{given.export}: there is no such file or folder")
+    splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant))
+    left: Counter[str] = Counter()
+    number = turns = 0
+    with _written(given.output) as write:
+        for row in sessions(given.export, given.layout, splitting, left):
+            write(row)
+            number, turns = number + 1, turns + len(row["turns"])
+        if not number:
+            raise DatasetError(f"{given.export}: nobody says anything in it")
+    _say(f"{given.output}: {counted(number, 'session')}, {counted(turns, 'turn')}")
+    for why, count in sorted((+left).items()):
+        _say(f"left out: {counted(count, 'message')} {why}")
+    _say(f"next: ltm logs redact, and lines that ask something, such as {EXAMPLE}")
+    return 0
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Yield what adds a line to a new file of logs, which is checked at the end; what fails leaves no file."""
+    if path.exists():
+        raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
+    try:
+        file = Appender(path, new=True)
+    except DiskFault as error:
+        raise DatasetError(f"-o: {path}: cannot be written. Is there such a folder?") from error
+    try:
+        yield lambda row: file.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
+        LogsFile(path).check()
+    except BaseException:
+        path.unlink()
+        raise
+    finally:
+        file.close()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

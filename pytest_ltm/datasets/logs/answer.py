@@ -1,0 +1,92 @@
+"""The verdict on one answer to a question about logs, and the figures beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._text.words import words
+from pytest_ltm.datasets.locomo.metric import token_f1
+from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule
+from pytest_ltm.datasets.longmemeval.retrieval import session_of
+from pytest_ltm.datasets.rulings.rules import abstention_ruling
+from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._prompts import PROMPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm.judges._inquiry import Judge
+
+
+NO_GOLD = "unmeasurable: the file gives no gold answer"
+_SHOWN = 300
+
+
+class LogsAnswer:
+    """Scores the answer to the question of a definition: 1, 0, or unscored.
+
+    The rules are those of LongMemEval. They decide where they can and a judge, if there is one, the rest; or the judge
+    decides all, if the definition says so. Without a gold answer nobody decides.
+    """
+
+    def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
+        self._gold, self._facts = [str(one) for one in definition.expected], definition.parameters
+        self._judge = judge or None
+
+    @property
+    def full_marks(self) -> str:
+        """An answer that earns full marks; without a gold answer, one that says nothing."""
+        return "That was never mentioned." if self._facts["never_told"] else [*self._gold, "I do not know."][0]
+
+    def __call__(self, answers: Sequence[str]) -> Score | Unscored:
+        """Return the verdict on the last answer."""
+        if not (self._gold or self._facts["never_told"]):
+            return Unscored(NO_GOLD, evidence=answers[-1][:_SHOWN])
+        found: Score | Unscored = Unscored("", RULE)
+        if self._judge is None or self._facts["judge"] != "all":
+            found = self._ruled(answers[-1])
+        if isinstance(found, Unscored) and self._judge is not None:
+            found = self._judged(self._judge, answers[-1])
+        return replace(found, evidence=answers[-1][:_SHOWN])
+
+    def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
+        """Return the figures beside the score, by name.
+
+        `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
+        word; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
+        """
+        found = {}
+        if self._gold and not self._facts["never_told"]:
+            found["f1"] = max(token_f1(answer, one) for one in self._gold)
+            said = f" {' '.join(words(answer))} "
+            found["contains"] = float(any(f" {' '.join(words(one))} " in said for one in self._gold if words(one)))
+        if retrieved is not None and (evidence := self._facts["evidence"]):
+            there = {*retrieved, *map(session_of, retrieved)}
+            found["recall"] = sum(one in there for one in evidence) / len(evidence)
+        return found
+
+    def _ruled(self, answer: str) -> Score | Unscored:
+        rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
+        best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
+        if best.verdict == "unscored":
+            return Unscored(f"no rule can tell: {best.reason}", RULE)
+        return Score(float(best.verdict == "yes"), best.reason, rule=RULE)
+
+    def _ruling(self, gold: str, answer: str) -> Ruling:
+        question = self._facts["question"]
+        if self._facts["never_told"]:
+            return abstention_ruling(answer, question, gold)
+        return rule(question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer)
+
+    def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
+        """Return the judge's verdict; the score's rule names the prompt."""
+        prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
+        reference = " (or) ".join(self._gold)
+        decision = ask_judge(judge, prompt, question=self._facts["question"], reference=reference, answer=answer)
+        if isinstance(decision, Decision):
+            return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
+        return decision

@@ -1,0 +1,40 @@
+"""Logs as a data set: its options, and how it is opened. Light to import: it stands in every `pytest --help`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm.datasets._dataset import Dataset, DatasetOption, one_of, parts, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm.datasets._dataset import DatasetSuite
+
+
+def _open(path: Path | None, values: Mapping[str, Any], _seed: int, _cache: Path | None) -> DatasetSuite:
+    from pytest_ltm.datasets.logs.suite import open_suite
+
+    return open_suite(path, values)
+
+
+LOGS = Dataset(
+    name="logs",
+    metric="share of questions answered rightly",
+    fewer="ids",
+    options=(
+        DatasetOption("users", "USER[,USER...]", "the users whose logs are played; all by default", parse=parts),
+        DatasetOption("kinds", "KIND[,KIND...]", "kinds of questions that are asked; all by default", parse=parts),
+        DatasetOption("ids", "ID[,ID...]", "questions of the logs that are asked; all by default", parse=parts),
+        DatasetOption(
+            "after", "TOKENS", parse=tokens,
+            help="ask each question this many tokens after its evidence; by default at its date, or after all sessions",
+        ),
+        DatasetOption(
+            "judge", "rest|all", "what --ltm-judge decides: what no rule can tell, or all",
+            default="rest", parse=one_of("rest", "all"),
+        ),
+    ),
+    opener=_open,
+)  # fmt: skip

@@ -1,0 +1,278 @@
+"""Redaction of logs: e-mail addresses, phone numbers, names on a list and keys give way to stand-ins.
+
+The same input has the same stand-in wherever it stands, so that questions and gold answers still fit the sessions. A
+stand-in is made by HMAC with a salt: without it nobody can try out whose it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.credentials import HIDDEN, without_credentials
+from pytest_ltm._storage.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+
+SHORTEST_SALT = 16
+"""Characters."""
+_MAIL_HOST, _PHONE_CODE = "redacted.example", "+999"
+"""By these stand-ins are known again, so that a file can be redacted twice."""
+
+_MAIL = re.compile(
+    r"(?<![^\W_])(?P<box>[\w!#$%&'*+/=?^`{|}~-]{1,64}(?:\.[\w!#$%&'*+/=?^`{|}~-]{1,64}){0,8})@"
+    r"(?P<host>(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24})(?![^\W_])"
+)
+_REMOTE = re.compile(r":[^\s/]+/")
+"""What follows `git@host` where it names a repository: a path."""
+
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_SYLLABLES = 4
+_SHORTEST_KEY = 6
+"""Characters of a key that is looked for without the words around it."""
+
+
+class Redactor:
+    """Puts stand-ins in the place of what identifies people, and counts what it took out.
+
+    A file is read twice: what is told to be a phone number or a key in one place, by the words around it, is one in
+    all places, such as a gold answer that is nothing but the number.
+
+    `names`: as written, in capitals, and with the other normal form of accents; one in small letters in any case. Each
+    part of a name counts by itself, but for particles in small letters.
+    """
+
+    def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
+        self._salt = salt
+        self._names = _pattern_of(names)
+        self._keys: re.Pattern[str] | None = None
+        self._found: set[str] = set()
+        self._phones: set[str] = set()
+        self._numbers: set[str] = set()
+        """Digits that are some other number where words tell."""
+        self.counts: Counter[str] = Counter()
+        """What was taken out: kind -> how often."""
+
+    def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
+        for text in (text for row in rows for text in _told(row)):
+            for found in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
+                (self._phones if is_phone(found) else self._numbers).add(_digits(found.group()))
+        whole = sorted((one for one in self._found if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
+        if whole:
+            self._keys = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])")
+
+    def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a line of a file with stand-ins; dates, roles and kinds stay as they are, `meta` is left out."""
+        return {name: self._field(name, value) for name, value in row.items() if name != "meta"}
+
+    def text(self, text: str, *, gold: bool = False) -> str:
+        """Return a text with stand-ins; `gold`: no words around a number say what it is."""
+        text = without_credentials(text, self._key)
+        text = self._keys.sub(lambda found: self._key(found.group()), text) if self._keys else text
+        text = _PHONE.sub(lambda found: self._phone(found, gold=gold), _MAIL.sub(self._mail, text))
+        return self._names.sub(self._name, text) if self._names else text
+
+    def id(self, text: str) -> str:
+        """Return an id with stand-ins; numbers in it are none of phones."""
+        text = _MAIL.sub(self._mail, without_credentials(text, self._key))
+        return self._names.sub(self._name, text) if self._names else text
+
+    def _field(self, name: str, value: Any) -> Any:
+        match name:
+            case "date" | "role" | "kind" | "never_told":
+                return value
+            case "turns":
+                return [self.row(turn) for turn in value]
+            case "session" | "id" | "evidence" | "user":
+                return _mapped(value, self.id)
+            case "gold":
+                return _mapped(value, lambda text: self.text(text, gold=True))
+            case _:
+                return _mapped(value, self.text)
+
+    def _learnt(self, value: str) -> str:
+        self._found.add(_bare(value))
+        return HIDDEN
+
+    def _digest(self, kind: str, value: str) -> bytes:
+        folded = unicodedata.normalize("NFC", value).casefold()
+        return hmac.new(self._salt, f"{kind}\0{folded}".encode(), hashlib.sha256).digest()
+
+    def _word(self, kind: str, value: str) -> str:
+        """Return a word that can be spoken; 24 million of them."""
+        digest = self._digest(kind, value)
+        pairs = zip(digest[::2], digest[1::2], strict=True)
+        parts = [_CONSONANTS[one % len(_CONSONANTS)] + _VOWELS[other % len(_VOWELS)] for one, other in pairs]
+        return "".join(parts[:_SYLLABLES])
+
+    def _key(self, value: str) -> str:
+        if value.startswith(HIDDEN[:-1]):
+            return value
+        self.counts["keys"] += 1
+        return f"{HIDDEN[:-1]}-{self._digest('key', _bare(value)).hex()[:12]}]"
+
+    def _mail(self, found: re.Match[str]) -> str:
+        remote = found["box"] == "git" and _REMOTE.match(found.string, found.end())
+        if remote or found["host"].lower() == _MAIL_HOST:
+            return found.group()
+        self.counts["e-mail addresses"] += 1
+        return f"{self._word('mail', found.group())}@{_MAIL_HOST}"
+
+    def _phone(self, found: re.Match[str], *, gold: bool) -> str:
+        digits = _digits(found.group())
+        seems = is_phone(found) and not (gold and digits in self._numbers)
+        if found.group().startswith(_PHONE_CODE) or not (seems or digits in self._phones):
+            return found.group()
+        self.counts["phone numbers"] += 1
+        number = int.from_bytes(self._digest("phone", digits)[:8], "big") % 10**9
+        return f"{_PHONE_CODE}{number:09}"
+
+    def _name(self, found: re.Match[str]) -> str:
+        self.counts["names"] += 1
+        return self._word("name", found.group()).capitalize()
+
+
+_SCHEME = re.compile(r"^(?:bearer|basic|digest|token|apikey|negotiate)\s+", re.IGNORECASE)
+
+
+def _bare(key: str) -> str:
+    """Return a key without the scheme of a header before it and the sentence's signs after it."""
+    return _SCHEME.sub("", key).rstrip(".!?:,)")
+
+
+def _digits(number: str) -> str:
+    """Return what two spellings of a phone number share; with and without a country's code they are two."""
+    digits = re.sub(r"\D", "", number.replace("(0)", ""))
+    return digits if number.startswith("+") else digits.removeprefix("00")
+
+
+def _told(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in which words stand around what is looked for."""
+    yield from (str(turn["content"]) for turn in row.get("turns", ()))
+    if "question" in row:
+        yield str(row["question"])
+
+
+def _mapped(value: Any, shown: Callable[[str], str]) -> Any:
+    """Return a text, a number or a list of these with stand-ins; a number stays one unless it has one."""
+    if isinstance(value, list):
+        return [_mapped(part, shown) for part in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = shown(str(value))
+    return value if text == str(value) else text
+
+
+# --- Phone numbers
+
+_BETWEEN = r"(?! / )[-./() \u00a0\u2010\u2011\u2013]{0,3}"
+_PHONE = re.compile(rf"(?:(?<=wa\.me/)|(?<![\w.,/#+-]))(?:\+|\()?\d(?:{_BETWEEN}\d){{6,14}}(?![\w@])")
+"""From 7 to 15 digits, the most that a number has anywhere."""
+_TRUNK = range(9, 13)
+"""Digits of a number that begins with 0."""
+_BARE = range(10, 12)
+"""Digits of a number that is written without any sign, as in North America."""
+_NORTH_AMERICAN = re.compile(r"(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
+_DATES = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?:\D.*)?|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2})(?:\D.*)?")
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_AMOUNT = re.compile(r"\d{1,3}(?:[ \u00a0.]\d{3})+")
+_CALLING = (
+    "call|calls|called|phone|phones|telephone|tel|mobile|cell|cellphone|whatsapp|signal|text|sms|ring|fax|dial|reach|"
+    "number|handy|telefon|handynummer|telefonnummer|nummer|anrufen|tél|téléphone|teléfono|móvil|portable"
+)
+_NUMBERING = (
+    "order|orders|invoice|ticket|tracking|account|isbn|issn|ref|reference|booking|reservation|confirmation|serial|"
+    "case|part|sku|item|customer|member|membership|policy|contract|licence|license|timestamp|id|po|"
+    "bestellung|bestellnummer|rechnung|kundennummer|auftrag|vertrag|commande|facture|pedido|factura"
+)
+_ABOUT = re.compile(rf"\b(?:(?P<calling>{_CALLING})\b|(?P<numbering>(?:{_NUMBERING})\b|n[or]\.))", re.IGNORECASE)
+_NEUTRAL = {"number", "nummer", "no.", "nr."}
+"""What stands between the word that tells and the number."""
+_SENTENCE = re.compile(r"(?<!\bno)(?<!\bnr)(?<!\btel)[.;!?]\s", re.IGNORECASE)
+_BEFORE = 40
+"""So many characters before a number are looked at."""
+
+
+def is_phone(found: re.Match[str]) -> bool:
+    """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
+    said = found.group().strip()
+    digits = re.sub(r"\D", "", said.replace("(0)", ""))
+    before = found.string[max(0, found.start() - _BEFORE) : found.start()]
+    if said.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
+        return True
+    if before.rstrip().endswith(("$", "€", "£")):
+        return False
+    if _DATES.fullmatch(said) or _ADDRESS.fullmatch(said) or _AMOUNT.fullmatch(said):
+        return False
+    word = _word_before(before)
+    if word:
+        return word == "calling"
+    return (
+        _NORTH_AMERICAN.fullmatch(said) is not None
+        or (digits.startswith("00") and len(digits) > _BARE.stop)
+        or (digits.startswith("0") and said[1:2] != "." and len(digits) in _TRUNK)
+        or (said.isdecimal() and len(digits) in _BARE)
+    )
+
+
+def _word_before(text: str) -> str:
+    """Return which kind of word stands nearest before a number: `calling`, `numbering`, or "" for neither.
+
+    A word that numbers something says more than `number` after it: "order number" numbers an order.
+    """
+    last = _SENTENCE.split(text)[-1]
+    kinds = [(found.lastgroup or "", found.group().lower()) for found in _ABOUT.finditer(last)]
+    while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
+        kinds.pop()
+    return kinds[-1][0] if kinds else ""
+
+
+# --- Names
+
+_PARTICLE = 3
+"""Letters that one such as `de` or `von` has at most."""
+
+
+def names_in(path: Path) -> list[str]:
+    """Return the names of a list: one a line, `#` begins a comment; DatasetError if it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read as a text in UTF-8: {error}") from error
+    found = [line.partition("#")[0].strip() for line in text.splitlines()]
+    return [name for name in found if name]
+
+
+def _pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
+    parts = [part for name in names for part in _parts(name)]
+    forms = [form for part in parts for form in _forms(part)]
+    forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
+    return re.compile("|".join(forms)) if forms else None
+
+
+def _parts(name: str) -> list[str]:
+    """Return the parts of a name that count by themselves: no initials, and no particles beside others."""
+    parts = [
+        part for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", name)) if any(sign.isalpha() for sign in part)
+    ]
+    whole = [part for part in parts if not (part.islower() and len(part) <= _PARTICLE)]
+    return [part for part in whole or parts if len(part) > 1 or part.upper() == part.lower()]
+
+
+def _forms(part: str) -> Collection[str]:
+    """Return patterns for the forms of one part of a name."""
+    if part.upper() == part.lower():  # a script without capitals, which does not part words either
+        return (re.escape(part),)
+    normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
+    bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
+    if part.islower():
+        return [bounded.format(f"(?i:{re.escape(form)})") for form in normal]
+    return [bounded.format(re.escape(form)) for one in normal for form in (one, one.upper())]

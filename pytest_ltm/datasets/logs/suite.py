@@ -1,0 +1,178 @@
+"""Logs as a suite: an entry for each kind of question, a conversation for each user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._engine.history import PastExchange
+from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._engine.suite import Suite, SuiteEntry
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm.datasets._dataset import ToldConversation, labelled
+from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED
+from pytest_ltm.datasets.logs.file import EVERYBODY, LogsFile, turns
+from pytest_ltm.datasets.longmemeval.conversations import exchanges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm.datasets.logs.file import Question
+    from pytest_ltm.datasets.longmemeval.record import Session
+
+
+OPENING = (
+    "I am going to go through earlier conversations with you, one after the other, each with its date. Remember what "
+    "was said; a short acknowledgement will do. Later I will ask you about it."
+)
+"""The message that explains what is to come."""
+WORDING = 1
+"""The version of the words in which sessions are told and questions are put."""
+LEGEND = "Logs: questions without a gold answer are asked, and have no score"
+
+
+def history(sessions: Iterator[Session]) -> list[PastExchange]:
+    """Return the sessions as exchanges, in their order: the rounds of user and assistant, or what people said."""
+    found: list[PastExchange] = []
+    for place, session in enumerate(sessions):
+        with_assistant = any(turn.role == "assistant" for turn in session.turns)
+        found += exchanges(place, session) if with_assistant else _turns(session)
+    return found
+
+
+def _turns(session: Session) -> Iterator[PastExchange]:
+    for number, turn in enumerate(session.turns, start=1):
+        text = f"[{session.when}] {turn.content}"
+        yield PastExchange(f"{session.id}_{number}", session.at, text, ACKNOWLEDGED, text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Which questions are asked, and how: the values of the options."""
+
+    users: tuple[str, ...]
+    """Empty: all."""
+    kinds: tuple[str, ...]
+    ids: tuple[str, ...]
+    after: int | None
+    """Tokens after its evidence at which a question is asked; None: at its date, or after all sessions."""
+    judge: str
+    """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+
+
+class LogsSuite:
+    """The questions of a file of logs."""
+
+    def __init__(self, file: LogsFile, choices: Choices) -> None:
+        file.check()
+        self._file, self._choices = file, choices
+        self._threads = _chosen(file, choices)
+        asked = [one for thread in self._threads.values() for one in thread[1].values()]
+        entries = tuple(SuiteEntry(scenario="_logs_question", name=name) for name in sorted({q.kind for q in asked}))
+        self.suite = Suite(name="logs", path=str(file.path), entries=entries)
+        users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
+        told = sum(len(file.users[name].sessions) for name, _ in self._threads.values())
+        self.title = f"{file.path.name}: {len(asked):,} questions{users}, {told:,} sessions"
+        self.notes: Sequence[str] = tuple(notes(file))
+        self.legend: Sequence[str] = (LEGEND,)
+        self._last: tuple[str, list[PastExchange]] | None = None
+
+    def places(self, entry: str) -> Sequence[tuple[str, str]]:
+        """Return thread and example of every question of a kind."""
+        every = [(thread, label, one) for thread, (_, asked) in self._threads.items() for label, one in asked.items()]
+        return [(thread, label) for thread, label, one in every if one.kind == entry]
+
+    def told(self, thread: str) -> ToldConversation:
+        """Return the sessions of a user."""
+        return ToldConversation(
+            history=self._history(thread),
+            opening=OPENING,
+            described={"data": "logs", "sha256": self._file.digest(self._threads[thread][0]), "wording": WORDING},
+        )
+
+    def alone(self, thread: str) -> Mapping[str, str]:
+        """Return the option that names the user, if the file names any."""
+        user = self._threads[thread][0]
+        return {"users": user} if user else {}
+
+    def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
+        """Return one question: asked at its date, before later sessions; without a date when all have been told."""
+        name, questions = self._threads[thread]
+        past, asked, sessions = self._history(thread), questions[example], self._file.users[name].sessions
+        evidence = tuple(
+            turn for one in asked.evidence for turn in (turns(sessions[one]) if one in sessions else [one])
+        )
+        date = f"[{asked.date.written}] " if asked.date else ""
+        return Definition(
+            steps=(*self._waits(past, asked, evidence), Ask(f"{date}{asked.text}", evidence)),
+            expected=list(asked.gold),
+            parameters={
+                "id": asked.id, "kind": asked.kind, "question": asked.text, "never_told": asked.never_told,
+                "evidence": list(asked.evidence), "judge": self._choices.judge,
+            },
+        )  # fmt: skip
+
+    def _waits(self, past: Sequence[PastExchange], asked: Question, evidence: Sequence[str]) -> tuple[Wait, ...]:
+        if self._choices.after is not None:
+            held = [number for number, one in enumerate(past, start=1) if not set(evidence).isdisjoint(one.ids)]
+            return Wait(history=max(held, default=len(past))), Wait(tokens=self._choices.after)
+        if asked.date is None:
+            return (Wait(history=len(past)),)
+        told = sum(one.at <= asked.date.at for one in past)
+        late = asked.date.at - past[-1].at
+        return Wait(history=told), *((Wait(time=late),) if late > timedelta(0) else ())
+
+    def _history(self, thread: str) -> list[PastExchange]:
+        """Return what is told in a conversation; the last one asked for is kept, and no other."""
+        if self._last is None or self._last[0] != thread:
+            self._last = None  # lets go of the one before the next is made
+            self._last = thread, history(self._file.sessions(self._threads[thread][0]))
+        return self._last[1]
+
+
+def notes(file: LogsFile) -> Iterator[str]:
+    """Yield what is odd about a file, but can be played."""
+    if file.disorder:
+        yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
+    asked = [one for user in file.users.values() for one in user.questions.values()]
+    if open_ := sum(not (one.gold or one.never_told) for one in asked):
+        yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
+
+
+def _chosen(file: LogsFile, choices: Choices) -> dict[str, tuple[str, dict[str, Question]]]:
+    """Return thread -> user and questions by label; ConfigurationError if none is left."""
+    every = [one for user in file.users.values() for one in user.questions.values()]
+    known = {"users": set(file.users), "kinds": {one.kind for one in every}, "ids": {one.id for one in every}}
+    for option, there in known.items():
+        for name in getattr(choices, option):
+            if name not in there:
+                raise ConfigurationError(
+                    f"--ltm-logs-{option}: {file.path} has no {name!r}.{did_you_mean(name, there)}"
+                )
+    found = {}
+    for name, user in file.users.items():
+        asked = {
+            one.id: one
+            for one in user.questions.values()
+            if (not choices.ids or one.id in choices.ids) and (not choices.kinds or one.kind in choices.kinds)
+        }
+        if asked and (not choices.users or name in choices.users):
+            found[name or EVERYBODY] = (name, labelled(asked, ids="ids", way_out="Rename one"))
+    if not every:
+        raise DatasetError(f"{file.path}: holds no question: add lines such as {EXAMPLE}")
+    if not found:
+        raise ConfigurationError("--ltm-logs-users, -kinds and -ids: together they leave no question")
+    return labelled(found, ids="users", way_out="Rename one, or choose with --ltm-logs-users")
+
+
+EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": ["s1"]}'
+"""A line that asks something."""
+
+
+def open_suite(path: Path | None, values: Mapping[str, Any]) -> LogsSuite:
+    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
+    if path is None:
+        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm logs split")
+    return LogsSuite(LogsFile(path), Choices(**values))
