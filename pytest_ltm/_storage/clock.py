@@ -154,7 +154,7 @@ def stopwatch() -> float:
 def can_interrupt() -> bool:
     """Whether a limit can be kept here: a main thread, and a system with interval timers (not Windows)."""
     return (
-        hasattr(signal, "setitimer")
+        sys.platform != "win32"
         and threading.current_thread() is threading.main_thread()
         # None: somebody's C code handles the signal, and Python could not give it back.
         and _signal.getsignal(signal.SIGALRM) is not None
@@ -176,6 +176,8 @@ def goes_on(*_: object) -> None:
 
 def pauses() -> tuple[int, float]:
     """Return how often this process was stopped so far, and seconds that the machine slept: for `paused_since`."""
+    if sys.platform == "win32":
+        return _continued[0], 0.0
     clocks = [getattr(time, name, None) for name in _SLEEPS.get(sys.platform, ())]
     if len(clocks) < 2 or None in clocks:
         return _continued[0], 0.0

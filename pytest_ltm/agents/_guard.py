@@ -17,6 +17,7 @@ import select
 import signal
 import sys
 
+assert sys.platform != "win32"  # nobody starts it there: job objects and process groups are others
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _IS_LINUX = sys.platform == "linux"
 

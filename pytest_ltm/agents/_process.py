@@ -11,17 +11,16 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_ltm._storage.boundary import Lines
 from pytest_ltm._storage.clock import paused_since, pauses
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents import _guard
 from pytest_ltm.agents._adapt import cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -42,6 +41,7 @@ _GRACE = 1.0
 """Seconds that it has to end by itself, and again to end when told to, before it is killed."""
 
 
+_GUARD = str(Path(__file__).with_name("_guard.py"))
 _HAS_GUARD = os.name == "posix"
 
 
@@ -91,7 +91,7 @@ class LineProcess:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
         (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
         try:
-            guard = [sys.executable, "-I", "-S", _guard.__file__, str(os.getpid()), str(held), str(ready)]
+            guard = [sys.executable, "-I", "-S", _GUARD, str(os.getpid()), str(held), str(ready)]
             process = subprocess.Popen([*guard, *command], pass_fds=(held, ready), **options)  # noqa: S603 - as above
         except BaseException:
             os.close(told)

@@ -200,6 +200,20 @@ def lift() -> None:
         alarm.left = math.inf
 
 
+def _timer(seconds: float, repeat: float = 0.0) -> tuple[float, float]:
+    """Set the process's real-time timer, and return how it was; never on Windows, see `can_interrupt`."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return signal.setitimer(signal.ITIMER_REAL, seconds, repeat)
+
+
+def _rings(handler: Any) -> Any:
+    """Have this called when the timer rings, and return what was before."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return _signal.signal(signal.SIGALRM, handler)
+
+
 class _Alarm:
     """One use of the process's only real-time timer."""
 
@@ -213,22 +227,22 @@ class _Alarm:
         self._pauses = pauses()
 
     def set(self) -> None:
-        outer_in, self._outer_repeat = signal.setitimer(signal.ITIMER_REAL, 0)
+        outer_in, self._outer_repeat = _timer(0)
         self._at = stopwatch() + self._seconds
         if outer_in:
             self._outer_at = stopwatch() + outer_in
         self._is_set = True
-        self._handler = _signal.signal(signal.SIGALRM, self._ring)
+        self._handler = _rings(self._ring)
         self._start()
 
     def clear(self) -> None:
         if not self._is_set:
             return
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        _signal.signal(signal.SIGALRM, self._handler)
+        _timer(0)
+        _rings(self._handler)
         self._is_set = False
         if self._outer_at < math.inf:
-            signal.setitimer(signal.ITIMER_REAL, max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)
+            _timer(max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)
 
     @property
     def left(self) -> float:
@@ -247,7 +261,7 @@ class _Alarm:
 
     def _start(self) -> None:
         soonest = min(self._at, self._outer_at) - stopwatch()
-        signal.setitimer(signal.ITIMER_REAL, max(soonest, 1e-4) if soonest < math.inf else 0, REPEAT)
+        _timer(max(soonest, 1e-4) if soonest < math.inf else 0, REPEAT)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self._outer_at <= stopwatch() and callable(self._handler):
@@ -258,7 +272,7 @@ class _Alarm:
             return
         if not self._is_up:  # of signals that come at once SIGALRM is handled before SIGCONT, which may give more time
             self._is_up = True
-            signal.setitimer(signal.ITIMER_REAL, _SOON, REPEAT)
+            _timer(_SOON, REPEAT)
         elif paused_since(self._pauses):
             self._at = stopwatch() + (0 if self._rings else self._seconds)
             self._rings, self._is_up, self._pauses = 0, False, pauses()

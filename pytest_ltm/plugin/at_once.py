@@ -7,6 +7,7 @@ time elsewhere overlaps. Items are reported as they end.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -60,10 +61,10 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
 
 def allow_files(wanted: int) -> None:
     """Let this process have as many files open; ConfigurationError if that is more than it may allow itself."""
-    try:
-        import resource
-    except ImportError:  # Windows, which has no such limit
+    if sys.platform == "win32":  # which has no such limit
         return
+    import resource
+
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = 100 + wanted * FILES
     may = needed if most == resource.RLIM_INFINITY else most

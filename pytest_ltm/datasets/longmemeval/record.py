@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import re
+import sys
 from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass
@@ -210,7 +211,7 @@ def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
         elif change < 0:
             if depth == _LIST:
                 yield start, part.end()
-                if part.end() - freed > _WINDOW and hasattr(mmap, "MADV_DONTNEED"):
+                if sys.platform != "win32" and part.end() - freed > _WINDOW:
                     freed = part.end()
                     content.madvise(mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE)  # gives pages back
             if depth == 0:

@@ -1,0 +1,81 @@
+"""What does without POSIX: each fallback is taken here with the platform faked, whatever machine runs the tests.
+
+`mypy --platform win32`, which `.ci/run` calls, shows that no other call needs one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._engine.agent import Reply
+from pytest_ltm._storage import clock
+from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm.agents import _process
+from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.plugin.at_once import allow_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have our own code take the machine for one with Windows."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(_process, "_HAS_GUARD", False)
+
+
+@pytest.mark.usefixtures("windows")
+def test_no_limit_can_be_kept_by_a_signal_and_no_sleep_is_seen() -> None:
+    assert not clock.can_interrupt()
+    assert clock.pauses()[1] == 0.0
+    assert not clock.paused_since(clock.pauses())
+
+
+@pytest.mark.usefixtures("windows")
+def test_an_agent_with_a_time_limit_replies_and_no_timer_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Agent:
+        def reply(self, message: str) -> str:
+            return message
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("a timer of POSIX")
+
+    monkeypatch.setattr(signal, "setitimer", forbidden, raising=False)
+    speaker = Speaker(Agent(), timeout=5)
+    assert speaker.ask("Hello.") == Reply("Hello.")
+    assert speaker.close() is None
+
+
+@pytest.mark.usefixtures("windows")
+def test_an_async_agent_keeps_its_time_limit() -> None:
+    class Agent:
+        async def reply(self, message: str) -> str:
+            await asyncio.sleep(60)
+            return message
+
+    agent: Any = Agent()
+    speaker = Speaker(agent, timeout=0.05)
+    with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0.05 s"):
+        speaker.ask("Hello.")
+    speaker.close()
+
+
+@pytest.mark.usefixtures("windows")
+def test_any_number_of_files_may_be_open() -> None:
+    allow_files(10_000_000)
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_process_is_started_without_a_guard_and_ends_when_it_is_closed(tmp_path: Path) -> None:
+    program = "import sys\nfor line in sys.stdin: print(line.strip().replace('ask', 'reply'), flush=True)"
+    process = _process.LineProcess([sys.executable, "-c", program], folder=str(tmp_path), more={}, stderr=None)
+    assert process.ask({"ask": "Hello."}, wanted="reply", seconds=30) == {"reply": "Hello."}
+    process.close()
+    assert not [each for each in threading.enumerate() if each.name.startswith("ltm-") and each.is_alive()]
