@@ -15,6 +15,7 @@ from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import LogsAnswer
 from pytest_ltm.datasets.logs import file as _file
 from pytest_ltm.datasets.logs.file import LogsFile
+from pytest_ltm.judges._ask import FakeJudge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +85,7 @@ def test_kinds_are_the_scenarios_and_users_the_conversations(path: Path) -> None
     [
         ({}, {}, [Wait(history=3)]),
         ({"date": "2026-03-03"}, {}, [Wait(history=1)]),
+        ({"date": "2026-03-02"}, {}, [Wait(history=1)]),
         ({"date": "2026-03-04T01:00:00+01:00"}, {}, [Wait(history=3)]),
         ({}, {"after": "2k"}, [Wait(history=1), Wait(tokens=2000)]),
     ],
@@ -250,3 +252,24 @@ def test_figures_stand_beside_the_score(path: Path) -> None:
     evaluator = LogsAnswer(the_only(opened(path, MON, WED, {**CAT, "evidence": ["mon_1", "wed"]}), "pets"))
     assert evaluator.metrics("It is Mo", ["wed_2"]) == {"f1": 0.5, "contains": 1.0, "recall": 0.5}
     assert evaluator.metrics("Felix", ["mon_1", "wed_1"]) == {"f1": 0.0, "contains": 0.0, "recall": 1.0}
+
+
+GRADED = {"longmemeval-answer": "GRADE: yes", "longmemeval-abstention": "GRADE: yes"}
+
+
+@pytest.mark.parametrize(
+    ("question", "judges", "verdict"),
+    [
+        ({"gold": "Mo"}, "rest", (0.0, "longmemeval-rules/1", 0)),
+        ({"gold": ["Mo", "Moses"]}, "all", (1.0, "judge longmemeval-answer/1", 1)),
+        ({"never_told": True}, "all", (1.0, "judge longmemeval-abstention/1", 1)),
+        ({}, "all", (None, "", 0)),
+    ],
+)
+def test_a_judge_decides_the_rest_or_all_and_never_without_a_gold_answer(
+    path: Path, question: Any, judges: str, verdict: Any
+) -> None:
+    judge = FakeJudge(GRADED)
+    suite = opened(path, MON, {"question": "What is my cat called?", **question}, judge=judges)
+    found = LogsAnswer(the_only(suite), judge)(["Your cat is called Felix."])
+    assert (found.value if isinstance(found, Score) else None, found.rule, len(judge.asked)) == verdict

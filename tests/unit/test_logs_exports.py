@@ -90,13 +90,21 @@ def test_messages_of_several_lines_are_one_and_the_system_says_nothing(tmp_path:
         "31/12/2025, 21:17 - Ben: <Media omitted>",
         "31/12/2025, 21:18 - Ben: This message was deleted",
         "31/12/2025, 21:19 - \u200e+49 171 2345678: at 10:30, see: map <This message was edited>",
+        "31/12/2025, 21:19 - Ben: I omitted: \u200erope",
         "31/12/2025, 21:20 - Trip north: \u200eBen joined using an invite link",
     )
     assert [(one["name"], one["content"]) for one in found["turns"]] == [
         ("Ann", "To buy:\n\n- rope: 20 m"),
         ("+49 171 2345678", "at 10:30, see: map"),
+        ("Ben", "I omitted: rope"),
     ]
     assert found["session"] == "WhatsApp-Chat-with-Ann-1"
+
+
+def test_a_phone_number_in_the_name_of_a_file_gets_into_no_id(tmp_path: Path) -> None:
+    path = tmp_path / "WhatsApp Chat with +49 171 2345678.txt"
+    path.write_text("31/12/2025, 21:15 - Ann: one")
+    assert split(path)[0]["session"] == "WhatsApp-Chat-with-1"
 
 
 def test_line_ends_and_a_mark_of_other_systems_are_read(tmp_path: Path) -> None:

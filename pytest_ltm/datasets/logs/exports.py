@@ -197,6 +197,8 @@ def _list(file: Path) -> list[dict[str, Any]]:
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 """Where year, month and day stand among a date's three numbers."""
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"))
+_UNSAID = "\u200e"
+"""What iPhones write before a text that nobody typed."""
 _SPACES = dict.fromkeys(map(ord, "\u202f\u00a0"), " ")
 _HEAD = re.compile(
     r"(?P<open>\[)?(?P<one>\d{1,4})(?P<sign>[-./])\s?(?P<two>\d{1,2})(?P=sign)\s?(?P<three>\d{1,4})\.?,?\s{1,3}"
@@ -211,8 +213,8 @@ _SYSTEM = re.compile(
 )
 """What stands before a colon where no name does."""
 _MEDIA = re.compile(
-    r"<?[^<>\n:]{0,40}(?:omitted|weggelassen|ausgeschlossen|omitidos?|omitida|absente?|omis(?:es)?)>?|"
-    r"(?:this message was deleted|you deleted this message|diese nachricht wurde gelöscht)\.?|null",
+    r"<[^<>\n:]{0,40}(?:omitted|weggelassen|ausgeschlossen|omitidos?|omitida|absente?|omis(?:es)?)>|"
+    r"(?:this message was deleted|you deleted this message|diese nachricht wurde gelöscht)\.?",
     re.IGNORECASE,
 )
 _EDITED = re.compile(r"\s*<(?:this message was edited|diese nachricht wurde bearbeitet)>\s*$", re.IGNORECASE)
@@ -225,14 +227,15 @@ class _Line:
     number: int
     head: re.Match[str]
     rest: list[str]
-    marked: bool
-    """Whether a sign that nobody types stands before the text: iPhones write it before what nobody said."""
+    raw: str
+    """Its first line, with the signs that nobody sees."""
 
 
 def _whatsapp(path: Path, splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[Said]]]:
     found = _whatsapp_lines(path)
     order = splitting.order or _order(path, found)
-    yield re.sub(r"\W+", "-", path.stem).strip("-") or "chat", list(_whatsapp_said(path, found, order, left))
+    name = re.sub(r"[\W\d]+", "-", path.stem).strip("-")  # a chat with somebody unknown is named by a phone number
+    yield name or "chat", list(_whatsapp_said(path, found, order, left))
 
 
 def _whatsapp_lines(path: Path) -> list[_Line]:
@@ -243,7 +246,7 @@ def _whatsapp_lines(path: Path) -> list[_Line]:
                 line = raw.rstrip("\n").translate(_SPACES)
                 head = _HEAD.fullmatch(line.translate(_MARKS))
                 if head:
-                    found.append(_Line(number, head, [head["rest"]], ": \u200e" in line))
+                    found.append(_Line(number, head, [head["rest"]], line))
                 elif found:
                     found[-1].rest.append(line.translate(_MARKS))
                 elif line.strip():
@@ -268,7 +271,7 @@ def _whatsapp_said(path: Path, found: Sequence[_Line], order: str, left: Counter
             shown = line.head.group()[:25]
             raise DatasetError(f"{path}:{line.number}: {shown!r} does not fit the order {order}. Try another --dates")
         by = _BY.fullmatch("\n".join(line.rest))
-        if by is None or line.marked or _SYSTEM.search(by["who"]):
+        if by is None or f"{by['who']}: {_UNSAID}" in line.raw or _SYSTEM.search(by["who"]):
             left["of the system, or media"] += 1
             continue
         text = _EDITED.sub("", by["text"]).strip()

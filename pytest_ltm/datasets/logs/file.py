@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
@@ -32,6 +32,7 @@ _OF_TURN = ("role", "content", "name")
 _OF_QUESTION = ("question", "id", "date", "gold", "never_told", "evidence", "kind", "user", "meta")
 _MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_DAY = timedelta(days=1, seconds=-1)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 
@@ -274,7 +275,7 @@ def read_question(top: Field, line: int) -> Question:
         kind=fields["kind"].name() if "kind" in fields else KIND,
         gold=gold,
         never_told=never,
-        date=_date(fields["date"]) if "date" in fields else None,
+        date=_date(fields["date"], ends=True) if "date" in fields else None,
         evidence=fields["evidence"].texts() if "evidence" in fields else (),
     )
 
@@ -287,7 +288,8 @@ def _gold(item: Field) -> tuple[str, ...]:
     return tuple(text_or_number(one, empty=False) for one in item.items())
 
 
-def _date(item: Field) -> Date:
+def _date(item: Field, *, ends: bool = False) -> Date:
+    """Return a date; `ends`: a day without a time means its last second, not its first."""
     found = _DATE.fullmatch(item.text().strip())
     if found is None:
         raise item.error("a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'")
@@ -299,4 +301,6 @@ def _date(item: Field) -> Date:
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
     shown = written(local)
-    return Date(at, shown if minute else shown.rpartition(" ")[0])
+    if minute:
+        return Date(at, shown)
+    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0])
