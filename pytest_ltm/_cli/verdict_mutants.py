@@ -286,6 +286,22 @@ def _one_by_one(key: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, l
     return made
 
 
+_SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "taken back"}
+_INSTEAD = {"user": "me", "agent": "you", "certain": "a guess", "guess": "certain", "taken back": "certain"}
+
+
+def _sources(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers, beside what the agent picked when it was asked to."""
+    picked = [others[0] if asked == "pick" else "" for asked, others in zip(args["asked"], args["others"], strict=True)]
+    rights, rivals = [], []
+    for gold, others, pick in zip(args["expected"], args["others"], args["picks"], strict=True):
+        options = args["others"][pick] if pick >= 0 else others
+        rights.append(_SPOKEN.get(gold, gold) or picked[pick])
+        rivals.append([_INSTEAD.get(gold, options[-1] if options else "9 May")])
+    for way, said in _one_by_one("expected")({"expected": rights, "others": rivals}):
+        yield way, [f"{pick}." if pick else mutant for pick, mutant in zip(picked, said, strict=True)]
+
+
 _SILENCE = "You have not told me that."
 
 
@@ -316,14 +332,15 @@ def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 _OF_SEVERAL = frozenset((
-    "AppliesRule", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "ObeysOrders",
-    "RecallsFacts", "RecallsSteps",
+    "AppliesRule", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources",
+    "ObeysOrders", "RecallsFacts", "RecallsSteps",
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
     "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
     "ForgetsOnRequest": _withheld, "KnowsAndWithholds": _withheld, "KnowsHistory": _one_by_one("expected"),
-    "KnowsCurrentFacts": _one_by_one("expected"), "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
+    "KnowsCurrentFacts": _one_by_one("expected"), "KnowsSources": _sources,
+    "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
     "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "ObeysOrders": _orders,
     "PicksOption": _option,
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,

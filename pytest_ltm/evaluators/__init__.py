@@ -35,14 +35,15 @@ if TYPE_CHECKING:
         recalls_drink,
     )
     from pytest_ltm.evaluators._shopping import ListsItems
+    from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
 
 __all__ = (
     "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
-    "KnowsHistory", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders",
-    "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue",
-    "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage", "notices_mix_up", "orders_dish", "orders_drink",
-    "read_order", "recalls_drink",
+    "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour",
+    "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke",
+    "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage",
+    "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -59,6 +60,7 @@ __getattr__, __dir__ = lazy(
         "_reminders": "RemindsInTime",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
         "_shopping": "ListsItems",
+        "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
     },
 )

@@ -17,6 +17,7 @@ from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
 from pytest_ltm.reader.reminders import Reminders
 from pytest_ltm.reader.shopping import ShoppingList
+from pytest_ltm.reader.tips import Tips
 from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
 
 ABILITIES: tuple[Ability, ...] = (
@@ -24,6 +25,7 @@ ABILITIES: tuple[Ability, ...] = (
     Trivia(),
     ToldHistory(),
     Belongings(),
+    Tips(),
     Codes(),
     StandingOrders(),
     Languages(),

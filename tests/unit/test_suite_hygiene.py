@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_ltm.scenarios import forget_on_request, never_told, stale_facts, users_apart
+from pytest_ltm.scenarios import forget_on_request, never_told, stale_facts, users_apart, who_said_so
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
@@ -49,6 +49,11 @@ MESSAGES = {
     "forget_on_request, kept": forget_on_request.KEEP,
     "forget_on_request, question": forget_on_request.asked(forget_on_request.TOPICS[0]),
     "forget_on_request, everything": forget_on_request.OPEN,
+    **{f"who_said_so, {level} by the user": who_said_so.SAID[level] for level in who_said_so.SAID},
+    **{f"who_said_so, {level} quoted": who_said_so.QUOTED[level] for level in who_said_so.QUOTED},
+    **{f"who_said_so, {level} by the agent": who_said_so.PICKS[level] for level in who_said_so.PICKS},
+    "who_said_so, taken back": who_said_so.WITHDRAWN,
+    **{f"who_said_so, {kind} asked": who_said_so.QUESTIONS[kind] for kind in who_said_so.QUESTIONS},
 }
 
 
@@ -76,6 +81,9 @@ class First:
 CARELESS = {
     **{spec: find(spec).make for spec in ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")},
     "yes": lambda: Always("Yes."),
+    "you": lambda: Always("You did."),
+    "me": lambda: Always("I did."),
+    "certain": lambda: Always("It is certain."),
     "knows nothing": lambda: Always("I don't know; you have not told me."),
     "refuses": lambda: Always("I'm sorry, I can't share that."),
     "first": First,
@@ -97,14 +105,14 @@ def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> No
 
 
 @pytest.mark.parametrize("span", [8_000, None])
-def test_full_reads_what_was_told_and_sees_what_was_not(span: int | None) -> None:
-    assert scores(body("never_told"), made("never_told", 12), find("full").make, span=span) == [1.0] * 12
+@pytest.mark.parametrize("name", ["never_told", "who_said_so"])
+def test_full_reads_what_was_told_and_sees_what_was_not(name: str, span: int | None) -> None:
+    assert scores(body(name), made(name, 12), find("full").make, span=span) == [1.0] * 12
 
 
 @pytest.mark.parametrize("agent", CARELESS)
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_earns_nothing(name: str, agent: str) -> None:
-    assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
     assert scores(body(name), made(name, 8), CARELESS[agent], span=None) == [0.0] * 8
 
 
@@ -139,7 +147,7 @@ def test_rules_agree_with_replies_labelled_by_hand(name: str) -> None:
     assert len(wrong) <= ALLOWED.get(name, 0), wrong
 
 
-ALLOWED: dict[str, int] = {}
+ALLOWED: dict[str, int] = {"who_said_so": 2}
 """How many replies of a scenario the rules may judge otherwise: no figure may grow."""
 
 

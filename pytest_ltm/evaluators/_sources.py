@@ -1,0 +1,255 @@
+"""Who said what: the user, the agent itself, or somebody quoted; on which day, in which order, and how sure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._text.abstention import tells_nothing
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import phrases, words
+from pytest_ltm.evaluators._commitment import Mention, asserted, commitment, last_word, mentions, spoken
+from pytest_ltm.evaluators._hygiene import days
+from pytest_ltm.evaluators._recital import recites
+from pytest_ltm.evaluators._rules import Ruled, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm._engine.score import Score
+
+PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
+USER, AGENT = "user", "agent"
+CERTAIN, GUESS, TAKEN_BACK = "certain", "guess", "taken back"
+
+_GROUPS = {"who said it": (WHO,), "how sure it is": (SURE,), "when it was said": (WHEN, NEXT), "own words": (OWN,)}
+_CHOICES = (WHO, SURE)
+"""Questions that name what may be chosen: who always answers alike is right as often as that answer is."""
+_LEAST = 5
+"""Words of a sentence that nobody repeats by chance."""
+_SENTENCE = later(r"[^.!?\n]+[.!?]*\n*|\n+")
+_QUOTED = later(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
+
+# --- Whose words they were.
+
+_SAID = (
+    "did|said|say|told|tell|tipped|tip|named|mentioned|claimed|predicted|picked|chose|suggested|decided|gave|made|went|"
+    "settled|put|wrote|stated|called|came up|bet|opted|selected|backed|offered|declared|announced"
+)
+_ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
+_OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
+_PROMPTS = phrases(
+    r"you (?:\w+ )?(?:asked|wanted|had|made|let|invited|requested|got|left it to) (?:\w+ )?(?:me|for)(?: to)?(?: \w+)?",
+    r"i (?:\w+ )?(?:think|believe|recall|remember|know|guess|suppose|say|noted|gather)(?: that| it was)?(?= you)",
+    r"(?:as|like) you (?:\w+ )?(?:told|said|mentioned|asked|know|remember|may|might)(?: me)?",
+)
+"""What names somebody without saying whose words they were."""
+_PERSONS = (
+    (AGENT, phrases(
+        rf"i {_ADVERB}(?:{_SAID})", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine", "myself",
+        "i was(?= the one|[.,;:]|$)",
+    )),
+    (USER, phrases(
+        rf"you {_ADVERB}(?:{_SAID})", "(?:from|by|was|is|its|be) (?:you|yours)", "yours", "yourself", "the user",
+        rf"(?:your own|(?:is|was|its|as) your|^your) {_OWNED}", "you were(?= the one|[.,;:]|$)",
+    )),
+)  # fmt: skip
+_ALONE = {"me": AGENT, "i": AGENT, "you": USER}
+_CANNOT_SAY = phrases(
+    r"(?:dont|do not|cant|cannot|couldnt|no longer) (?:\w+ )?(?:remember|recall|know|say|tell)(?: for sure)? "
+    "(?:who|whose|which|whether|if)"
+)
+_SOMEBODY = phrases(
+    "some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
+    r"your (?!own|tip|pick)\w+ (?:did|said|told|tipped)",
+)  # fmt: skip
+_NOT_INVOLVED = later(
+    r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
+)
+_JOINED = later(
+    r"(?<!not )(?<!not either )(?<!neither )\b(?:you|me|i)\b,? (?:(?:you|me|i),? )?(?:and|or) (?:(?:me|you),? or )?"
+    r"(?:the|your)\b"
+)
+"""Where somebody is named beside a person in the conversation, so that it settles on neither."""
+_POSSESSIVE = later(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
+
+# --- How sure they were.
+
+_LEVELS = (
+    (TAKEN_BACK, phrases(
+        "(?:taken|took|take|takes) (?:it |that |this |the tip )?back", "withdr[ae]wn?", "retracted", "revoked",
+        "recanted", "no longer (?:stands|holds|valid|counts)", "rescinded", "disavowed", "off the table",
+    )),
+    (GUESS, phrases(
+        "guess(?:es|ed|ing|work)?", "hunch(?:es)?", "rumou?rs?", "hearsay", "uncertain", "unsure", "speculation",
+        r"(?:not|never|nothing) (?:\w+ ){0,2}(?:certain|sure|definite)", "isnt (?:certain|sure|definite)",
+        "no certainty",
+    )),
+    (CERTAIN, phrases(
+        "certain(?:ty|ly)?", "sure", "no doubts?", "beyond (?:any )?doubt", "without (?:a |any )?doubt",
+        "definite(?:ly)?", "convinced", "confident", "positive", "firm", "settled",
+    )),
+)  # fmt: skip
+_KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
+_OF_ITSELF = phrases(
+    rf"(?:im|i am|i feel|i was) (?:\w+ )?(?:not )?(?:\w+ )?(?:{_KNOWS})(?: that| which| whether| how| if)?",
+    "my (?:best )?guess", "i (?:can |could |would |will )?(?:only )?guess", "how (?:sure|certain)",
+    "i (?:must )?take that back",
+)  # fmt: skip
+"""How sure the agent is of its own answer."""
+_NEVER = later(r"\b(?:not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$")
+_NEAR = 50
+"""So many characters before a word may deny it."""
+_OR = later(r"\b(?:or|either)\b")
+_SHRUGS = later(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
+"""An answer that may as well say that the agent does not know."""
+_AT_FIRST = phrases(
+    "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowsSources(Ruled):
+    """The mean of four parts: who said something, how sure it is, when it was said, and what the agent said itself.
+
+    Of questions that name all possible answers, as many are taken off as always the same answer gets right: with each
+    possible answer right once in three, one right earns nothing, two earn half. A question about what the agent itself
+    said is answered by what it picked when it was asked to; if it picked nothing, all questions about that are missed.
+    There are no published results to agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "knows-sources"
+    expected: tuple[str, ...]
+    """For each question what it expects; "" where the agent picks (PICK) or is asked what it picked (OWN)."""
+    asked: tuple[str, ...]
+    """Of each question: PICK, WHO, SURE, WHEN, NEXT or OWN."""
+    others: tuple[tuple[str, ...], ...] = ()
+    """For each question what else could be said: of PICK, the options."""
+    picks: tuple[int, ...] = ()
+    """For each question the place of the PICK that it is about; -1: of none."""
+    told: tuple[str, ...] = ()
+    """All messages: an answer that repeats one earns nothing."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the mean of the groups that are asked for; a missing answer counts as wrong."""
+        right = [self._right(place, answers) for place in range(len(self.asked))]
+        earned, told = [], []
+        checks: list[Check] = []
+        for what, kinds in _GROUPS.items():
+            places = [place for place, kind in enumerate(self.asked) if kind in kinds]
+            if places:
+                earned.append(self._earned(places, right))
+                told.append(f"{what}: {sum(right[place] for place in places)} of {len(places)}")
+                checks += [Check(f"{what}: {self.expected[place] or 'the own pick'}", right[place]) for place in places]
+        missed = next((at(answers, n) for n, ok in enumerate(right) if not ok and self.asked[n] != PICK), "")
+        return self.score(sum(earned) / max(len(earned), 1), ", ".join(told), missed, checks)
+
+    def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
+        asked = Counter(self.expected[place] for place in places if self.asked[place] in _CHOICES)
+        free = max(asked.values()) if len(asked) > 1 else 0
+        return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
+
+    def _right(self, place: int, answers: Sequence[str]) -> bool:
+        kind, expected = self.asked[place], self.expected[place]
+        others = self.others[place] if place < len(self.others) else ()
+        about = self.picks[place] if place < len(self.picks) else -1
+        picked = _settled(at(answers, about), self.others[about]) if about >= 0 else ""
+        if kind == PICK or (about >= 0 and not picked):
+            return False
+        answer = "".join(one for one in _SENTENCE.findall(spoken(at(answers, place))) if not one.rstrip().endswith("?"))
+        if recites(answer) or _repeats(answer, self.told):
+            return False
+        if kind == WHEN:
+            return commitment(answer, days) == {day.value for day in days(level(expected))}
+        if kind == OWN:
+            return _picks(answer, self.others[about]) == picked
+        if kind == SURE:
+            return _how_sure(answer) == expected
+        return (_whose if kind == WHO else _settled)(answer, (expected, *others)) == expected
+
+
+def _settled(answer: str, names: Sequence[str]) -> str:
+    """Return on which of the names an answer settles, "" if on none."""
+    found = commitment(answer, partial(mentions, names=tuple(names)))
+    return found.pop() if len(found) == 1 else ""
+
+
+def _picks(answer: str, options: Sequence[str]) -> str:
+    """Return what an answer says that the agent picked: what it says of the user alone is nothing."""
+    return "" if _persons(answer) == {USER} else _settled(_without(level(answer), [_PROMPTS]), options)
+
+
+def _repeats(answer: str, told: Iterable[str]) -> bool:
+    """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
+    said = {" ".join(words(part)) for part in _SENTENCE.findall(_QUOTED.sub(" ", answer))}
+    return any(
+        len(part.split()) >= _LEAST and part in said
+        for text in told
+        for part in (" ".join(words(one)) for one in _SENTENCE.findall(text))
+    )
+
+
+def _whose(answer: str, names: Sequence[str]) -> str:
+    """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
+    quoted = [name for name in names if name not in (USER, AGENT)]
+    answer = _NOT_INVOLVED.sub(" ", _POSSESSIVE.sub(r"\1", answer))
+    sources = commitment(answer, partial(mentions, names=quoted))
+    if sources and _JOINED.search(level(answer)):
+        return ""
+    found = sources or _persons(answer)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _persons(answer: str) -> set[str]:
+    """Return which of USER and AGENT an answer names as the one who said it."""
+    text = _without(level(last_word(answer, lambda said: bool(_of(level(said))))), [_PROMPTS])
+    if " ".join(words(text)) in _ALONE:
+        return {_ALONE[" ".join(words(text))]}
+    if _SOMEBODY.search(text) or _CANNOT_SAY.search(text):
+        return set()
+    return {one.value for one in asserted(text, _of, formerly=True)}
+
+
+def _of(text: str) -> list[Mention]:
+    """Return where a levelled text says of a person that they said it."""
+    return _found(text, _PERSONS)
+
+
+def _found(text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]) -> list[Mention]:
+    """Return where a levelled text has one of some kinds of words; none inside those of an earlier kind."""
+    found: list[Mention] = []
+    for value, pattern in kinds:
+        found += [Mention(*one.span(), value) for one in pattern.finditer(text)]
+        text = _without(text, [pattern])
+    return sorted(found, key=lambda one: one.start)
+
+
+def _without(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
+    """Return a text with blanks in the place of what the patterns find."""
+    for pattern in patterns:
+        text = pattern.sub(lambda found: " " * len(found[0]), text)
+    return text
+
+
+def _how_sure(answer: str) -> str:
+    """Return how sure an answer says that it is; what was taken back is so, whatever it was before."""
+    text = _without(level(answer), [_OF_ITSELF])
+    said = [one for one in _found(text, _LEVELS) if not _NEVER.search(text[max(0, one.start - _NEAR) : one.start])]
+    levels = {one.value for one in said}
+    rest = _without(text, [pattern for _, pattern in _LEVELS])
+    if (
+        not said
+        or tells_nothing(rest)
+        or _SHRUGS.match(" ".join(words(text)))
+        or (len(levels) > 1 and _OR.search(text))
+    ):
+        return ""
+    if said[-1].value == TAKEN_BACK or (said[0].value == TAKEN_BACK and _AT_FIRST.search(text, said[0].end)):
+        return TAKEN_BACK
+    return levels.pop() if len(levels) == 1 else ""
