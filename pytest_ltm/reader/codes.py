@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 _CODE = later(r"\b[a-z]{2,8}\d{2,4}\b")
-_THING = later(r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)")
+_THING = later(
+    r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>(?:[A-Z]\w+ )?[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)"
+)
 _OVER = later(r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b")
 _SAME = later(r"\b(?:code|opens?|type|works)\b")
 _BOTH = 2
@@ -64,7 +66,13 @@ def _same(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
     (owner, thing), (whose, what) = one, other
     first, second = thing.split(), what.split()
-    return owner == whose and (first == second or _short(first, second) or _short(second, first))
+    return _named_alike(owner, whose) and (first == second or _short(first, second) or _short(second, first))
+
+
+def _named_alike(one: str, other: str) -> bool:
+    """Return whether two names mean one person: of a family several may have codes, and some are called by it alone."""
+    first, second = one.split(), other.split()
+    return first[-1] == second[-1] and (first == second or len(first) != len(second))
 
 
 def _short(name: Sequence[str], longer: Sequence[str]) -> bool:

@@ -342,3 +342,14 @@ def test_lines_of_a_play_that_was_forgotten_are_no_jokes() -> None:
     )
     reader.tell_time(START + timedelta(hours=2))
     assert "squirrel" in reader.reply("What was the joke that you heard from me about 2 hours ago?")
+
+
+def test_two_of_one_family_have_codes_of_their_own() -> None:
+    *_, mine, theirs = heard(
+        full(),
+        "Remember, please: Vanessa Oskilthra's letterbox, bivo54.",
+        "The code for Barbara Oskilthra's letterbox is rene43.",
+        "What is the code of Barbara Oskilthra's letterbox?",
+        "And that of Vanessa Oskilthra's letterbox?",
+    )
+    assert (mine, theirs) == ("rene43", "bivo54")
