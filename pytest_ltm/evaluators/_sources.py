@@ -45,18 +45,19 @@ _ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
 _OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
 _PROMPTS = phrases(
     r"you (?:\w+ )?(?:asked|wanted|had|made|let|invited|requested|got|left it to) (?:\w+ )?(?:me|for)(?: to)?(?: \w+)?",
+    r"you (?:\w+ )?(?:gave|offered) me (?:(?:the|a|two|both|some)\b(?! (?:\w+ )?tip\b)|\w+ and \w+)",
     r"i (?:\w+ )?(?:think|believe|recall|remember|know|guess|suppose|say|noted|gather)(?: that| it was)?(?= you)",
     r"(?:as|like) you (?:\w+ )?(?:told|said|mentioned|asked|know|remember|may|might)(?: me)?",
 )
 """What names somebody without saying whose words they were."""
 _PERSONS = (
     (AGENT, phrases(
-        rf"i {_ADVERB}(?:{_SAID})", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine", "myself",
-        "i was(?= the one|[.,;:]|$)",
+        rf"i {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine",
+        "myself", "i was(?= the one|[.,;:]|$)",
     )),
     (USER, phrases(
-        rf"you {_ADVERB}(?:{_SAID})", "(?:from|by|was|is|its|be) (?:you|yours)", "yours", "yourself", "the user",
-        rf"(?:your own|(?:is|was|its|as) your|^your) {_OWNED}", "you were(?= the one|[.,;:]|$)",
+        rf"you {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:you|yours)", "yours", "yourself",
+        "the user", rf"(?:your own|(?:is|was|its|as) your|^your) {_OWNED}", "you were(?= the one|[.,;:]|$)",
     )),
 )  # fmt: skip
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
@@ -65,7 +66,7 @@ _CANNOT_SAY = phrases(
     "(?:who|whose|which|whether|if)"
 )
 _SOMEBODY = phrases(
-    "some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
+    "(?<!not )some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
     r"your (?!own|tip|pick)\w+ (?:did|said|told|tipped)",
 )  # fmt: skip
 _NOT_INVOLVED = later(
@@ -76,6 +77,10 @@ _JOINED = later(
     r"(?:the|your)\b"
 )
 """Where somebody is named beside a person in the conversation, so that it settles on neither."""
+_AGAINST = later(
+    r"\b(?:over|instead of|rather than|ahead of|than) \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+"
+)
+"""What else could have been taken."""
 _POSSESSIVE = later(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
 
 # --- How sure they were.
@@ -102,15 +107,16 @@ _OF_ITSELF = phrases(
     "i (?:must )?take that back",
 )  # fmt: skip
 """How sure the agent is of its own answer."""
-_NEVER = later(r"\b(?:not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$")
+_NEVER = later(r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$")
 _NEAR = 50
 """So many characters before a word may deny it."""
 _OR = later(r"\b(?:or|either)\b")
 _SHRUGS = later(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 """An answer that may as well say that the agent does not know."""
 _AT_FIRST = phrases(
-    "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier"
-)
+    "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier",
+    "any ?more", "no longer", "so",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class KnowsSources(Ruled):
         kind, expected = self.asked[place], self.expected[place]
         others = self.others[place] if place < len(self.others) else ()
         about = self.picks[place] if place < len(self.picks) else -1
-        picked = _settled(at(answers, about), self.others[about]) if about >= 0 else ""
+        picked = _pick(at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
         answer = "".join(one for one in _SENTENCE.findall(spoken(at(answers, place))) if not one.rstrip().endswith("?"))
@@ -182,7 +188,12 @@ def _settled(answer: str, names: Sequence[str]) -> str:
 
 def _picks(answer: str, options: Sequence[str]) -> str:
     """Return what an answer says that the agent picked: what it says of the user alone is nothing."""
-    return "" if _persons(answer) == {USER} else _settled(_without(level(answer), [_PROMPTS]), options)
+    return "" if _persons(answer) == {USER} else _pick(_without(level(answer), [_PROMPTS]), options)
+
+
+def _pick(reply: str, options: Sequence[str]) -> str:
+    """Return which of the options a reply takes, "" if none or several."""
+    return _settled(_without(level(spoken(reply)), [_AGAINST]), options)
 
 
 def _repeats(answer: str, told: Iterable[str]) -> bool:
@@ -198,7 +209,7 @@ def _repeats(answer: str, told: Iterable[str]) -> bool:
 def _whose(answer: str, names: Sequence[str]) -> str:
     """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
     quoted = [name for name in names if name not in (USER, AGENT)]
-    answer = _NOT_INVOLVED.sub(" ", _POSSESSIVE.sub(r"\1", answer))
+    answer = _NOT_INVOLVED.sub(" ", _POSSESSIVE.sub(r"\1", answer)).replace(" - ", ", ")
     sources = commitment(answer, partial(mentions, names=quoted))
     if sources and _JOINED.search(level(answer)):
         return ""
