@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 _CHOICE = re.compile(r"\[([^][]*)\]")
-_BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
+_BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
@@ -36,5 +36,6 @@ def either(rng: random.Random, named: Sequence[str], unnamed: Sequence[str]) -> 
 
 
 def capital(text: str) -> str:
-    """Return the text with a capital letter at its beginning."""
-    return text[:1].upper() + text[1:]
+    """Return the text with a capital letter at its beginning, in Spanish after the mark that opens a question."""
+    first = 2 if text.startswith(("¿", "¡")) else 1
+    return text[:first].upper() + text[first:]

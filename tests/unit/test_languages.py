@@ -79,6 +79,15 @@ def test_every_message_is_whole_in_every_language(generate: Callable[..., Any], 
             json.dumps(definition.expected)
 
 
+def test_spanish_messages_are_spelled_as_spanish_is() -> None:
+    for _, generate in SCENARIOS:
+        for seed in range(30):
+            for step in generate(random.Random(seed), {"language": "es"}).steps:
+                if isinstance(step, (Say, Ask)):
+                    assert not re.match(r"[¿¡]?[a-z]", step.text), step.text
+                    assert not re.search(r"\b(?:de|a) el\b", step.text), step.text
+
+
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
     texts, reference = _read(FOLDER / code / "texts.yml"), _read(FOLDER / "de" / "texts.yml")
