@@ -23,9 +23,10 @@ _UNDONE = phrases(
     r"until|(?:is|was|did|does)(?:nt| not))"
 )
 _OVER = phrases(
-    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|sold|sell|"
-    r"gave away|donat\w+|took over from|succeed(?:s|ed)|since leaving)"
+    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|"
+    r"(?:sold|sell|gave away|donat\w+)(?!.*\bto\b)|took over from|succeed(?:s|ed)|since leaving)"
 )
+"""What was sold is over; to whom it was sold holds."""
 _BEFORE = phrases(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
 _AT_LAST = phrases(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
 EARLIER = "says that it was so earlier"

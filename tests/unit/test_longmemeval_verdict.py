@@ -137,6 +137,8 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
         ("Rotterdam", "He moved from Rotterdam to Utrecht.", "no"),
         ("Rotterdam", "He moved from Utrecht to Rotterdam.", "yes"),
         ("Rotterdam", "He is thinking of moving to Rotterdam.", "unscored"),
+        ("Ottilie", "You sold the bike to your neighbour Ottilie.", "yes"),
+        ("Basenji", "You sold the Basenji, and now you have a Whippet.", "no"),
         ("Ghent and Lille", "Ghent, Lille and Metz.", "no"),
         ("Ghent and Lille", "You went to Ghent.", "no"),
         ("6 years older", "He is 6 years younger.", "unscored"),
