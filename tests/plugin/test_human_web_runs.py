@@ -74,7 +74,8 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
     project.file(SCENARIO)
     project.conftest(
         """
-        import threading, _thread, time, pathlib
+        import threading, _thread, time, pathlib, signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where the tests run in the background
         def stop():
             while not list(pathlib.Path(".ltm").glob("runs/*/*/person/*2.message.json")):
                 time.sleep(0.01)
