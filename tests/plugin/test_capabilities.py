@@ -31,6 +31,7 @@ class Bare:
 
 class Able(Bare):
     stateless, max_message_tokens = True, 500
+    def reply(self, message, user=""): return "I do not know."
     def reset(self): ...
     def save(self): return b"state"
     def load(self, state): ...
