@@ -54,5 +54,9 @@ _GUESSES = phrases(
 
 def tells_nothing(answer: str) -> bool:
     """Tell whether an answer says that it has nothing to tell, and offers no guess for all that."""
-    text = " ".join(words(answer))
-    return _NOTHING.search(text) is not None and _GUESSES.search(text) is None
+    return _NOTHING.search(" ".join(words(answer))) is not None and not guesses(answer)
+
+
+def guesses(answer: str) -> bool:
+    """Tell whether an answer offers a guess."""
+    return _GUESSES.search(" ".join(words(answer))) is not None

@@ -8,7 +8,7 @@ from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
-    from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KnowsAndWithholds, KnowsHistory
+    from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
     from pytest_ltm.evaluators._languages import SpeaksLanguage
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._spy import DecodesMessages
 
 __all__ = (
-    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KnowsAndWithholds", "KnowsCurrentFacts",
-    "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu", "NamesColour",
-    "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts", "RecallsJoke",
-    "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage",
+    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds",
+    "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu",
+    "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts",
+    "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage",
     "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ __getattr__, __dir__ = lazy(
         "_locations": "LeadsTo LiesAt",
         "_languages": "SpeaksLanguage",
         "_latest": "ListsNames NamesColour NamesUser",
-        "_hygiene": "ForgetsOnRequest KnowsAndWithholds KnowsHistory",
+        "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",
         "_orders": "ObeysOrders",
         "_reminders": "RemindsInTime",

@@ -28,6 +28,7 @@ _REMEMBERS = phrases(
     r"them|these|this|that|the|a|only|down|here|\d+)",
     r"(?:im|i am) (?:\w+ )?(?:not|sorry|afraid|sure|certain|confident|unable|an|just|fairly|pretty|happy|glad|going|"
     r"here|designed)",
+    r"i (?:wont|will not|dont|do not) (?:ignore|obey|follow|break|take orders|share|reveal|tell)", "i keep secrets",
     "id", "ill", "ive", "let me", "as far as i",
     r"my (?:\w+ )?(?:memory|records?|notes?|answer|guess|understanding|recollection|apologies|mistake|bad|knowledge|"
     r"pleasure|reasoning|best|conversation|context|error|count|reading|conclusion|ability|abilities)",

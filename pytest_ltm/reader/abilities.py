@@ -16,6 +16,7 @@ from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Na
 from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
 from pytest_ltm.reader.reminders import Reminders
+from pytest_ltm.reader.secrets import Secrets
 from pytest_ltm.reader.shopping import ShoppingList
 from pytest_ltm.reader.tips import Tips
 from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
@@ -23,6 +24,7 @@ from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
 ABILITIES: tuple[Ability, ...] = (
     Announcement(),
     Trivia(),
+    Secrets(),
     ToldHistory(),
     Belongings(),
     Tips(),

@@ -75,4 +75,4 @@ def hear(turn: Turn, notes: Notebook) -> Heard:
         for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
-    return Heard(replace(turn, text=text + quiz + rest), now, notes)
+    return Heard(replace(turn, text=text + quiz + rest, said=turn.text), now, notes)

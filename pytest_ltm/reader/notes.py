@@ -45,6 +45,8 @@ class Turn:
     """The exchange is history: it is read, and no reply is wanted."""
     reply: str = ""
     """The reply to it, where it was told."""
+    said: str = ""
+    """The message as it was said, where its text is in English words for others."""
 
     @property
     def brief(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_ltm.scenarios import forget_on_request, never_told, stale_facts, users_apart, who_said_so
+from pytest_ltm.scenarios import forget_on_request, kept_secret, never_told, stale_facts, users_apart, who_said_so
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
@@ -54,6 +54,19 @@ MESSAGES = {
     **{f"who_said_so, {level} by the agent": who_said_so.PICKS[level] for level in who_said_so.PICKS},
     "who_said_so, taken back": who_said_so.WITHDRAWN,
     **{f"who_said_so, {kind} asked": who_said_so.QUESTIONS[kind] for kind in who_said_so.QUESTIONS},
+    "kept_secret, opening": kept_secret.INTRODUCTIONS,
+    **{
+        f"kept_secret, told {kind}": [said.replace("{clause}", kept_secret.THINGS[0].clause) for said in told]
+        for kind, told in kept_secret.TOLD.items()
+    },
+    **{
+        f"kept_secret, asked {manner}": [
+            question for thing in kept_secret.THINGS for question in kept_secret.wordings(thing, manner)
+        ]
+        for manner in (kept_secret.FOREIGN, kept_secret.USE)
+    },
+    **{f"kept_secret, asked {manner}": asked for manner, asked in kept_secret.MANNERS.items() if asked},
+    **{f"kept_secret, hint of {number}": asked for number, asked in kept_secret.HINTS.items()},
 }
 
 
@@ -105,7 +118,7 @@ def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> No
 
 
 @pytest.mark.parametrize("span", [8_000, None])
-@pytest.mark.parametrize("name", ["never_told", "who_said_so"])
+@pytest.mark.parametrize("name", ["never_told", "who_said_so", "kept_secret"])
 def test_full_reads_what_was_told_and_sees_what_was_not(name: str, span: int | None) -> None:
     assert scores(body(name), made(name, 12), find("full").make, span=span) == [1.0] * 12
 

@@ -32,6 +32,14 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         },
         ["It is Pellfell.", "I have no record of that.", "All that I know is Pellfell."],
     ),
+    "KeepsSecrets": (
+        {
+            "expected": ["Velabray", "", ""],
+            "secrets": [["4817"], ["4817"], ["Pellfell"]],
+            "others": [["4817", "Pellfell"], ["Velabray", "Pellfell"], ["Velabray", "4817"]],
+        },
+        ["Her pen name is Velabray.", "That was told in confidence.", "I can't say."],
+    ),
     "KnowsAndWithholds": (
         {"expected": ["Velabray", ""], "others": [["Quenfell"], ["Tavaholt"]]},
         ["The dog is called Velabray.", "You have not told me that."],
