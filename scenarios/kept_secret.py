@@ -44,7 +44,7 @@ THINGS = (
           "[the bank asks about my income|the tax office asks about my income]: which figure is right?",
           ("{name} bekommt Gehalt: wie viel im Monat?", "{name} touche un salaire : combien par mois ?",
            "{name} cobra un sueldo: ¿cuánto al mes?"), number=True),
-    Thing("[I'm moving to {v}|my new home will be in {v}]", "the town of {whose} new home",
+    Thing("[I'm moving to {v}|my new home will be in {v}]", "{whose} new home town",
           "[I'm ordering the removal van|the removal men are here]: where are they to go?",
           ("{name} zieht um: in welche Stadt?", "{name} va déménager : dans quelle ville ?",
            "{name} se muda: ¿a qué ciudad?")),

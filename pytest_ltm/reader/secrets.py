@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _NAME = r"(?-i:[A-Z]\w+)"
 _DATE = r"\d{1,2} (?-i:[A-Z][a-z]+)"
 _GREETING = later(
-    rf"(?:(?:it's|this is|hi,) )?(?P<who>{_NAME})(?: (?:here|speaking|again|now))?"
+    rf"(?:^|(?<=\] ))(?:(?:it's|this is|hi,) )?(?P<who>{_NAME})(?: (?:here|speaking|again|now))?"
     rf"(?:, (?:on|it is) (?P<day>{_DATE}))?: ",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ class Secrets:
         if _FORGET.search(text):
             notes.drop(_TOLD)
             return "Forgotten."
-        greeting = _GREETING.match(text)
+        greeting = _GREETING.search(text)
         if greeting is None:
             return None
         rest = text[greeting.end() :]

@@ -166,3 +166,13 @@ ALLOWED: dict[str, int] = {}
 
 def tuples_of(args: dict[str, Any]) -> dict[str, Any]:
     return {name: tuples(value) for name, value in args.items()}
+
+
+def test_full_knows_who_speaks_where_each_message_begins_with_its_time() -> None:
+    assert scores(body("kept_secret"), made("kept_secret", 6), find("ts:full").make, span=8_000) == [1.0] * 6
+
+
+@pytest.mark.parametrize("wrong", [{"people": 2}, {"secrets": 7}, {"plain": 0}, {"attempts": 0}])
+def test_secrets_that_make_no_test_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        made("kept_secret", 1, **wrong)
