@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from html import escape
 from importlib.metadata import version as _version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,7 @@ intersphinx_mapping = {
 
 html_theme = "furo"
 html_title = f"pytest-ltm {release}"
+html_baseurl = os.environ.get("DOCS_URL", "")
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
 html_sourcelink_suffix = ""
@@ -87,9 +90,25 @@ def _signature(*about: Any) -> tuple[str | None, str | None]:
     return signature and re.sub(r"= ?<[^<>]*>", "= ...", signature), returns
 
 
+def _card(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: object) -> None:  # noqa: ARG001
+    """Say how a link to the page is shown elsewhere. An address outside takes `DOCS_URL`, where the site will be."""
+    about = {
+        "og:type": "website",
+        "og:site_name": project,
+        "og:title": re.sub(r"<[^>]*>", "", context.get("title") or project),
+        "og:description": "Tests the long-term memory of conversational agents, as a pytest plugin",
+        "og:image": f"{html_baseurl}_static/card.png" if html_baseurl else context["pathto"]("_static/card.png", 1),
+        "og:image:alt": "Scores of an agent by memory span: it remembers less and less",
+        "twitter:card": "summary_large_image",
+    }
+    tags = "".join(f'<meta property="{key}" content="{escape(text)}">\n' for key, text in about.items())
+    context["metatags"] = f"{context.get('metatags', '')}{tags}"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add what is above to Sphinx."""
     app.connect("autodoc-process-docstring", _sections)
     app.connect("autodoc-process-signature", _signature)
     app.connect("missing-reference", _resolved)
+    app.connect("html-page-context", _card)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
