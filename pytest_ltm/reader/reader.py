@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reader.notes import Turn
 
 
-VERSION = 5
+VERSION = 6
 """Goes up when the reader's answers change: part of its fingerprint."""
 
 

@@ -265,7 +265,7 @@ def test_a_saved_reader_goes_on_as_if_nothing_had_happened(policy: tuple[str, st
 
 
 def test_a_state_of_another_memory_is_refused() -> None:
-    with pytest.raises(AgentError, match=r"'full'; reader 5 with memory 'window:8k' cannot go on from it"):
+    with pytest.raises(AgentError, match=r"'full'; reader 6 with memory 'window:8k' cannot go on from it"):
         make_reader("window", "8k")().load(full().save())
 
 
@@ -275,8 +275,8 @@ def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
 
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
-    assert make_reader("window", "8k")().configuration() == {"reader": 5, "memory": "window:8k"}
-    assert full().configuration() == {"reader": 5, "memory": "full"}
+    assert make_reader("window", "8k")().configuration() == {"reader": 6, "memory": "window:8k"}
+    assert full().configuration() == {"reader": 6, "memory": "full"}
 
 
 @pytest.mark.parametrize(
