@@ -52,6 +52,8 @@ def _carried_out(argv: Sequence[str] | None) -> int:
     if " ".join(words[:2]) in commands():
         words[:2] = [" ".join(words[:2])]
     called = words[0]
+    if within := [name for name in commands() if name.startswith(f"{called} ")]:
+        return _told_within(called, words[1:], within)
     if not called.startswith("-") and called not in commands():
         print(
             f"{PROGRAM}: there is no command {called!r}.{did_you_mean(called, commands())} "
@@ -67,6 +69,20 @@ def _carried_out(argv: Sequence[str] | None) -> int:
         print(f"{PROGRAM} {called}: {error}", file=sys.stderr)
         return USAGE
     return status
+
+
+def _told_within(called: str, rest: Sequence[str], names: Sequence[str]) -> int:
+    """Say which commands begin with this word; USAGE unless help was asked for."""
+    if rest and not rest[0].startswith("-"):
+        meant = did_you_mean(f"{called} {rest[0]}", names)
+        print(
+            f"{PROGRAM}: there is no command '{called} {rest[0]}'.{meant} There are {', '.join(names)}.",
+            file=sys.stderr,
+        )
+        return USAGE
+    for name in names:
+        print(f"{PROGRAM} {name}: {commands()[name]['help']}")
+    return 0 if rest and rest[0] in {"-h", "--help"} else USAGE
 
 
 def _tree(called: str) -> argparse.ArgumentParser:

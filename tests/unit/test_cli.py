@@ -142,3 +142,14 @@ def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[st
         assert "RUN" in spec or find(spec).make() is not None
         assert spec in shown
         assert sentence in shown
+
+
+def test_a_word_with_which_commands_begin_says_which(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (main(["logs", "--help"]), main(["logs"]), main(["logs", "chek", "x"])) == (0, 2, 2)
+    said = capsys.readouterr()
+    assert [line.partition(":")[0] for line in said.out.splitlines()] == [
+        "ltm logs check",
+        "ltm logs redact",
+        "ltm logs split",
+    ] * 2
+    assert "there is no command 'logs chek'. Did you mean 'logs check'?" in said.err
