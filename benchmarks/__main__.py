@@ -19,6 +19,7 @@ from benchmarks import (
     length,
     memory,
     memory_linear,
+    mutants,
     overhead,
     startup,
     workers,
@@ -74,6 +75,11 @@ BENCHMARKS = {
         overhead.rehearsal,
         80_000,
         "time and memory of dry runs of up to SIZE items in conversations of ten, and of a tenth of that in one",
+    ),
+    "mutants": Benchmark(
+        mutants.survivors,
+        1_000,
+        "how many of SIZE small changes to scheduler, scores, gate and evaluators the tests notice",
     ),
     "gate": Benchmark(
         gate.gate, 400, "how often the gate's statistics err, from SIZE imagined comparisons for each figure"
