@@ -49,6 +49,7 @@ html_title = f"pytest-ltm {release}"
 html_baseurl = os.environ.get("DOCS_URL", "")
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
 html_sourcelink_suffix = ""
 html_copy_source = True
 html_show_sphinx = False
