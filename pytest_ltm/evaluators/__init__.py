@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._shopping import ListsItems
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
+    from pytest_ltm.evaluators._wholes import WorksOut
 
 __all__ = (
     "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds",
     "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu",
     "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts",
     "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage",
-    "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
+    "WorksOut", "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -62,5 +63,6 @@ __getattr__, __dir__ = lazy(
         "_shopping": "ListsItems",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
+        "_wholes": "WorksOut",
     },
 )

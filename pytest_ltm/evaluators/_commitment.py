@@ -99,7 +99,7 @@ _NONE = phrases(
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
 _LIKE_OR = later(
-    rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or|/|and/or)"
+    rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or\b|/|and/or\b)"
     r"(?! (?:so|some|something|similar|thereabouts|rather|should|more|less|not|at least|any|whatever|other|the like|"
     rf"else|in|as|to|if|when|maybe not)\b) ?{_QUOTES}{{0,2}}{_BETWEEN}[^\W_]"
 )
