@@ -210,18 +210,19 @@ def spoken(rng: random.Random, day: date) -> str:
 
 def _count(rng: random.Random, ledger: Book) -> Question:
     if rng.random() < 1 / 2:
-        days = {gift.day for gift in ledger.gifts}
-        inner = sorted(days)[2:-2]
-        day = rng.choice([one for one in (inner[0] + timedelta(days=n) for n in range((inner[-1] - inner[0]).days))
-                          if one not in days])  # fmt: skip
+        days = sorted(gift.day for gift in ledger.gifts)
+        day = rng.choice([one for one in _days(days[2], days[-3]) if one not in days])
         later = sum(gift.day > day for gift in ledger.gifts)
         text = worded(rng, AFTER_DAY, day=spoken(rng, day))
         return Question(text, NUMBER, [str(later)])
-    pounds = {gift.pounds for gift in ledger.gifts}
-    inner = sorted(gift.pounds for gift in ledger.gifts)[2:-2]
-    number = rng.choice([one for one in range(inner[0], inner[-1]) if one not in pounds])
-    more = sum(gift.pounds > number for gift in ledger.gifts)
+    pounds = sorted(gift.pounds for gift in ledger.gifts)
+    number = rng.choice([one for one in range(pounds[2], pounds[-3]) if one not in pounds])
+    more = sum(one > number for one in pounds)
     return Question(worded(rng, ABOVE, number=number), NUMBER, [str(more)], [str(number)])
+
+
+def _days(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=day) for day in range((last - first).days)]
 
 
 def _add(rng: random.Random, ledger: Book) -> Question:
@@ -267,7 +268,7 @@ def rule_of(definition: Definition) -> WorksOut:
     generate=large_scale_integration,
     skills="R,I,E",
     version="1",
-    floor=0.1,  # chance: a number that is often near, an order and a set drawn at random, one of a town's members
+    floor=0.16,  # who knows the names and nothing else: numbers that are often near, all else drawn at random
     reset="You can close the club's book: forget all gifts in it, and all members.",
 )
 def test_large_scale_integration(ltm: Ltm) -> None:

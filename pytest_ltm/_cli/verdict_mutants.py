@@ -236,6 +236,26 @@ def _orders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         )
 
 
+def _wholes(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield answers that name everything, deny it, leave it open, or turn it round."""
+    parts = list(zip(args["asked"], args["expected"], args["others"], strict=True))
+    golds = [" and ".join(gold) for gold in args["expected"]]
+    yield "denied", [f"It was not {gold.replace(' and ', ', nor ')}." for gold in golds]
+    yield (
+        "quoted in a refusal",
+        [f"I have no record of that. You never told me whether it is {gold}." for gold in golds],
+    )
+    yield "dump", [", ".join([*others, *reversed(gold), "1", "2", "3"]) for _, gold, others in parts]
+    yield "changed", [_turned(*part) for part in parts]
+
+
+def _turned(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
+    """Return another number, the order turned round, or all other names."""
+    if kind == "number":
+        return str(2 * int(gold[0]))
+    return ", ".join(reversed(gold)) if kind == "order" else ", ".join(others)
+
+
 def _reminders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
     tasks, moments = args["tasks"], args["at"]
@@ -351,7 +371,7 @@ def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 _OF_SEVERAL = frozenset((
     "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory",
     "KnowsSources",
-    "ObeysOrders", "RecallsFacts", "RecallsSteps",
+    "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
@@ -365,5 +385,5 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | li
     "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
     "RemindsInTime": _reminders,
     "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
-    "SpeaksLanguage": _language,
+    "SpeaksLanguage": _language, "WorksOut": _wholes,
 }  # fmt: skip

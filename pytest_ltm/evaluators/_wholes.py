@@ -108,9 +108,8 @@ def _settled(answer: str, given: set[float]) -> float | None:
     found = asserted(text, find, formerly=True)
     if any(alternative(text, one) or _RANGE.search(text[max(0, one.start - 20) : one.start]) for one in found):
         return None
-    if len({one.value for one in found}) > 1:
-        found = _results(text, found)
-    return float(found[-1].value) if found else None
+    chosen = _results(text, found) if len({one.value for one in found}) > 1 else found
+    return float(chosen[-1].value) if chosen else None
 
 
 def _levelled(said: str) -> str:
@@ -162,7 +161,7 @@ def _ranked(answer: str, names: Sequence[str]) -> list[str]:
         if {one.value for one in find(segment)} == known:
             text = segment
             break
-    return list(dict.fromkeys(one.value for one in find(text)))
+    return list(dict.fromkeys(one.value for one in asserted(text, find, formerly=True)))
 
 
 def _agreement(said: Sequence[str], first: str, second: str) -> int:

@@ -138,6 +138,19 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         },
         ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu", "You have not taught me that."],
     ),
+    "WorksOut": (
+        {
+            "asked": ["number", "order", "set", "name"],
+            "expected": [["143"], ["Velmere", "Tavaholt", "Oskdun"], ["Pellwen", "Quenka"], ["Oskdun"]],
+            "others": [["20"], [], ["Velmere", "Oskdun"], ["Tavaholt"]],
+        },
+        [
+            "In all that is £143.",
+            "Velmere, then Tavaholt, then Oskdun.",
+            "Pellwen and Quenka.",
+            "Oskdun gave the most.",
+        ],
+    ),
 }
 """Evaluators of scenarios without labelled replies: arguments, and right answers."""
 

@@ -1,0 +1,124 @@
+"""Large-scale Integration: who knows all facts earns full marks; who guesses earns at most the declared floor."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios import large_scale_integration as scenario
+from pytest_ltm.scenarios._wording import variants
+from scenario_runs import generated, scores
+
+from pytest_ltm.agents._specs import find
+from pytest_ltm.evaluators import WorksOut
+
+BODY = scenario.test_large_scale_integration
+FLOOR = BODY.pytestmark[0].kwargs["floor"]
+ROOT = Path(__file__).parents[2]
+ENOUGH = 30
+KINDS = ("GIFT", "HOME", "AFTER_DAY", "ABOVE", "SPENT_ON", "RANKED", "FROM", "NOT_FROM", "MOST", "MORE_FOR")
+CARELESS = (
+    "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
+    "fixed:12", "fixed:130", "random", "notes", "inject",
+)  # fmt: skip
+TOTAL = {"asked": ("number",), "expected": (("143",),), "others": ((),)}
+COUNT = {"asked": ("number",), "expected": (("7",),), "others": (("20",),)}
+
+
+def made(number: int, **parameters: Any) -> list[Any]:
+    return generated(scenario.large_scale_integration, number, **parameters)
+
+
+@pytest.mark.parametrize("span", [2_000, 32_000, None])
+@pytest.mark.parametrize("agent", ["oracle", "full"])
+def test_who_knows_all_facts_earns_full_marks(agent: str, span: int | None) -> None:
+    assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
+
+
+def test_so_does_who_knows_sixty_facts() -> None:
+    assert scores(BODY, made(4, facts=60), find("full").make, span=32_000) == [1.0] * 4
+
+
+@pytest.mark.parametrize("agent", CARELESS)
+def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
+    found = scores(BODY, made(20), find(agent).make, span=None)
+    assert sum(found) <= FLOOR * len(found)
+
+
+def test_who_knows_only_the_names_and_guesses_earns_no_more_than_the_floor() -> None:
+    rng = random.Random(7)
+    earned = []
+    for definition in made(400):
+        rule = scenario.rule_of(definition)
+        guesses = []
+        for place, kind in enumerate(rule.asked):
+            names = [*rule.expected[place], *rule.others[place]]
+            counts = definition.questions[place].text.lower()
+            guesses.append(
+                ("12" if "gifts" in counts else "130") if kind == "number"
+                else rng.choice(names) if kind == "name"
+                else ", ".join(rng.sample(names, len(names) if kind == "order" else (len(names) + 1) // 2))
+            )  # fmt: skip
+        earned.append(rule(guesses).value)
+    assert 0.1 < sum(earned) / len(earned) <= FLOOR
+
+
+def test_who_forgets_earlier_facts_loses_most_answers() -> None:
+    assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) <= 6 * FLOOR
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
+    every = list(variants(getattr(scenario, kind)))
+    assert len(set(every)) == len(every) >= ENOUGH
+
+
+@pytest.mark.parametrize("facts", [19, 61, 24.0, "24"])
+def test_sizes_that_make_no_test_are_refused(facts: object) -> None:
+    with pytest.raises(ValueError, match="facts"):
+        made(1, facts=facts)
+
+
+@pytest.mark.parametrize(
+    ("args", "answer", "credit"),
+    [
+        (TOTAL, "£143 in total: 40 from Velmere, 62 from Tavaholt and 41 from Velmere again.", 1),
+        (TOTAL, "One hundred forty three", 1),
+        (TOTAL, "£156", 0.5),
+        (TOTAL, "£158", 0),
+        (COUNT, "7 gifts, the last on 14 August.", 1),
+        (COUNT, "Between six and eight.", 0),
+    ],
+)
+def test_numbers_are_read(args: dict[str, Any], answer: str, credit: float) -> None:
+    assert WorksOut(**args)([answer]).value == credit
+
+
+def test_a_name_that_begins_with_or_is_no_alternative() -> None:
+    rule = WorksOut(("set",), (("Velmere", "Ormungard"),), (("Tavaholt",),))
+    assert rule(["Velmere, Ormungard."]).value == 1
+    assert rule(["Velmere or Ormungard."]).value == 0
+
+
+def labelled(half: str) -> list[dict[str, Any]]:
+    lines = (ROOT / "tests" / "labelled" / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if row["scenario"] == "large_scale_integration"]
+
+
+def tuples(value: Any) -> Any:
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("half", ["first", "second"])
+def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
+    rows = labelled(half)
+    assert len(rows) >= 40
+    found = [WorksOut(**{name: tuples(value) for name, value in row["args"].items()})(row["answers"]) for row in rows]
+    assert [
+        row["id"]
+        for row, score in zip(rows, found, strict=True)
+        if score.value != pytest.approx(row["credit"], abs=1e-3)
+    ] == []
