@@ -12,6 +12,7 @@ from pytest_ltm._text.clauses import level
 from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.quantities import CLOCKS, quantities
+from pytest_ltm._text.words import words
 from pytest_ltm.evaluators._commitment import (
     Mention,
     alternative,
@@ -36,20 +37,37 @@ _ITEM = later(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
 _SIGNS = later(r"[\u00a3$\u20ac]")
 _RESULT_BEFORE = later(
     r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|altogether|comes? to|came to|adds? up to|makes?|made|"
-    r"amounts? to|count|so|therefore|answer|result|difference)\b)[^\d.\n]{0,30}$"
+    r"amounts? to|count|so|therefore|answer|result|difference|thats|that is|which is|this is)\b)[^\d.\n]{0,30}$"
 )
 _RESULT_AFTER = later(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
 """What stands beside the number that a calculation comes to."""
 _OPENING = later(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
+_BRIEF = 4
+"""An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts"."""
 _RANGE = later(r"\b(?:between|from)\W+$")
+_ASIDE = later(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$")
+_COUNTED = later(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
+"""Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts"."""
 _SEGMENT = later(r"[\n;:!?]|\.(?=\s|$)")
+_POSSESSIVE = later(r"['\u2019]s\b")
 _EXCEPT = later(
     r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
 )
-_COMPARED = later(
-    r"\b(?:than|against|ahead of|before|over|behind|beat|beats|followed by|versus|vs|then|next|second)\W+$"
+_OF_THESE = later(r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer)\b")
+_MARKERS = 4
+"""So many of these, the last ones, are looked at."""
+_LACKS = later(
+    r"\b(?:never|nothing|didnt|did not|does not|doesnt|is not|isnt|was not|wasnt|not for|"
+    r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
 )
-_LISTED = later(r"s?[\s,]*(?:(?:and|or)\s)?")
+"""What says of somebody that they do not belong to those who are asked for."""
+_MOST = later(r"\b(?:most|highest|largest|biggest|top)\b")
+_COMPARED = later(
+    r"\b(?:than|against|ahead of|before|over|behind|beat|beats|followed by|versus|vs|then|next|second|"
+    r"compared (?:to|with)|comes)\W+$"
+)
+_LISTED = later(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
+_WITH_SUMS = later(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +139,33 @@ def _numbers(text: str, given: set[float]) -> list[Mention]:
     return [
         Mention(one.start, one.end, str(one.value))
         for one in quantities(text)
-        if one.unit not in (*CLOCKS, "date", "minutes") and one.value not in given
+        if one.unit not in (*CLOCKS, "date", "minutes")
+        and one.value not in given
+        and not (_ASIDE.search(text[max(0, one.start - _AROUND) : one.start]) and _COUNTED.match(text[one.end :][:20]))
     ]
 
 
 def _results(text: str, found: Sequence[Mention]) -> Sequence[Mention]:
-    """Return the last number that a text calls a result, or else the only one in its opening."""
-    results = list[Mention]()
-    behind = False  # the words stand behind the number before, and are its own: "143 in total: 40 and 103"
-    for one in found:
-        before = _RESULT_BEFORE.search(text[max(0, one.start - _AROUND) : one.start]) is not None and not behind
-        behind = _RESULT_AFTER.match(text[one.end : one.end + _AROUND]) is not None
-        results += [one] if before or behind else []
+    """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
     opening = _OPENING.match(text)
     opens = [one for one in found if opening and one.start < opening.end()]
-    return results[-1:] or (opens if len({one.value for one in opens}) == 1 else [])
+    if len({one.value for one in opens}) != 1:
+        opens = []
+    brief = opening is not None and len(words(opening[0])) <= _BRIEF
+    if opens and brief and not words(text[: opens[0].start]) and not _RESULT_AFTER.match(text[opens[0].end :]):
+        return opens
+    results = list[Mention]()
+    since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
+    for one in found:
+        before = _RESULT_BEFORE.search(text[max(since, one.start - _AROUND) : one.start])
+        behind = _RESULT_AFTER.match(text[one.end : one.end + _AROUND])
+        results += [one] if before or behind else []
+        since = one.end + (behind.end() if behind else 0)
+    return results[-1:] or opens
 
 
 _AROUND = 50
-"""Characters around a number that may say that it is a result."""
+"""Characters around a number or a name that may say what it is."""
 
 # --- Names.
 
@@ -152,10 +178,16 @@ def _order(answer: str, expected: Sequence[str], _others: Sequence[str]) -> floa
     return max(0.0, sum(_agreement(said, *pair) for pair in pairs) / len(pairs))
 
 
+def _heard(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
+    """Return the last word of an answer, levelled, if it names so many."""
+    whole = _POSSESSIVE.sub("", answer)
+    return level(last_word(whole, lambda part: len({one.value for one in find(level(part))}) >= least))
+
+
 def _ranked(answer: str, names: Sequence[str]) -> list[str]:
     """Return the names in their order: of the last segment that has them all, or else of the whole answer."""
     find = partial(mentions, names=tuple(names))
-    text = level(last_word(answer, lambda part: len({one.value for one in find(level(part))}) > 1))
+    text = _heard(answer, find, 2)
     known = {one.value for one in find(text)}
     for segment in reversed(_SEGMENT.split(text)):
         if {one.value for one in find(segment)} == known:
@@ -172,18 +204,50 @@ def _agreement(said: Sequence[str], first: str, second: str) -> int:
 
 def _set(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
     find = partial(mentions, names=(*expected, *others))
-    text = level(last_word(answer, lambda part: bool(find(level(part)))))
+    text = _heard(answer, find)
+    for marker in list(_OF_THESE.finditer(text))[: -_MARKERS - 1 : -1]:
+        if find(text[: marker.start()]) and find(text[marker.end() :]):
+            text = text[marker.end() :]
+            break
     if excepted := _EXCEPT.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
     else:
-        named = {one.value for one in asserted(text, find, formerly=True) if not alternative(text, one)}
+        named = {one.value for one in asserted(text, partial(_belonging, find=find), formerly=True)
+                 if not alternative(text, one)}  # fmt: skip
     right, wrong = len(named & set(expected)), len(named & set(others))
     return max(0.0, right / len(expected) - wrong / max(len(others), 1))
 
 
+def _belonging(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
+    """Return the mentions of those of whom a levelled text does not go on to say that they lack something."""
+    kept, end, lacks = list[Mention](), len(text), False
+    for one in reversed(find(text)):
+        after = text[one.end : end]
+        listed = lacks and _LISTED.fullmatch(after) is not None
+        lacks = listed or _LACKS.search(_SEGMENT.split(after)[0]) is not None
+        kept += [] if lacks else [one]
+        end = one.start
+    return kept[::-1]
+
+
 def _name(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    return float(commitment(answer, partial(_first, names=(*expected, *others))) == set(expected))
+    find = partial(_first, names=(*expected, *others))
+    said = commitment(_POSSESSIVE.sub("", answer), find)
+    if len(said) != 1:
+        said = _outstanding(_heard(answer, find), find)
+    return float(said == set(expected))
+
+
+def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+    """Return whom the last sentence about the most has before that word, unless it is one of several."""
+    for segment in reversed(_SEGMENT.split(text)):
+        most = _MOST.search(segment)
+        found = [one for one in asserted(segment, find, formerly=True) if most and one.end <= most.start()]
+        if found:
+            several = len(found) > 1 and _LISTED.fullmatch(segment[found[-2].end : found[-1].start])
+            return set() if several or alternative(segment, found[-1]) else {found[-1].value}
+    return set()
 
 
 def _first(text: str, names: Sequence[str]) -> list[Mention]:
@@ -191,7 +255,7 @@ def _first(text: str, names: Sequence[str]) -> list[Mention]:
     kept, compared = list[Mention](), False
     end = 0
     for one in mentions(text, names):
-        linked = compared and _LISTED.fullmatch(text[end : one.start]) is not None
+        linked = compared and _WITH_SUMS.fullmatch(text[end : one.start]) is not None
         compared = linked or _COMPARED.search(text[max(0, one.start - _AROUND) : one.start]) is not None
         kept += [] if compared else [one]
         end = one.end
