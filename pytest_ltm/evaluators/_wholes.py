@@ -55,7 +55,7 @@ _EXCEPT = later(
 )
 _OF_THESE = later(r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer)\b")
 _MARKERS = 4
-"""So many of these, the last ones, are looked at."""
+"""How many of these are looked at, from the last one on."""
 _LACKS = later(
     r"\b(?:never|nothing|didnt|did not|does not|doesnt|is not|isnt|was not|wasnt|not for|"
     r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
@@ -135,7 +135,7 @@ def _levelled(said: str) -> str:
 
 
 def _numbers(text: str, given: set[float]) -> list[Mention]:
-    """Return where a text with digits has numbers that are no days, no times and not those given."""
+    """Return where a text with digits has numbers, except days, times and those given."""
     return [
         Mention(one.start, one.end, str(one.value))
         for one in quantities(text)
