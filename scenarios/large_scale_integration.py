@@ -60,15 +60,16 @@ RANKED = (
     ),
 )
 FROM = (
-    BOOK + "[which members|who of the members|which of the members] from {town} [gave|paid|put in] [money|something] "
+    BOOK
+    + "[which members|who among the members|which of the members] from {town} [gave|paid|put in] [money|something] "
     "for the {purpose}?",
 )
 NOT_FROM = (
-    BOOK + "[which members|who of the members|which of the members] [gave|paid|put in] [money|something] "
+    BOOK + "[which members|who among the members|which of the members] [gave|paid|put in] [money|something] "
     "for the {purpose} but are not from {town}?",
 )
 MOST = (
-    BOOK + "[which member|who of the members|which one of the members] from {town} [gave|paid|put in] "
+    BOOK + "[which member|who among the members|which one of the members] from {town} [gave|paid|put in] "
     "[the most in all|most in all|the most altogether]?",
 )
 MORE_FOR = (

@@ -79,8 +79,7 @@ class Ledger(Topic):
             return "Noted."
         if home := _HOME.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
-            return "Noted."
-        return None
+        return None  # who lives where may matter to others, too
 
 
 def _pounds(said: str) -> int:

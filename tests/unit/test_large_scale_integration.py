@@ -25,6 +25,9 @@ CARELESS = (
     "fixed:12", "fixed:130", "random", "notes", "inject",
 )  # fmt: skip
 TOTAL = {"asked": ("number",), "expected": (("143",),), "others": ((),)}
+RANKED = {"asked": ("order",), "expected": (("Velmere", "Tavaholt", "Oskdun"),), "others": ((),)}
+GIVERS = {"asked": ("set",), "expected": (("Velmere", "Tavaholt"),), "others": (("Oskdun",),)}
+BEST = {"asked": ("name",), "expected": (("Velmere",),), "others": (("Tavaholt", "Oskdun"),)}
 COUNT = {"asked": ("number",), "expected": (("7",),), "others": (("20",),)}
 
 
@@ -95,6 +98,46 @@ def test_sizes_that_make_no_test_are_refused(facts: object) -> None:
 )
 def test_numbers_are_read(args: dict[str, Any], answer: str, credit: float) -> None:
     assert WorksOut(**args)([answer]).value == credit
+
+
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        (TOTAL, "A total of £143 was given for the roof, from 3 gifts: £40, £62 and £41."),
+        (TOTAL, "| Velmere | £40 |\n| Tavaholt | £62 |\n| Velmere | £41 |\n| **Total** | **£143** |"),
+        (TOTAL, "40+62=102; 102+41=143."),
+        (TOTAL, "The roof got £200 in total and the boat £57 in total, a difference of £143."),
+        (COUNT, "7 of the 18 gifts were of more than £20."),
+        (COUNT, "1. Velmere £24\n2. Oskdun £31\nand five others.\nSo that is 7 gifts."),
+        (RANKED, "Velmere gave the most, followed by Tavaholt; Oskdun gave least."),
+        (RANKED, "Oskdun £61, Velmere £143, Tavaholt £120. Ranked: Velmere (£143), Tavaholt (£120), Oskdun (£61)."),
+        (RANKED, "Velmere's first gift was on 3 May, Tavaholt's on 11 May and Oskdun's on 2 June."),
+        (GIVERS, "Velmere and Tavaholt. Oskdun also lives there but gave nothing for it."),
+        (GIVERS, "From there: Velmere, Tavaholt, Oskdun. Of these, Velmere and Tavaholt gave for the boat."),
+        (GIVERS, "Everybody except Oskdun."),
+        (BEST, "Between Tavaholt (£120) and Velmere (£143), Velmere gave the most."),
+        (BEST, "Velmere gave £143, compared to Tavaholt's £120 and Oskdun's £61."),
+    ],
+)
+def test_workings_asides_and_comparisons_are_read(args: dict[str, Any], answer: str) -> None:
+    assert WorksOut(**args)([answer]).value == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        (TOTAL, "Velmere gave £40, Tavaholt £62 and Velmere £41."),
+        (TOTAL, "£143 or £160."),
+        (RANKED, "Oskdun, Tavaholt, Velmere"),
+        (GIVERS, "Velmere never gave for the boat."),
+        (GIVERS, "Velmere, Tavaholt and Oskdun."),
+        (BEST, "Tavaholt, Oskdun and Velmere gave the most."),
+        (BEST, "Tavaholt or Velmere gave the most."),
+        (BEST, "Tavaholt gave more than Velmere."),
+    ],
+)
+def test_what_settles_on_nothing_or_names_all_earns_nothing(args: dict[str, Any], answer: str) -> None:
+    assert WorksOut(**args)([answer]).value == 0
 
 
 def test_a_name_that_begins_with_or_is_no_alternative() -> None:
