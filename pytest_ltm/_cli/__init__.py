@@ -80,9 +80,10 @@ def _told_within(called: str, rest: Sequence[str], names: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return USAGE
+    asked = bool(rest) and rest[0] in {"-h", "--help"}
     for name in names:
-        print(f"{PROGRAM} {name}: {commands()[name]['help']}")
-    return 0 if rest and rest[0] in {"-h", "--help"} else USAGE
+        print(f"{PROGRAM} {name}: {commands()[name]['help']}", file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else USAGE
 
 
 def _tree(called: str) -> argparse.ArgumentParser:

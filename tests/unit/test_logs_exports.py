@@ -298,8 +298,3 @@ def test_a_salt_that_can_be_guessed_and_a_gap_of_no_length_are_refused(
     assert main(["logs", "split", str(chat), "-o", "a.jsonl"]) == 0
     assert main(["logs", "redact", "a.jsonl", "-o", "b.jsonl", "--salt=short"]) == 2
     assert "holds fewer than 16 characters" in capsys.readouterr().err
-
-
-def test_a_command_of_two_words_needs_both(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["logs"]) == 2
-    assert "logs check" in capsys.readouterr().err
