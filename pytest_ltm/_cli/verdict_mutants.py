@@ -249,6 +249,21 @@ def _wholes(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "changed", [_turned(*part) for part in parts]
 
 
+def _worlds(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield answers that deny it, leave it open, name everything, or say it of another world."""
+    golds = [gold.split("|")[0] for gold in args["expected"]]
+    named = [realm.split("|")[0] for realm in args["realms"]]
+    yield from _withheld({"expected": golds, "others": args["others"]})
+    yield (
+        "swapped",
+        [
+            f"In {'the real world' if world else args['frames'][0].split('|')[0]}: {gold}."
+            for gold, world in zip(golds, named, strict=True)
+        ],
+    )
+    yield "dump", [", ".join([gold, *others, "3", "4"]) for gold, others in zip(golds, args["others"], strict=True)]
+
+
 def _turned(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
     """Return another number, the order turned round, or all other names."""
     if kind == "number":
@@ -370,14 +385,14 @@ def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 _OF_SEVERAL = frozenset((
     "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory",
-    "KnowsSources",
+    "KeepsWorldsApart", "KnowsSources",
     "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
     "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
     "ForgetsOnRequest": _withheld, "KeepsSecrets": _secrets, "KnowsAndWithholds": _withheld,
-    "KnowsHistory": _one_by_one("expected"),
+    "KeepsWorldsApart": _worlds, "KnowsHistory": _one_by_one("expected"),
     "KnowsCurrentFacts": _one_by_one("expected"), "KnowsSources": _sources,
     "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
     "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "ObeysOrders": _orders,

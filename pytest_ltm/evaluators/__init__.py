@@ -38,13 +38,15 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
     from pytest_ltm.evaluators._wholes import WorksOut
+    from pytest_ltm.evaluators._worlds import KeepsWorldsApart
 
 __all__ = (
-    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds",
-    "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems", "ListsNames", "Menu",
-    "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest", "QuoteAtReply", "RecallsFacts",
-    "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger", "SpeaksLanguage", "Stage",
-    "WorksOut", "notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink",
+    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart",
+    "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems",
+    "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest",
+    "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger",
+    "SpeaksLanguage", "Stage", "WorksOut", "notices_mix_up", "orders_dish", "orders_drink", "read_order",
+    "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -64,5 +66,6 @@ __getattr__, __dir__ = lazy(
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_wholes": "WorksOut",
+        "_worlds": "KeepsWorldsApart",
     },
 )

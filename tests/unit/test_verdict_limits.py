@@ -138,6 +138,15 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         },
         ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu", "You have not taught me that."],
     ),
+    "KeepsWorldsApart": (
+        {
+            "expected": ["bark|woof", "5 days", "white"],
+            "others": [["meow", "moo"], ["7"], ["green", "blue"]],
+            "realms": ["Tavaholt|novel", "Tavaholt|novel", ""],
+            "frames": ["Tavaholt|novel"],
+        },
+        ["They go woof there.", "A week has five days in Tavaholt.", "White, though green in your novel."],
+    ),
     "WorksOut": (
         {
             "asked": ["number", "order", "set", "name"],

@@ -1,0 +1,231 @@
+"""Answers about several worlds: the real one, and those of a novel or a game in which other rules hold."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.numbers import digits
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.quantities import CLOCKS, quantities
+from pytest_ltm._text.words import words
+from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
+from pytest_ltm.evaluators._recital import recites
+from pytest_ltm.evaluators._rules import Ruled, at, product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._engine.score import Score
+
+_SENTENCE = later(r"(?:[^.!\n]|[.!](?!\s|$))+(?:[.!\n]+|$)")
+_SEGMENT = later(
+    r"[,;:?()\u2013\u2014]|\s-\s|\b(?:and|but|while|whilst|whereas|(?:even )?though|although|however|yet|"
+    r"instead of|rather than|only)\b"
+)
+_CONTRAST = later(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
+"""What stands before something that is said of another world, or of the one asked for."""
+_CONCEDES = later(r"\W*(?:(?:even )?though|although|while|whilst|whereas|unlike|except|a(?:part|side) from|ignoring)\b")
+"""After a clause that begins so, what names no world is said of the one asked for."""
+_HEADING = 5
+"""A sentence of no more words that names a world, and nothing that is so there, says where the next one is."""
+_AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
+_REAL = (
+    rf"{_AWAY}|\b(?:real(?:ity)?|real-life|irl|actual (?:world|life)|our(?: \w+)? (?:world|universe|planet)|ours|"
+    r"this world|in our \w+|on earth|(?:in|out in) the world(?! of)|normal(?:ly)?|usual(?:ly)?|ordinar(?:y|ily)|"
+    r"typical(?:ly)?|everyday|outside|here(?! (?:is|are|you|goes)\b))\b"
+)
+_INVENTED = (
+    r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
+    r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
+)
+_NOT = later(
+    r"\b(?:not|unlike|contrary to|as opposed to|never mind|other than|instead of|rather than|neither|except|"
+    r"a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
+    r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
+)
+_WHERE = later(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
+"""After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which"."""
+_LIKE = later(r"\blike(?: \w+){0,3} $")
+"""Before the name of a world it only compares: "they bark like real dogs"."""
+_NEAR = 60
+"""So many characters around the name of a world say how it is meant."""
+_LONGEST = 20_000
+"""So many characters at the end of an answer are read: what it settles on stands there."""
+_THE_ANIMALS = later(r"\b(?:your|my|his|her|their|the|a|another) (?:\w+ )?(?:cat|dog)s?\b")
+"""Elsewhere an answer that speaks of somebody's cat speaks of somebody else; here the questions are about cats."""
+_FROM_TO = later(r"\bfrom [\w ]{1,30}?\bto\b")
+"""What somebody tells of a change: "from mooing to barking"."""
+_FIRST = later(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
+_ASKS_BACK = later(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
+_TAG = later(r"\(([^()\n]{1,40})\)")
+_ITEM = later(r"^[ \t]*\d[.)] ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepsWorldsApart(Ruled):
+    """The share of right answers about invented worlds, times the share of right answers about the real one.
+
+    An answer has to settle on one value for the world it was asked about. What it says of another world ("real cats
+    meow", "in the play they hoot") counts neither for nor against it; what names no world is said of the one asked for.
+    So who answers everything from one world earns nothing. There are no published results to agree with: every scoring
+    has this rule.
+    """
+
+    family: ClassVar[str] = "worlds"
+    expected: tuple[str, ...]
+    """Of each question: a word, or several for the same with | between, or a number, and what is counted: "7 days"."""
+    others: tuple[tuple[str, ...], ...]
+    """For each question other values that somebody might give; of a number, any other is one."""
+    realms: tuple[str, ...]
+    """Of each question the invented world, by its names with | between; "": the real one."""
+    frames: tuple[str, ...]
+    """All invented worlds."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the product of both shares; a missing answer counts as wrong."""
+        inside: list[Check] = []
+        outside: list[Check] = []
+        missed = ""
+        for place, (expected, others, realm) in enumerate(zip(self.expected, self.others, self.realms, strict=True)):
+            answer = at(answers, place)
+            ok = _says(answer, expected, others, realm, self.frames)
+            where = realm.partition("|")[0] or "the real world"
+            (inside if realm else outside).append(Check(f"{expected.partition('|')[0]!r} in {where}", ok))
+            missed = missed if ok else missed or answer
+        value, reason = product({"right of invented worlds": inside, "right of the real world": outside})
+        return self.score(value, reason, missed, [*inside, *outside])
+
+
+def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool:
+    if recites(answer):
+        return False
+    number, _, counted = expected.partition(" ")
+    if number.isdecimal():
+        expected, find = number, partial(_numbers, counted=counted)
+    else:
+        find = partial(_values, patterns={value: _any(value) for value in (expected, *others)})
+    this, other = _worlds(realm, frames)
+    marks = partial(_marks, this=this, other=other)
+    text = _levelled(answer)
+    text = re.sub(rf"\b({_any(expected)})\W+or\W+(?:{_any(expected)})\b", r"\1", text)  # two words for the same
+    text = _TAG.sub(lambda found: found[0] if find(found[1]) or not marks(found[1]) else f" {found[1]} ", text)
+    for one in _elsewhere(text, find(text), marks(text)):
+        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    return commitment(text, find) == {expected}
+
+
+def _levelled(answer: str) -> str:
+    said = spoken(answer)[-_LONGEST:].replace("_", " ")
+    text = digits(level(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
+    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _any(spellings: str) -> str:
+    return "|".join(map(re.escape, level(spellings).split("|")))
+
+
+def _values(text: str, patterns: Mapping[str, str]) -> list[Mention]:
+    """Return where a levelled text has a value in any of its words, also as a verb: "barks", "mooing"."""
+    found = [
+        Mention(spot.start(), spot.end(), value)
+        for value, pattern in patterns.items()
+        for spot in re.finditer(rf"\b(?:{pattern})(?:s|es|ed|ing)?\b", text)
+    ]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _numbers(text: str, counted: str) -> list[Mention]:
+    """Return where a text has numbers of what is counted, except one, as in "a week"."""
+    unit = next((one.unit for one in quantities(f"2 {counted}")), "")
+    return [
+        Mention(one.start, one.end, f"{one.value:g}")
+        for one in quantities(text)
+        if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit))
+    ]
+
+
+# --- Of which world something is said.
+
+Mark = tuple[int, bool]
+"""Where a text speaks of a world, and whether of the one asked for."""
+
+
+def _worlds(realm: str, frames: Sequence[str]) -> tuple[str, str]:
+    """Return patterns for what speaks of the world asked for, and of the others."""
+    named = {frame: rf"\b(?:{_any(frame)})\b" for frame in frames}
+    rest = [pattern for frame, pattern in named.items() if frame != realm]
+    if realm:
+        return f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
+    return _REAL, "|".join([_INVENTED, *rest])
+
+
+def _marks(text: str, this: str, other: str) -> list[Mark]:
+    """Return where a levelled text speaks of a world, in order."""
+    away = [found.span() for found in re.finditer(_AWAY, text)]
+    found = list[Mark]()
+    for pattern, here in ((this, True), (other, False)):
+        for spot in re.finditer(pattern, text):
+            if any(start < spot.start() < end for start, end in away):
+                continue  # "outside your novel"
+            before = text[max(0, spot.start() - _NEAR) : spot.start()]
+            if _LIKE.search(before):
+                continue
+            turned = _NOT.search(before)
+            told = _WHERE.match(text[spot.end() : spot.end() + _NEAR])
+            found.append((spot.start(), here is not (turned is not None and told is None)))
+    return sorted(found)
+
+
+def _elsewhere(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
+    """Yield the mentions that are not about the world asked for."""
+    heading = True
+    for sentence in _SENTENCE.finditer(text):
+        inside = [one for one in mentions if sentence.start() <= one.start < sentence.end()]
+        if inside:
+            yield from _in_sentence(text, sentence.span(), inside, marks, default=heading)
+        else:
+            named = _within(marks, *sentence.span())
+            heading = named[-1] if named and len(words(sentence[0])) <= _HEADING else True
+
+
+def _in_sentence(
+    text: str, span: tuple[int, int], mentions: Sequence[Mention], marks: Sequence[Mark], *, default: bool
+) -> Iterator[Mention]:
+    """Yield the mentions of a sentence that are about another world."""
+    start, end = span
+    cuts = [start, *(start + cut.end() for cut in _SEGMENT.finditer(text[start:end])), end]
+    here, last, concedes = default, start, _CONCEDES.match(text[start:end]) is not None
+    lead: bool | None = None  # of what stands before, and says nothing but where
+    for begin, stop in itertools.pairwise(cuts):
+        own = _within(marks, begin, stop)
+        mentioned = [one for one in mentions if begin <= one.start < stop]
+        if not mentioned:
+            lead = own[-1] if own else lead
+            continue
+        trail = [] if mentions[-1].start >= stop else _within(marks, stop, end)
+        for one in mentioned:
+            if own:
+                here = (_within(marks, begin, one.start) or own[:1])[-1]
+            elif lead is not None:
+                here = lead
+            elif trail:
+                here = trail[0]
+            elif concedes or _CONTRAST.search(text[last : one.start]):
+                here = default
+            if not here:
+                yield one
+            last = one.end
+        lead = None
+
+
+def _within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
+    return [here for place, here in marks if begin <= place < stop]
