@@ -21,6 +21,7 @@ from pytest_ltm.reader.secrets import Secrets
 from pytest_ltm.reader.shopping import ShoppingList
 from pytest_ltm.reader.tips import Tips
 from pytest_ltm.reader.told_history import OpenQuestions, ToldHistory
+from pytest_ltm.reader.worlds import InventedWorlds
 
 ABILITIES: tuple[Ability, ...] = (
     Announcement(),
@@ -32,6 +33,7 @@ ABILITIES: tuple[Ability, ...] = (
     Codes(),
     StandingOrders(),
     Ledger(),
+    InventedWorlds(),
     Languages(),
     Reminders(),
     ConflictingPersonalInformation(),
