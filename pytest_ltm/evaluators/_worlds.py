@@ -12,7 +12,7 @@ from pytest_ltm._engine.score import Check, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import CLOCKS, quantities
+from pytest_ltm._text.quantities import CLOCKS, Quantity, quantities
 from pytest_ltm._text.words import words
 from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
 from pytest_ltm.evaluators._recital import recites
@@ -38,7 +38,8 @@ _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s
 _REAL = (
     rf"{_AWAY}|\b(?:real(?:ity)?|real-life|irl|actual (?:world|life)|our(?: \w+)? (?:world|universe|planet)|ours|"
     r"this world|in our \w+|on earth|(?:in|out in) the world(?! of)|normal(?:ly)?|usual(?:ly)?|ordinar(?:y|ily)|"
-    r"typical(?:ly)?|everyday|outside|here(?! (?:is|are|you|goes)\b))\b"
+    r"typical(?:ly)?|everyday|outside|elsewhere|(?:any|every)where else|otherwise(?= \w)|"
+    r"here(?! (?:is|are|you|goes)\b))\b"
 )
 _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
@@ -46,7 +47,7 @@ _INVENTED = (
 )
 _NOT = later(
     r"\b(?:not|unlike|contrary to|as opposed to|never mind|other than|instead of|rather than|neither|except|"
-    r"a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
+    r"(?:any|every)where but|a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
     r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
 )
 _WHERE = later(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
@@ -63,6 +64,8 @@ _FROM_TO = later(r"\bfrom [\w ]{1,30}?\bto\b")
 """What somebody tells of a change: "from mooing to barking"."""
 _FIRST = later(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
 _ASKS_BACK = later(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
+_BOUND_BEFORE = later(r"\b(?:at (?:least|most)|(?:more|less|fewer) than|up to) $")
+_BOUND_AFTER = later(r"(?: \w+)? or (?:more|less|fewer)\b")
 _TAG = later(r"\(([^()\n]{1,40})\)")
 _ITEM = later(r"^[ \t]*\d[.)] ", re.MULTILINE)
 
@@ -147,10 +150,15 @@ def _numbers(text: str, counted: str) -> list[Mention]:
     """Return where a text has numbers of what is counted, except one, as in "a week"."""
     unit = next((one.unit for one in quantities(f"2 {counted}")), "")
     return [
-        Mention(one.start, one.end, f"{one.value:g}")
+        Mention(one.start, one.end, f"{'more or less ' * _is_bound(text, one)}{one.value:g}")
         for one in quantities(text)
         if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit))
     ]
+
+
+def _is_bound(text: str, one: Quantity) -> bool:
+    before, after = text[max(0, one.start - _NEAR) : one.start], text[one.end : one.end + _NEAR]
+    return _BOUND_BEFORE.search(before) is not None or _BOUND_AFTER.match(after) is not None
 
 
 # --- Of which world something is said.
@@ -161,7 +169,7 @@ Mark = tuple[int, bool]
 
 def _worlds(realm: str, frames: Sequence[str]) -> tuple[str, str]:
     """Return patterns for what speaks of the world asked for, and of the others."""
-    named = {frame: rf"\b(?:{_any(frame)})\b" for frame in frames}
+    named = {frame: rf"\b(?:{_any(frame)})s?\b" for frame in frames}
     rest = [pattern for frame, pattern in named.items() if frame != realm]
     if realm:
         return f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])

@@ -145,6 +145,9 @@ def test_of_an_answer_about_several_worlds_each_part_counts_for_its_own(answer: 
         ("_Five_", "5 days"),
         ("5. That is how many days it has.", "5 days"),
         ("Twenty-nine legs, not 8.", "29 legs"),
+        ("In Tavaholt 5; otherwise 7.", "5 days"),
+        ("It'd be a bark in Tavaholt, and a meow anywhere else.", CATS[0]),
+        ("Tavaholt's cats bark; Oskdun's meow.", CATS[0]),
     ],
 )
 def test_comparisons_and_changes_are_read(answer: str, expected: str) -> None:
@@ -168,6 +171,8 @@ def test_comparisons_and_changes_are_read(answer: str, expected: str) -> None:
         ("Green here, white there.", "green"),
         ("Between 3 and 40.", "5 days"),
         ("5 hours", "5 days"),
+        ("At least 5.", "5 days"),
+        ("5 days or more.", "5 days"),
         ("15", "5 days"),
     ],
 )
