@@ -249,6 +249,15 @@ def _wholes(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "changed", [_turned(*part) for part in parts]
 
 
+def _cited(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
+    everything = ", ".join(args["titles"])
+    others = [", ".join(title for title in args["titles"] if title not in right) for right in args["sources"]]
+    ends = {"denied": [f"I used neither {' nor '.join(right)}." for right in args["sources"]], "changed": others}
+    for way, said in _wholes(args):
+        yield way, [f"{text} {end}" for text, end in zip(said, ends.get(way, [everything] * len(said)), strict=True)]
+
+
 def _worlds(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
     golds = [gold.split("|")[0] for gold in args["expected"]]
@@ -384,13 +393,12 @@ def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 _OF_SEVERAL = frozenset((
-    "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory",
-    "KeepsWorldsApart", "KnowsSources",
-    "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
+    "AnswersWithSources", "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart", "KnowsAndWithholds",
+    "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
-    "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
+    "AnswersWithSources": _cited, "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
     "ForgetsOnRequest": _withheld, "KeepsSecrets": _secrets, "KnowsAndWithholds": _withheld,
     "KeepsWorldsApart": _worlds, "KnowsHistory": _one_by_one("expected"),
     "KnowsCurrentFacts": _one_by_one("expected"), "KnowsSources": _sources,

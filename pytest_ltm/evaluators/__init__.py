@@ -8,6 +8,7 @@ from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
+    from pytest_ltm.evaluators._cited import AnswersWithSources
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
     from pytest_ltm.evaluators._languages import SpeaksLanguage
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart
 
 __all__ = (
-    "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart",
-    "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt", "ListsItems",
-    "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest",
+    "AnswersWithSources", "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets",
+    "KeepsWorldsApart", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt",
+    "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest",
     "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger",
     "SpeaksLanguage", "Stage", "WorksOut", "notices_mix_up", "orders_dish", "orders_drink", "read_order",
     "recalls_drink",
@@ -53,6 +54,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "_choices": "AnswersWord PicksOption",
+        "_cited": "AnswersWithSources",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
         "_languages": "SpeaksLanguage",

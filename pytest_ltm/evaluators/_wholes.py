@@ -34,6 +34,8 @@ _NEAR = 0.1
 """A number so near the right one, as a share of it, earns a half."""
 _ITEM = later(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
 """The number of an item in a list or a table."""
+_FIRST_ITEM = later(r"(?m)^[ \t|]*[01]\b")
+"""Without it there is no list, but an answer with its full stop: "260. That is the sum of all"."""
 _SIGNS = later(r"[\u00a3$\u20ac]")
 _RESULT_BEFORE = later(
     r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|altogether|comes? to|came to|adds? up to|makes?|made|"
@@ -49,11 +51,14 @@ _ASIDE = later(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$
 _COUNTED = later(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
 """Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts"."""
 _SEGMENT = later(r"[\n;:!?]|\.(?=\s|$)")
-_POSSESSIVE = later(r"['\u2019]s\b")
+POSSESSIVE = later(r"['\u2019]s\b")
 _EXCEPT = later(
     r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
 )
-_OF_THESE = later(r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer)\b")
+_OF_THESE = later(
+    r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer|"
+    r"(?:older|oldest|elder|earlier|earliest|first)(?= ?:))\b"
+)
 _MARKERS = 4
 """How many of these are looked at, from the last one on."""
 _LACKS = later(
@@ -61,10 +66,14 @@ _LACKS = later(
     r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
 )
 """What says of somebody that they do not belong to those who are asked for."""
-_MOST = later(r"\b(?:most|highest|largest|biggest|top)\b")
+_MOST = later(r"\b(?:most|highest|largest|biggest|top|older|oldest|elder|eldest|earlier|earliest|first)\b")
 _COMPARED = later(
-    r"\b(?:than|against|ahead of|before|over|behind|beat|beats|followed by|versus|vs|then|next|second|"
-    r"compared (?:to|with)|comes)\W+$"
+    r"\b(?:than|against|ahead of|before|over|since|because|while|whereas|behind|beat|beats|followed by|versus|vs|"
+    r"then|next|second|compared (?:to|with)|comes)\W+(?:the )?$"
+)
+_REASONS = later(
+    r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*(?:because|since|as|for|it|which|who|that|he|she|they|"
+    r"opened|founded|born|going by|according to|based on|sources?|passages?|titles?)\b"
 )
 _LISTED = later(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = later(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
@@ -112,13 +121,13 @@ class WorksOut(Ruled):
 
 def _number(answer: str, expected: Sequence[str], given: Sequence[str]) -> float:
     wanted = float(expected[0])
-    said = _settled(answer, {float(one) for one in given if one != expected[0]})
+    said = settled(answer, {float(one) for one in given if one != expected[0]})
     if said is None:
         return 0.0
     return 1.0 if said == wanted else 0.5 if abs(said - wanted) <= _NEAR * wanted else 0.0
 
 
-def _settled(answer: str, given: set[float]) -> float | None:
+def settled(answer: str, given: set[float]) -> float | None:
     """Return the number that an answer comes to; None where it comes to none, or to several."""
     find = partial(_numbers, given=given)
     said = last_word(answer, lambda part: bool(find(_levelled(part))))
@@ -126,12 +135,13 @@ def _settled(answer: str, given: set[float]) -> float | None:
     found = asserted(text, find, formerly=True)
     if any(alternative(text, one) or _RANGE.search(text[max(0, one.start - 20) : one.start]) for one in found):
         return None
-    chosen = _results(text, found) if len({one.value for one in found}) > 1 else found
-    return float(chosen[-1].value) if chosen else None
+    results = _results(text, found) if len({one.value for one in found}) > 1 else found
+    return float(results[-1].value) if results else None
 
 
 def _levelled(said: str) -> str:
-    return digits(_SIGNS.sub("", _ITEM.sub(" ", level(said))))
+    text = level(said)
+    return digits(_SIGNS.sub("", _ITEM.sub(" ", text) if _FIRST_ITEM.search(text) else text))
 
 
 def _numbers(text: str, given: set[float]) -> list[Mention]:
@@ -180,7 +190,7 @@ def _order(answer: str, expected: Sequence[str], _others: Sequence[str]) -> floa
 
 def _heard(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
     """Return the last word of an answer, levelled, if it names so many."""
-    whole = _POSSESSIVE.sub("", answer)
+    whole = POSSESSIVE.sub("", answer)
     return level(last_word(whole, lambda part: len({one.value for one in find(level(part))}) >= least))
 
 
@@ -204,11 +214,7 @@ def _agreement(said: Sequence[str], first: str, second: str) -> int:
 
 def _set(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
     find = partial(mentions, names=(*expected, *others))
-    text = _heard(answer, find)
-    for marker in list(_OF_THESE.finditer(text))[: -_MARKERS - 1 : -1]:
-        if find(text[: marker.start()]) and find(text[marker.end() :]):
-            text = text[marker.end() :]
-            break
+    text = _concluding(_heard(answer, find), find)
     if excepted := _EXCEPT.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
@@ -217,6 +223,14 @@ def _set(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
                  if not alternative(text, one)}  # fmt: skip
     right, wrong = len(named & set(expected)), len(named & set(others))
     return max(0.0, right / len(expected) - wrong / max(len(others), 1))
+
+
+def _concluding(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
+    """Return what a levelled text comes to after it has named some: "so …", "of these …"; all of it, if nothing."""
+    for marker in list(_OF_THESE.finditer(text))[: -_MARKERS - 1 : -1]:
+        if find(text[: marker.start()]) and find(text[marker.end() :]):
+            return text[marker.end() :]
+    return text
 
 
 def _belonging(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
@@ -232,11 +246,20 @@ def _belonging(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Ment
 
 
 def _name(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    find = partial(_first, names=(*expected, *others))
-    said = commitment(_POSSESSIVE.sub("", answer), find)
-    if len(said) != 1:
-        said = _outstanding(_heard(answer, find), find)
-    return float(said == set(expected))
+    return float(chosen(answer, (*expected, *others)) == set(expected))
+
+
+def chosen(answer: str, names: Sequence[str]) -> set[str]:
+    """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
+    find = partial(_first, names=tuple(names))
+    said = commitment(POSSESSIVE.sub("", answer), find)
+    if len(said) == 1:
+        return said
+    text = _heard(answer, find)
+    for settled_on in (_outstanding(text, find), commitment(_concluding(text, find), find), _explained(text, find)):
+        if len(settled_on) == 1:
+            return settled_on
+    return set()
 
 
 def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
@@ -248,6 +271,12 @@ def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str
             several = len(found) > 1 and _LISTED.fullmatch(segment[found[-2].end : found[-1].start])
             return set() if several or alternative(segment, found[-1]) else {found[-1].value}
     return set()
+
+
+def _explained(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+    """Return whom a text names before it gives reasons or sources: "Ada, because Bruno came later"."""
+    opening = _REASONS.match(text)
+    return {one.value for one in asserted(opening[1], find, formerly=True)} if opening else set()
 
 
 def _first(text: str, names: Sequence[str]) -> list[Mention]:

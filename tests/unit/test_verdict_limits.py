@@ -138,6 +138,30 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         },
         ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu", "You have not taught me that."],
     ),
+    "AnswersWithSources": (
+        {
+            "asked": ["name", "number"],
+            "expected": [["Umbril"], ["260"]],
+            "others": [["Sarvin", "Orlith"], []],
+            "sources": [
+                ["The Amber Almanac", "Letter from Harrow Lane"],
+                ["The Ivory Handbook", "The Cobalt Register"],
+            ],
+            "superseded": [[], ["The Saffron Companion"]],
+            "titles": [
+                "The Amber Almanac",
+                "Letter from Harrow Lane",
+                "The Ivory Handbook",
+                "The Cobalt Register",
+                "The Saffron Companion",
+                "Report of the Juniper Survey",
+            ],
+        },
+        [
+            "The Umbril, going by the Amber Almanac and the letter from Harrow Lane.",
+            "120 and 140, so 260. Sources: Ivory Handbook, Cobalt Register, The Saffron Companion.",
+        ],
+    ),
     "KeepsWorldsApart": (
         {
             "expected": ["bark|woof", "5 days", "white"],

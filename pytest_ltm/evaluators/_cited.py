@@ -1,0 +1,118 @@
+"""Answers with their sources: what an answer settles on, and which passages it names for it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._text.clauses import level, places
+from pytest_ltm._text.patterns import later
+from pytest_ltm.evaluators._commitment import Mention, asserted, last_word, spoken
+from pytest_ltm.evaluators._recital import recites
+from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._wholes import NUMBER, POSSESSIVE, chosen, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm._engine.score import Score
+
+_KIND = later(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
+"""What a title may be named without: an article, or what kind of passage it is, as in "Report of the"."""
+_COUNTED = later(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
+_USELESS = later(r"\W*(?:is|was|are|were) (?:irrelevant|unnecessary|useless|beside the point|of no (?:use|help))\b")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersWithSources(Ruled):
+    """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
+
+    Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage
+    that a later one corrects counts neither way. A name is right if the answer settles on it, a number if it is the
+    result; titles are read in any order, with or without their article or kind. There are no published results to agree
+    with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "answers-with-sources"
+    asked: tuple[str, ...]
+    """Of each question: NAME or NUMBER."""
+    expected: tuple[tuple[str, ...], ...]
+    """For each question the name or number."""
+    others: tuple[tuple[str, ...], ...]
+    """For each question the names that it could have been."""
+    sources: tuple[tuple[str, ...], ...]
+    """For each question the titles of the passages that it needs."""
+    superseded: tuple[tuple[str, ...], ...]
+    """For each question the titles of passages that were corrected in what it needs."""
+    titles: tuple[str, ...]
+    """Of all passages."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the mean of the halves; a missing answer earns neither."""
+        ways = _ways(self.titles)
+        checks = list[Check]()
+        right, cited, missed = 0, 0.0, ""
+        for place, kind in enumerate(self.asked):
+            answer = POSSESSIVE.sub("", spoken(at(answers, place)))
+            answer = "" if recites(answer) else answer
+            ok = _says(kind, _brief(answer, ways, instead="it"), self.expected[place], self.others[place])
+            named = _cited(_brief(answer, ways), ways) - set(self.superseded[place])
+            right += ok
+            needed = self.sources[place]
+            cited += _worth(named, needed, len(self.titles) - len(self.superseded[place]))
+            checks.append(Check(f"answer: {self.expected[place][0]}", ok))
+            checks += [Check(f"source: {title}", title in named) for title in needed]
+            checks += [Check(f"no source: {title}", ok=False) for title in sorted(named - set(needed))]
+            missed = missed or ("" if ok and named == set(needed) else at(answers, place))
+        number = max(len(self.asked), 1)
+        reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
+        return self.score((right + cited) / 2 / number, reason, missed, checks)
+
+
+def _worth(named: set[str], needed: Sequence[str], passages: int) -> float:
+    """Return the F1 of the titles named, on a scale from what naming all passages earns to 1."""
+    found = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+    free = 2 * len(needed) / (passages + len(needed))
+    return max(0.0, (found - free) / (1 - free)) if free < 1 else float(found == 1)
+
+
+def _says(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
+    if kind == NUMBER:
+        return settled(_COUNTED.sub("these", answer), set()) == float(expected[0])
+    return chosen(answer, (*expected, *others)) == set(expected)
+
+
+# --- Titles.
+
+
+def _ways(titles: Iterable[str]) -> Mapping[str, str]:
+    """Return the titles by what names them: all of it, or its end, unless another title has that, too."""
+    ends = [(_KIND.sub("", title).lower(), title) for title in titles]
+    counts = Counter(end for end, _ in ends)
+    return {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
+
+
+def _mentioned(text: str, ways: Mapping[str, str]) -> list[Mention]:
+    """Return where a levelled text has titles, in their order, but none that it calls useless."""
+    found = [Mention(*spot, title) for way, title in ways.items() for spot in places(text, way)]
+    return sorted((one for one in found if not _USELESS.match(text[one.end :])), key=lambda one: one.start)
+
+
+def _cited(answer: str, ways: Mapping[str, str]) -> set[str]:
+    """Return the titles that an answer names as its sources, not those of which it says that they are none."""
+    find = partial(_mentioned, ways=ways)
+    said = level(last_word(answer, lambda part: bool(find(level(part)))))
+    return {one.value for one in asserted(said, find, formerly=True)}
+
+
+def _brief(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
+    """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
+    for way, title in ways.items():
+        kind = rf"(?:{re.escape(title[: -len(way)])})?" if title.lower().endswith(way) else ""
+        answer = re.sub(rf"\b{kind}{re.escape(way)}\b", instead or way, answer, flags=re.IGNORECASE)
+    return answer
