@@ -13,6 +13,7 @@ from pytest_ltm.reader.languages import Languages
 from pytest_ltm.reader.ledger import Ledger
 from pytest_ltm.reader.notes import Ability, Appends
 from pytest_ltm.reader.orders import StandingOrders
+from pytest_ltm.reader.passages import Passages
 from pytest_ltm.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.reader.places import Locations
 from pytest_ltm.reader.plays import Restaurant, SallyAnne, SpyMeeting
@@ -32,6 +33,7 @@ ABILITIES: tuple[Ability, ...] = (
     Tips(),
     Codes(),
     StandingOrders(),
+    Passages(),
     Ledger(),
     InventedWorlds(),
     Languages(),
