@@ -1,17 +1,17 @@
-"""Workers on another machine, over ssh, as docs/distributed.md tells: it is this machine, by an sshd of its own."""
+"""Workers on a machine that is reached over ssh: this one, over loopback, by a server made for the test."""
 
 from __future__ import annotations
 
-import getpass
 import json
 import shutil
-import socket
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+pytest.importorskip("xdist")
+pytest.importorskip("asyncssh")
+from ssh_server import SshServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,52 +19,19 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytest.importorskip("xdist")
-
-SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
-TOOLS = SSHD and shutil.which("ssh") and shutil.which("ssh-keygen")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh client"),
+]
 
 
 @pytest.fixture
-def far(tmp_path: Path) -> Iterator[str]:
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield how `--tx` names the other machine, without its folder; the server stops with the test."""
-    if not TOOLS or SSHD is None:
-        pytest.skip("needs sshd, ssh and ssh-keygen (Debian: openssh-server)")
-    folder = tmp_path / "ssh"
-    folder.mkdir(mode=0o700)
-    for name in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (folder / "sshd_config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\n"
-        "StrictModes no\nUsePAM no\nPasswordAuthentication no\nPidFile none\n"
-    )
-    (folder / "ssh_config").write_text(
-        f"Host far\n HostName 127.0.0.1\n Port {port}\n User {getpass.getuser()}\n IdentityFile {folder}/user\n"
-        f" UserKnownHostsFile {folder}/known\n StrictHostKeyChecking no\n LogLevel ERROR\n"
-    )
-    server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stderr=subprocess.PIPE, text=True)
-    try:
-        for _ in range(100):
-            if server.poll() is not None:
-                pytest.skip(f"sshd does not start here: {(server.stderr.read() if server.stderr else '').strip()}")
-            said = subprocess.run(
-                ["ssh", "-F", str(folder / "ssh_config"), "far", "true"], capture_output=True, text=True, check=False
-            )
-            if said.returncode == 0:
-                break
-            time.sleep(0.05)
-        else:
-            pytest.skip(f"cannot log in over loopback here: {said.stderr.strip()}")
-        yield f"ssh=far//ssh_config={folder}/ssh_config//python={sys.executable}"
-    finally:
-        server.terminate()
-        server.communicate(timeout=10)
+    with SshServer(tmp_path_factory.mktemp("far")) as server:
+        yield f"ssh=far//ssh_config={server.config}//python={sys.executable}"
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_results_of_workers_on_another_machine_are_complete(project: Project, far: str, tmp_path: Path) -> None:
     there = tmp_path / "scratch"
     there.mkdir()
@@ -109,3 +76,25 @@ def test_what_a_far_worker_had_when_it_was_stopped_is_there(project: Project, fa
     (results,) = (project.path / ".ltm" / "runs").glob("*/*/results.json")
     said = json.loads(results.read_text(encoding="utf-8"))
     assert (said["ended"], [row["scenario"] for row in said["scenarios"]]) == ("interrupted", ["a"])
+
+
+def test_workers_over_ssh_score_the_built_in_suite_like_a_run_without_workers(
+    project: Project, far: str, tmp_path: Path
+) -> None:
+    words = ("--ltm-agent=full,window:600", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-span=2000", "--tb=no")
+    tx = []
+    for name in ("far1", "far2"):
+        (tmp_path / name).mkdir()
+        tx.append(f"--tx={far}//chdir={tmp_path / name}//id={name}")
+
+    project.pytest("-d", *tx, *words, "--ltm-dir=by-ssh", subprocess=True)
+    project.pytest(*words, "--ltm-dir=here", subprocess=True)
+
+    assert scores(project.path / "by-ssh") == scores(project.path / "here")
+    assert len({path.relative_to(tmp_path).parts[0] for path in tmp_path.glob("far*/**/journal.jsonl")}) == 2
+
+
+def scores(folder: Path) -> dict[str, list[float | None]]:
+    told = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("runs/*/*/results.json")]
+    assert len(told) == 2
+    return {each["agent"]: [row["score"] for row in each["scenarios"]] for each in told}
