@@ -12,7 +12,7 @@ import ast
 import json
 import os
 import random
-import sqlite3
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,10 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from coverage import CoverageData
+
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 TARGETS = (
@@ -33,10 +35,15 @@ TARGETS = (
 """What gives scores and verdicts, below `pytest_ltm`."""
 TESTS = ("tests/unit", "tests/properties")
 SEED = 20_240_304
-MOST_TESTS = 60
-"""So many tests of a line are run, spread over all of them: a line that thousands run is noticed by few of them."""
+BUDGET = 10.0
+"""Tests of a line are run that took so many seconds before: half for the most particular ones, half for others."""
+QUICK = 0.005
+"""Seconds of a test that took less."""
 SECONDS = 120
 """A mutant whose tests take longer has made something endless: noticed."""
+NOTICED, SURVIVED, NOT_RUN = "noticed", "survived", "not run"
+_DURATION = re.compile(r"^(\d+\.\d+)s call +(\S.*)$", re.MULTILINE)
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
 _SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
@@ -125,13 +132,18 @@ class Verdict(NamedTuple):
 
     mutant: Mutant
     said: str
-    """`noticed`, `survived`, or `not run` where no test runs the line."""
+    """NOTICED, SURVIVED, or NOT_RUN where no test runs the line."""
+
+    def __str__(self) -> str:
+        before, after = (" ".join(text.split())[:90] for text in (self.mutant.before, self.mutant.after))
+        return f"{self.said}: {self.mutant.path}:{self.mutant.line}: {before}  ->  {after}"
 
 
 def survivors(count: int, repeats: int) -> Iterator[str]:
     """Yield what the tests notice of `count` changes: the share, by file, and each that survived.
 
-    They are the same each time, so nothing is repeated. ConfigurationError if there are fewer changes than `count`.
+    The changes and the tests are the same each time, so nothing is repeated. ConfigurationError if there are fewer
+    changes than `count`, or if tests fail without a change.
     """
     del repeats
     files = sorted({path for target in TARGETS for path in (ROOT / "pytest_ltm").glob(target)})
@@ -139,65 +151,104 @@ def survivors(count: int, repeats: int) -> Iterator[str]:
     if count > len(every):
         raise ConfigurationError(f"there are {len(every):,} changes to make, not {count:,}")
     chosen = random.Random(SEED).sample(every, count)
-    with tempfile.TemporaryDirectory() as work:
-        known = _tests_by_line(Path(work))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            verdicts = list(pool.map(lambda one: _judged(one, known.get((one.path, one.line), [])), chosen))
     yield f"{len(every):,} changes in {len(files)} files; {count:,} of them, seed {SEED}"
-    yield from _table(verdicts)
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count()) as pool:
+        known = _all_tests(files, Path(work) / "coverage")
+        controls = {one.path: one._replace(after=one.before) for one in chosen}.values()
+        for verdict in pool.map(lambda one: judged(one, known.of(one)), controls):
+            if verdict.said == NOTICED:
+                raise ConfigurationError(f"the tests of {verdict.mutant.path} fail though nothing was changed")
+        said = Counter[tuple[str, str]]()
+        for verdict in pool.map(lambda one: judged(one, known.of(one)), chosen):
+            said[verdict.mutant.path, verdict.said] += 1
+            if verdict.said != NOTICED:
+                yield str(verdict)
+    yield from _table(said)
 
 
-def _tests_by_line(work: Path) -> dict[tuple[str, int], list[str]]:
-    """Return which tests run each line of the package, from one run with coverage."""
-    from coverage.numbits import numbits_to_nums
+class _Tests(NamedTuple):
+    """What one run of all tests with coverage told."""
 
-    data = work / "coverage"
+    by_line: Mapping[tuple[str, int], Sequence[str]]
+    """Those that run a line of a file, the most particular ones first: they run the least else. Line 0 stands for what
+    is run when the module is imported, and so for all tests that run anything of it."""
+    seconds: Mapping[str, float]
+
+    def of(self, mutant: Mutant) -> Sequence[str]:
+        """Return the tests of a changed line that fit the budget."""
+        if (mutant.path, mutant.line) not in self.by_line:
+            return ()
+        tests = self.by_line[mutant.path, mutant.line] or self.by_line.get((mutant.path, 0), ())
+        particular = self._within(BUDGET / 2, tests)
+        others = sorted(set(tests).difference(particular))
+        return [*particular, *self._within(BUDGET / 2, random.Random(SEED).sample(others, len(others)))]
+
+    def _within(self, budget: float, tests: Iterable[str]) -> list[str]:
+        chosen = list[str]()
+        for test in tests:
+            cost = self.seconds.get(test, QUICK)
+            if cost <= budget:
+                budget -= cost
+                chosen.append(test)
+        return chosen
+
+
+def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
+    """Run all tests with coverage; ConfigurationError if one fails."""
     command = [
-        sys.executable, "-m", "pytest", *TESTS, "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-n", "0",
-        "--cov=pytest_ltm", "--cov-context=test", "--cov-report=", "-m", "not slow",
+        *_PYTEST, *TESTS, "-n", str(os.cpu_count()), "--dist", "worksteal", "-m", "not slow",
+        "--durations=0", f"--durations-min={QUICK}",
+        "--cov=pytest_ltm", "--cov-context=test", "--cov-report=", "--cov-fail-under=0",
     ]  # fmt: skip
-    subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, check=True, capture_output=True)
-    found: dict[tuple[str, int], list[str]] = {}
-    with sqlite3.connect(data) as base:
-        rows = base.execute(
-            "select file.path, context.context, line_bits.numbits from line_bits "
-            "join file on file.id = file_id join context on context.id = context_id"
-        )
-        for path, context, numbits in rows:
-            test = context.partition("|")[0]
-            where = Path(path)
-            if test and where.is_relative_to(ROOT):
-                for line in numbits_to_nums(numbits):
-                    found.setdefault((where.relative_to(ROOT).as_posix(), line), []).append(test)
-    return found
+    ended = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, check=False, capture_output=True, text=True
+    )
+    if ended.returncode:
+        raise ConfigurationError(f"tests fail though nothing was changed:\n{ended.stdout[-2000:]}")
+    kept = CoverageData(str(data))
+    kept.read()
+    found = dict[tuple[str, int], set[str]]()
+    for path in files:
+        name = path.relative_to(ROOT).as_posix()
+        for line, contexts in kept.contexts_by_lineno(str(path)).items():
+            tests = {context.rpartition("|")[0] for context in contexts} - {""}
+            found[name, line] = tests
+            found.setdefault((name, 0), set()).update(tests)
+    lines = Counter(test for (_, line), tests in found.items() if line for test in tests)
+    return _Tests(
+        {place: sorted(tests, key=lambda test: (lines[test], test)) for place, tests in found.items()},
+        {test: float(seconds) for seconds, test in _DURATION.findall(ended.stdout)},
+    )
 
 
-def _judged(mutant: Mutant, tests: list[str]) -> Verdict:
-    chosen = sorted(set(tests))
-    chosen = chosen[:: max(1, -(-len(chosen) // MOST_TESTS))]
-    if not chosen:
-        return Verdict(mutant, "not run")
+def judged(mutant: Mutant, tests: Sequence[str]) -> Verdict:
+    """Return what tests of a changed line say of the change; ConfigurationError if one of them is not there."""
+    if not tests:
+        return Verdict(mutant, NOT_RUN)
     told = {**mutant._asdict(), "module": mutant.module}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly",
-               "-p", "benchmarks.mutated", *chosen]  # fmt: skip
-    try:
-        ended = subprocess.run(
-            command, cwd=ROOT, env={**os.environ, "LTM_MUTANT": json.dumps(told)}, timeout=SECONDS, check=False,
-            capture_output=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return Verdict(mutant, "noticed")
-    return Verdict(mutant, "noticed" if ended.returncode else "survived")
+    with tempfile.TemporaryDirectory() as work:
+        names = Path(work) / "tests"
+        names.write_text("\n".join(tests), encoding="utf-8")
+        # Plain assertions: the hook that rewrites them would load the package's modules without asking for their code.
+        command = [*_PYTEST, "-x", "-n", "0", "--assert=plain", "-p", "benchmarks.mutated", f"@{names}"]
+        try:
+            ended = subprocess.run(
+                command, cwd=ROOT, env={**os.environ, "LTM_MUTANT": json.dumps(told)}, timeout=SECONDS, check=False,
+                capture_output=True, text=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Verdict(mutant, NOTICED)
+    said = ended.stdout + ended.stderr
+    if "ERROR: not found" in said or "never imported" in said:
+        if mutant.before == mutant.after:
+            raise ConfigurationError(f"{mutant.path}:{mutant.line} cannot be judged by its tests:\n{said[-2000:]}")
+        return Verdict(mutant, SURVIVED)  # tests have other names now, and none failed
+    return Verdict(mutant, NOTICED if ended.returncode else SURVIVED)
 
 
-def _table(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    said = list(verdicts)
-    whole = Counter(one.said for one in said)
-    yield f"noticed: {whole['noticed']:,} of {len(said):,} ({whole['noticed'] / len(said):.1%})"
-    for path in sorted({one.mutant.path for one in said}):
-        here = Counter(one.said for one in said if one.mutant.path == path)
-        yield f"  {path:<44} {here['noticed']:>4} of {here.total():>4}"
-    for one in sorted(said):
-        if one.said != "noticed":
-            before, after = " ".join(one.mutant.before.split()), " ".join(one.mutant.after.split())
-            yield f"{one.said}: {one.mutant.path}:{one.mutant.line}: {before[:90]}  ->  {after[:90]}"
+def _table(said: Counter[tuple[str, str]]) -> Iterator[str]:
+    noticed = sum(count for (_, verdict), count in said.items() if verdict == NOTICED)
+    yield f"noticed: {noticed:,} of {said.total():,} ({noticed / said.total():.1%})"
+    for path in sorted({path for path, _ in said}):
+        here = sum(count for (each, _), count in said.items() if each == path)
+        yield f"  {path:<44} {said[path, NOTICED]:>4} of {here:>4}"

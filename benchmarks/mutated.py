@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import json
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from typing import Any
 
 _SAID: dict[str, Any] = json.loads(os.environ["LTM_MUTANT"])
+_changed = list[str]()
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    def get_code(self, fullname: str) -> Any:  # noqa: ARG002 - it loads one only
-        source = self.get_data(self.path).decode()
-        assert source[_SAID["start"] : _SAID["end"]] == _SAID["before"], "the file has changed meanwhile"
-        changed = source[: _SAID["start"]] + _SAID["after"] + source[_SAID["end"] :]
-        return self.source_to_code(changed.encode(), self.path)
+_get_code = SourceFileLoader.get_code
 
 
-class _Finder:
-    """Finds the one module, and leaves all others to whoever finds them."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _SAID["module"]:
-            return None
-        for finder in sys.meta_path:
-            found = None if finder is self else finder.find_spec(name, path, target)
-            if found is not None and found.origin:
-                found.loader = _Loader(name, found.origin)
-                return found
-        return None
+def _changed_code(loader: SourceFileLoader, fullname: str) -> Any:
+    if fullname != _SAID["module"]:
+        return _get_code(loader, fullname)
+    source = loader.get_data(loader.path).decode()
+    assert source[_SAID["start"] : _SAID["end"]] == _SAID["before"], "the file has changed meanwhile"
+    _changed.append(fullname)
+    changed = source[: _SAID["start"]] + _SAID["after"] + source[_SAID["end"] :]
+    return loader.source_to_code(changed.encode(), loader.path)
 
 
-for _name in [each for each in sys.modules if each.partition(".")[0] == "pytest_ltm"]:
-    if _name == _SAID["module"]:
-        raise RuntimeError(f"{_name} was imported before it could be changed")
-sys.meta_path.insert(0, _Finder())
+def pytest_unconfigure() -> None:
+    """Tell a run in which the change was never made from one in which no test noticed it."""
+    if not _changed:
+        print(f"never imported: {_SAID['module']}")
+
+
+if _SAID["module"] in sys.modules:
+    raise RuntimeError(f"{_SAID['module']} was imported before it could be changed")
+# In place of the finders' own, of which there are several: pytest's, ours, and those of editable installs.
+SourceFileLoader.get_code = _changed_code  # type: ignore[method-assign,assignment]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import concurrency, killed, startup
+from benchmarks import concurrency, killed, mutants, startup
 from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.history.benchmarks import costs
 from pytest_ltm._storage.errors import ConfigurationError
 
 SHOWN = {
@@ -81,3 +82,35 @@ def test_an_unknown_benchmark_is_one_sentence_with_the_cure() -> None:
 def test_a_size_of_nothing_is_refused(words: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
         main(["steps", *words])
+
+
+COUNTS = mutants.ROOT / "pytest_ltm" / "_statistics" / "counts.py"
+HOLM = ["tests/unit/test_statistics_counts.py::test_holm_steps_down_and_keeps_the_order"]
+
+
+def test_a_changed_rule_is_noticed_and_an_unchanged_one_is_not() -> None:
+    [steps_down] = [one for one in mutants.mutants(COUNTS) if one.before == "(len(p_values) - rank) * p_values[place]"]
+    same = steps_down._replace(after=steps_down.before)
+    verdicts = [mutants.judged(one, tests).said for one, tests in ((steps_down, HOLM), (same, HOLM), (steps_down, []))]
+
+    assert steps_down.after == "((len(p_values) - rank) / p_values[place])"
+    assert verdicts == ["noticed", "survived", "not run"]
+
+
+def test_tests_that_are_not_there_notice_nothing() -> None:
+    mutant = next(mutants.mutants(COUNTS))
+    same = mutant._replace(after=mutant.before)
+
+    with pytest.raises(ConfigurationError, match="not found"):
+        mutants.judged(same, ["tests/unit/test_statistics_counts.py::test_gone"])
+
+
+def test_what_asv_measures_runs() -> None:
+    costs.Steps().time_in_memory(2)
+    costs.Runs().time_echo("2k")
+    compile(costs.timeraw_import(), "<a fresh interpreter>", "exec")
+
+
+def test_a_run_that_asv_cannot_measure_fails() -> None:
+    with pytest.raises(RuntimeError, match="no-such-agent"):
+        costs.play("no-such-agent", "2k")
