@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _KIND = later(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
 """What a title may be named without: an article, or what kind of passage it is, as in "Report of the"."""
 _COUNTED = later(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
+_IN_BRACKETS = later(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
+"""Where nothing but titles stood."""
+_BEGAN = later(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
+"""What compares two, and does not say that the one is over."""
 _USELESS = later(r"\W*(?:is|was|are|were) (?:irrelevant|unnecessary|useless|beside the point|of no (?:use|help))\b")
 
 
@@ -83,8 +87,8 @@ def _worth(named: set[str], needed: Sequence[str], passages: int) -> float:
 
 def _says(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
     if kind == NUMBER:
-        return settled(_COUNTED.sub("these", answer), set()) == float(expected[0])
-    return chosen(answer, (*expected, *others)) == set(expected)
+        return settled(_COUNTED.sub("these", _IN_BRACKETS.sub("", answer)), set()) == float(expected[0])
+    return chosen(_BEGAN.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
 
 
 # --- Titles.

@@ -38,9 +38,10 @@ _FIRST_ITEM = later(r"(?m)^[ \t|]*[01]\b")
 """Without it there is no list, but an answer with its full stop: "260. That is the sum of all"."""
 _SIGNS = later(r"[\u00a3$\u20ac]")
 _RESULT_BEFORE = later(
-    r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|altogether|comes? to|came to|adds? up to|makes?|made|"
+    r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|all ?together|comes? to|came to|adds? up to|makes?|made|"
     r"amounts? to|count|so|therefore|answer|result|difference|thats|that is|which is|this is)\b)[^\d.\n]{0,30}$"
 )
+_RESULT_OF = later(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
 _RESULT_AFTER = later(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
 """What stands beside the number that a calculation comes to."""
 _OPENING = later(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
@@ -75,6 +76,8 @@ _REASONS = later(
     r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*(?:because|since|as|for|it|which|who|that|he|she|they|"
     r"opened|founded|born|going by|according to|based on|sources?|passages?|titles?)\b"
 )
+_OFFERS = later(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
+"""What leaves it open that it is somebody else."""
 _LISTED = later(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = later(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
@@ -168,6 +171,7 @@ def _results(text: str, found: Sequence[Mention]) -> Sequence[Mention]:
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
     for one in found:
         before = _RESULT_BEFORE.search(text[max(since, one.start - _AROUND) : one.start])
+        before = before or _RESULT_OF.search(text[max(0, one.start - 2 * _AROUND) : one.start])
         behind = _RESULT_AFTER.match(text[one.end : one.end + _AROUND])
         results += [one] if before or behind else []
         since = one.end + (behind.end() if behind else 0)
@@ -274,9 +278,15 @@ def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str
 
 
 def _explained(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
-    """Return whom a text names before it gives reasons or sources: "Ada, because Bruno came later"."""
+    """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
     opening = _REASONS.match(text)
-    return {one.value for one in asserted(opening[1], find, formerly=True)} if opening else set()
+    if not opening:
+        return set()
+    rest = text[opening.end(1) :]
+    rivals = find(rest)
+    if rivals and _OFFERS.search(rest[: rivals[-1].end + _AROUND]):
+        return set()
+    return {one.value for one in asserted(opening[1], find, formerly=True)}
 
 
 def _first(text: str, names: Sequence[str]) -> list[Mention]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_ltm.scenarios import needle
 from pytest_ltm.scenarios import research as scenario
 from pytest_ltm.scenarios._wording import variants
-from scenario_runs import generated, scores
+from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Step
 from pytest_ltm.agents._specs import find
@@ -53,6 +54,13 @@ def test_who_has_read_everything_earns_full_marks(agent: str, span: int | None) 
 
 def test_so_does_who_has_read_26_passages_with_three_corrections() -> None:
     assert scores(BODY, made(6, passages=26, corrections=3, questions=5), find("full").make, span=32_000) == [1.0] * 6
+
+
+def test_codes_told_beside_the_passages_do_not_get_in_their_way() -> None:
+    bodies = {"it": BODY, "needle": needle.test_needle}
+    definitions = {"it": made(3), "needle": generated(needle.test_needle.pytestmark[0].kwargs["generate"], 2)}
+    found = values(conversation(bodies, definitions, find("full").make(), span=32_000))
+    assert list(found.values()) == [1.0] * 5
 
 
 def test_who_heeds_no_correction_loses_each_answer_that_needs_one() -> None:
@@ -132,6 +140,9 @@ def test_sizes_that_make_no_test_are_refused(name: str, value: object) -> None:
         (SUM, "- The Amber Almanac: 120\n- Report of the Copper Commission: 80\n- Juniper Survey: 60\n\nTotal: 260"),
         (SUM, "260. The Amber Almanac, Report of the Copper Commission, Report of the Juniper Survey."),
         (OLDER, "Velmere opened in 1871, Tavaholt in 1880. Velmere is older. Amber Almanac and Copper Commission."),
+        (SUM, "120 (The Amber Almanac) + 80 (Copper Commission) + 60 (Juniper Survey) = 260."),
+        (SUM, "The sum of 120, 80 and 60 is 260. Amber Almanac, Copper Commission, Juniper Survey."),
+        (OLDER, "Velmere was set up earlier, since Tavaholt was set up in 1880. Amber Almanac and Copper Commission."),
         (OLDER, "The Velmere Foundry, since the Tavaholt Brewery came later. Amber Almanac and Copper Commission."),
         (OLDER, "Velmere: 1871. Tavaholt: 1880. Earlier: Velmere. Amber Almanac and Copper Commission."),
     ],
@@ -153,6 +164,9 @@ def test_answers_and_sources_are_read_in_many_forms(rule: AnswersWithSources, an
         (SUM, "It's 120, 80 and 60.", 0),
         (SUM, "Between 200 and 300.", 0),
         (OLDER, "Tavaholt, I think, or perhaps Velmere.", 0),
+        (OLDER, "Velmere: it might also be Tavaholt.", 0),
+        (OLDER, "Velmere. It could be Tavaholt as well.", 0),
+        (OLDER, "Velmere, since it opened in 1871, unless it's Tavaholt.", 0),
     ],
 )
 def test_halves_are_earned_apart(rule: AnswersWithSources, answer: str, credit: float) -> None:
