@@ -1,0 +1,132 @@
+"""Statistics against figures worked out another way: by hand, or by scipy from the formulas that docstrings name."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from math import fsum, sqrt
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._engine.result import ScenarioResult
+from pytest_ltm._statistics import (
+    Pair,
+    ScoredRow,
+    effective_span,
+    kappa,
+    paired,
+    trials_to_tell,
+    weighted_reach,
+    wilson,
+)
+from pytest_ltm._statistics.comparison import Flips, scatter, unseen
+from pytest_ltm._statistics.pairs import Unit, unit_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+stats = pytest.importorskip("scipy.stats")
+
+
+def units(gains: list[float]) -> list[Unit]:
+    return [Unit(gain / len(gains), 1 / len(gains)) for gain in gains]
+
+
+def test_a_share_that_is_everything_may_be_everything() -> None:
+    assert wilson(7, 7).high == 1.0
+    assert wilson(0, 7).low == 0.0
+
+
+def test_the_interval_of_flips_leaves_out_the_smallest_and_largest_means() -> None:
+    found = Flips(80, 0.5, 0.5, tuple(range(79)))
+
+    assert found.interval(0.95) == found.interval(0.94) != found.interval(0.9)
+    bounds = found.interval(0.9)
+    assert bounds is not None
+    assert (bounds.low, bounds.high) == (3, 75)  # a twentieth of 80 is 4: the fourth from either end
+    assert found.interval(0.99) is None
+
+
+@pytest.mark.parametrize("gains", [[1.0, *[0.0] * 19], [0.3, -0.2, 0.9, 0.4, -0.7, 0.1], [0.5] * 3 + [0.2] * 9])
+def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leaves(gains: list[float]) -> None:
+    found = scatter(units(gains))
+
+    assert found.difference == pytest.approx(fsum(gains) / len(gains))
+    assert found.error == pytest.approx(float(stats.sem(gains)))
+    kurtosis = float(stats.kurtosis(gains, fisher=False))
+    assert found.degrees == min(len(gains) - 1, max(1, round(2 * len(gains) / (kurtosis - 1))))
+
+
+def test_units_without_scatter_keep_their_degrees() -> None:
+    assert scatter(units([0.25] * 6)).degrees == 5
+
+
+@pytest.mark.parametrize("held", [0, 2, 30])
+def test_a_drop_that_no_pair_showed_is_found_from_the_fewest_degrees(held: int) -> None:
+    degrees = min(11, held - 1) if held else 11
+    q = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) ** 2 / 12
+
+    found = unseen(units([0.0] * 12), units([0.0] * held), 0.025, 0.8)
+
+    assert found == pytest.approx(float(q / (1 + q)), rel=1e-6)
+
+
+def pairs(gains: list[float]) -> Sequence[Pair]:
+    """Return conversations in which every scenario gains alike."""
+    before, after = (
+        [
+            ScoredRow(scenario=f"s{s}", example="0", span_label="2k", trial=str(trial), score=score, threshold=1.0)
+            for trial, gain in enumerate(gains)
+            for s, score in product(range(4), [0.5 + gain * later])
+        ]
+        for later in (0, 1)
+    )
+    return paired(before, after).pairs
+
+
+def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
+    gains = [0.3, -0.1, 0.2, 0.05]
+    apart = float(stats.tstd(gains))
+    enough = next(
+        n
+        for n in range(5, 1_000)
+        if (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * apart / sqrt(n) <= fsum(gains) / 4
+    )
+
+    assert trials_to_tell(pairs(gains)) == enough > 6
+
+
+@pytest.mark.parametrize(("trials", "unit"), [(7, "scenario"), (8, "conversation")])
+def test_eight_conversations_are_enough_to_be_the_units_at_95_percent(trials: int, unit: str) -> None:
+    assert unit_kind(pairs([0.1] * trials), 0.95) == unit
+
+
+def test_tokens_weighted_by_accuracy_are_a_mean_over_examples() -> None:
+    rows = [
+        ScenarioResult(
+            scenario="a", example=str(n), agent="a", span_label="2k", span=2000, trial="0", nodeid="n",
+            outcome="passed", score=score, reason="r", measured_span=measured,
+        )
+        for n, (score, measured) in enumerate([(0.5, 100), (1.0, 200), (0.0, 900), (1.0, None)])
+    ]  # fmt: skip
+
+    assert weighted_reach(rows) == pytest.approx((50 + 200 + 0) / 3)
+
+
+def test_a_span_at_which_just_the_share_is_kept_is_reached() -> None:
+    rows = [
+        ScoredRow(scenario=f"s{s}", example="0", trial=f"0.{s}" if span is None else "0", score=score, span=span,
+                  span_label="isolated" if span is None else str(span))
+        for span, score in ((None, 1.0), (2_000, 0.5), (8_000, 0.49))
+        for s in range(11)
+    ]  # fmt: skip
+
+    assert effective_span(rows, share=0.5).span == 2_000
+
+
+def test_no_agreement_is_more_than_perfect() -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        found = kappa([[rng.randint(3, 9), rng.randint(0, 1)], [rng.randint(0, 1), rng.randint(1, 4)]])
+        assert found.interval is None or -1 <= found.interval.low <= found.interval.high <= 1
