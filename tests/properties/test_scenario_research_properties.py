@@ -21,7 +21,7 @@ SOURCE = (
     r"(?:[A-Z][a-z]+ (?:Almanac|Gazetteer|Handbook|Register|Companion|Chronicle)|Report of the [A-Z][a-z]+ [A-Z][a-z]+|"
     r"Letter from [A-Z][a-z]+ [A-Z][a-z]+)"
 )
-OPENINGS = {"The", "That", "According", "Going"}
+OPENINGS = {"The", "That", "There", "According", "Going"}
 TRADES = {"Foundry", "Brewery", "Mill", "Pottery", "Shipyard", "Tannery", "Dairy", "Ropery"}
 NAME, FULL = r"[A-Z][a-z]+", r"[A-Z][a-z]+ [A-Z][a-z]+"
 
