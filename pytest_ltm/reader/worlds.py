@@ -57,18 +57,22 @@ def _told_of(text: str, notes: Notebook) -> str:
     world = _WORLD.search(text)
     if not world or world["world"]:
         return world["world"] if world else ""
-    known = any(note.content[0] == world["name"] for note in notes.visible("rule of a world"))
-    return world["name"] if known else ""
+    return world["name"] if _has_rules(world["name"], notes) else ""
+
+
+def _has_rules(world: str, notes: Notebook) -> bool:
+    return any(note.content[0] == world for note in notes.visible("rule of a world"))
 
 
 def _answer(thing: str, text: str, notes: Notebook) -> str | None:
-    """Return what is so of a thing in the world that a question names; None if it names none."""
+    """Return what is so of a thing in the world that a question names; None if it names none that has rules."""
     if _REAL.search(text):
         return f"{_KNOWN[thing].capitalize()}."
     world = _WORLD.search(text)
-    if not world:
+    name = (world["world"] or world["name"]) if world else ""
+    if not _has_rules(name, notes):
         return None
-    value = _holding(thing, world["world"] or world["name"], notes)
+    value = _holding(thing, name, notes)
     return f"{value.capitalize()}." if value else "I don't know."
 
 
