@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._gate.rules import against, under
+from pytest_ltm._engine.result import ScenarioResult
+from pytest_ltm._gate.rules import against, pass_k, under
 from pytest_ltm._storage.errors import ConfigurationError
 
 
@@ -13,6 +14,7 @@ from pytest_ltm._storage.errors import ConfigurationError
     [
         ("0.8", "the mean score is at least 0.80"),
         ("80%", "the mean score is at least 0.80"),
+        ("1", "the mean score is at least 1.00"),
         ("total:9.5", "the total is at least 9.50"),
         ("worst:0.25", "the lowest mean of a scenario is at least 0.25"),
         ("pass_rate:90%", "the pass rate is at least 0.90"),
@@ -37,6 +39,7 @@ def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: s
     [
         ("mean:0.05", "the mean score drops by at most 0.05"),
         ("mean:5%", "the mean score drops by at most 5 % of the baseline's"),
+        ("mean:100%", "the mean score drops by at most 100 % of the baseline's"),
         ("total:0.5", "the total drops by at most 0.50"),
         ("cost:10%", "the cost rises by at most 10 % of the baseline's"),
         ("tokens:0", "the number of tokens does not rise at all"),
@@ -118,3 +121,18 @@ def test_values_are_shown_with_as_many_digits_as_tell_them_apart() -> None:
     assert under("0.8").amounts(0.25324, 0.8) == ["0.25", "0.80"]
     assert under("0.8").amounts(0.7996, 0.8) == ["0.7996", "0.8000"]
     assert under("cost:1").amounts(0.004) == ["0.004 USD"]
+
+
+def test_of_three_trials_two_passed() -> None:
+    rows = [
+        ScenarioResult(
+            scenario="a", example="0", agent="a", span_label="2k", span=2000, trial=str(trial), nodeid="n",
+            outcome="passed" if trial else "failed", score=float(trial > 0), reason="r",
+        )
+        for trial in range(3)
+    ]  # fmt: skip
+
+    assert pass_k(rows, 2, every=True) == pytest.approx(1 / 3)  # one pair of three
+    assert pass_k(rows, 2, every=False) == 1
+    assert pass_k(rows, 1, every=True) == pass_k(rows, 1, every=False) == pytest.approx(2 / 3)
+    assert pass_k(rows, 4, every=True) is None
