@@ -36,7 +36,8 @@ TARGETS = (
 TESTS = ("tests/unit", "tests/properties")
 SEED = 20_240_304
 BUDGET = 10.0
-"""Tests of a line are run that took so many seconds before: half for the most particular ones, half for others."""
+"""Tests of a line are run that took so many seconds before: half for those that run the least else, half for those that
+run the most of its file."""
 QUICK = 0.005
 """Seconds of a test that took less."""
 SECONDS = 120
@@ -77,7 +78,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     tree = ast.parse(source)
-    texts = {id(one) for one in _annotations(tree)}
+    texts = {id(one) for one in _no_rules(tree)}
     for node in ast.walk(tree):
         if id(node) in texts or not hasattr(node, "lineno"):
             continue
@@ -97,12 +98,14 @@ def _prefix(source: str, starts: list[int], node: Any) -> str:
     return line.encode()[: node.col_offset].decode()
 
 
-def _annotations(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes that no run evaluates, or that only name types."""
+def _no_rules(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes that no run evaluates, or that only name types, make a class, or have `zip` refuse."""
     for node in ast.walk(tree):
         kept = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         kept += [node.test] if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" else []
         kept += node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+        kept += node.keywords if isinstance(node, ast.ClassDef) else []
+        kept += [node] if isinstance(node, ast.keyword) and node.arg == "strict" else []
         for one in filter(None, kept):
             yield from ast.walk(one)
 
@@ -172,6 +175,8 @@ class _Tests(NamedTuple):
     by_line: Mapping[tuple[str, int], Sequence[str]]
     """Those that run a line of a file, the most particular ones first: they run the least else. Line 0 stands for what
     is run when the module is imported, and so for all tests that run anything of it."""
+    lines: Mapping[tuple[str, str], int]
+    """How many lines of a file a test runs."""
     seconds: Mapping[str, float]
 
     def of(self, mutant: Mutant) -> Sequence[str]:
@@ -180,8 +185,8 @@ class _Tests(NamedTuple):
             return ()
         tests = self.by_line[mutant.path, mutant.line] or self.by_line.get((mutant.path, 0), ())
         particular = self._within(BUDGET / 2, tests)
-        others = sorted(set(tests).difference(particular))
-        return [*particular, *self._within(BUDGET / 2, random.Random(SEED).sample(others, len(others)))]
+        others = sorted(set(tests).difference(particular), key=lambda test: (-self.lines[mutant.path, test], test))
+        return [*particular, *self._within(BUDGET / 2, others)]
 
     def _within(self, budget: float, tests: Iterable[str]) -> list[str]:
         chosen = list[str]()
@@ -214,9 +219,13 @@ def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
             tests = {context.rpartition("|")[0] for context in contexts} - {""}
             found[name, line] = tests
             found.setdefault((name, 0), set()).update(tests)
-    lines = Counter(test for (_, line), tests in found.items() if line for test in tests)
+    lines = Counter((name, test) for (name, line), tests in found.items() if line for test in tests)
+    whole = Counter[str]()
+    for (_, test), count in lines.items():
+        whole[test] += count
     return _Tests(
-        {place: sorted(tests, key=lambda test: (lines[test], test)) for place, tests in found.items()},
+        {place: sorted(tests, key=lambda test: (whole[test], test)) for place, tests in found.items()},
+        lines,
         {test: float(seconds) for seconds, test in _DURATION.findall(ended.stdout)},
     )
 
