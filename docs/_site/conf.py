@@ -27,6 +27,7 @@ author = "the pytest-ltm developers"
 project_copyright = author
 version = release = _version("pytest-ltm")
 root_doc = "docs/index"
+exclude_patterns = ["docs/changes/+*"]  # parts of the changelog to come
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.intersphinx"]
 nitpicky = True
 myst_heading_anchors = 6  # as GitHub makes them
