@@ -130,3 +130,24 @@ def test_no_agreement_is_more_than_perfect() -> None:
     for _ in range(200):
         found = kappa([[rng.randint(3, 9), rng.randint(0, 1)], [rng.randint(0, 1), rng.randint(1, 4)]])
         assert found.interval is None or -1 <= found.interval.low <= found.interval.high <= 1
+
+
+@pytest.mark.parametrize("table", [[[0, 3], [12, 3]], [[40, 9], [6, 45]], [[20, 5, 1], [3, 30, 2], [0, 4, 25]]])
+def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(table: list[list[int]]) -> None:
+    # Fleiss, Cohen and Everitt (1969), written anew
+    cases, size = sum(map(sum, table)), range(len(table))
+    p = [[count / cases for count in line] for line in table]
+    rows, columns = [sum(line) for line in p], [sum(line[j] for line in p) for j in size]
+    by_chance = sum(rows[i] * columns[i] for i in size)
+    value = (sum(p[i][i] for i in size) - by_chance) / (1 - by_chance)
+    same = sum(p[i][i] * (1 - (rows[i] + columns[i]) * (1 - value)) ** 2 for i in size)
+    mixed = (1 - value) ** 2 * sum(p[i][j] * (columns[i] + rows[j]) ** 2 for i in size for j in size if i != j)
+    variance = (same + mixed - (value - by_chance * (1 - value)) ** 2) / (1 - by_chance) ** 2 / cases
+    half = float(stats.norm.ppf(0.975)) * sqrt(variance)
+
+    found = kappa(table)
+
+    assert found.value == pytest.approx(value)
+    assert found.interval is not None
+    assert found.interval.low <= value - half + 1e-9
+    assert found.interval.high >= min(1.0, value + half) - 1e-9
