@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled_replies import disagreements
 from pytest_ltm.scenarios import large_scale_integration as scenario
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
@@ -17,7 +16,6 @@ from pytest_ltm.evaluators import WorksOut
 
 BODY = scenario.test_large_scale_integration
 FLOOR = BODY.pytestmark[0].kwargs["floor"]
-ROOT = Path(__file__).parents[2]
 ENOUGH = 30
 KINDS = ("GIFT", "HOME", "AFTER_DAY", "ABOVE", "SPENT_ON", "RANKED", "FROM", "NOT_FROM", "MOST", "MORE_FOR")
 CARELESS = (
@@ -146,22 +144,6 @@ def test_a_name_that_begins_with_or_is_no_alternative() -> None:
     assert rule(["Velmere or Ormungard."]).value == 0
 
 
-def labelled(half: str) -> list[dict[str, Any]]:
-    lines = (ROOT / "tests" / "labelled" / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["scenario"] == "large_scale_integration"]
-
-
-def tuples(value: Any) -> Any:
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 @pytest.mark.parametrize("half", ["first", "second"])
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = labelled(half)
-    assert len(rows) >= 40
-    found = [WorksOut(**{name: tuples(value) for name, value in row["args"].items()})(row["answers"]) for row in rows]
-    assert [
-        row["id"]
-        for row, score in zip(rows, found, strict=True)
-        if score.value != pytest.approx(row["credit"], abs=1e-3)
-    ] == []
+    assert disagreements("reasoning", half, "large_scale_integration", WorksOut) == []

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled_replies import disagreements
 from pytest_ltm.scenarios import other_world as scenario
 from pytest_ltm.scenarios._common_knowledge import THINGS, VALUES
 from pytest_ltm.scenarios._wording import variants
@@ -18,7 +17,6 @@ from pytest_ltm.evaluators import KeepsWorldsApart
 
 BODY = scenario.test_other_world
 FLOOR = BODY.pytestmark[0].kwargs["floor"]
-ROOT = Path(__file__).parents[2]
 ENOUGH = 30
 CARELESS = (
     "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
@@ -185,24 +183,6 @@ def test_names_of_worlds_may_have_any_signs() -> None:
     assert credit("In (C++) they moo, in reality they quack.", "moo", realm="C++|game", frames=("C++|game",)) == 1
 
 
-def labelled(half: str) -> list[dict[str, Any]]:
-    lines = (ROOT / "tests" / "labelled" / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["scenario"] == "other_world"]
-
-
-def tuples(value: Any) -> Any:
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 @pytest.mark.parametrize("half", ["first", "second"])
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = labelled(half)
-    assert len(rows) >= 40
-    found = [
-        KeepsWorldsApart(**{name: tuples(value) for name, value in row["args"].items()})(row["answers"]) for row in rows
-    ]
-    assert [
-        row["id"]
-        for row, score in zip(rows, found, strict=True)
-        if score.value != pytest.approx(row["credit"], abs=1e-3)
-    ] == []
+    assert disagreements("reasoning", half, "other_world", KeepsWorldsApart) == []

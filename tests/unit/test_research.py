@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled_replies import disagreements
 from pytest_ltm.scenarios import needle
 from pytest_ltm.scenarios import research as scenario
 from pytest_ltm.scenarios._wording import variants
@@ -21,7 +20,6 @@ from pytest_ltm.evaluators import AnswersWithSources
 
 BODY = scenario.test_research
 FLOOR = BODY.pytestmark[0].kwargs["floor"]
-ROOT = Path(__file__).parents[2]
 ENOUGH = 30
 CARELESS = (
     "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
@@ -173,25 +171,6 @@ def test_halves_are_earned_apart(rule: AnswersWithSources, answer: str, credit: 
     assert rule([answer]).value == pytest.approx(credit)
 
 
-def labelled(half: str) -> list[dict[str, Any]]:
-    lines = (ROOT / "tests" / "labelled" / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["scenario"] == "research"]
-
-
-def tuples(value: Any) -> Any:
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 @pytest.mark.parametrize("half", ["first", "second"])
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = labelled(half)
-    assert len(rows) >= 40
-    found = [
-        AnswersWithSources(**{name: tuples(value) for name, value in row["args"].items()})(row["answers"])
-        for row in rows
-    ]
-    assert [
-        row["id"]
-        for row, score in zip(rows, found, strict=True)
-        if score.value != pytest.approx(row["credit"], abs=1e-3)
-    ] == []
+    assert disagreements("reasoning", half, "research", AnswersWithSources) == []

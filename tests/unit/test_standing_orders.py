@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled_replies import disagreements
 from pytest_ltm.scenarios import standing_orders
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
@@ -78,22 +78,6 @@ def test_sizes_that_make_no_test_are_refused(parameters: dict[str, int]) -> None
         made(1, **parameters)
 
 
-def labelled(half: str) -> list[dict[str, Any]]:
-    lines = (ROOT / "tests" / "labelled" / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["scenario"] == "standing_orders"]
-
-
-def tuples(value: Any) -> Any:
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 @pytest.mark.parametrize("half", ["first", "second"])
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = labelled(half)
-    assert len(rows) >= 40
-    found = [
-        ObeysOrders(**{name: tuples(value) for name, value in row["args"].items()})(row["answers"]) for row in rows
-    ]
-    assert [
-        row["id"] for row, score in zip(rows, found, strict=True) if score.value != pytest.approx(row["credit"])
-    ] == []
+    assert disagreements("reasoning", half, "standing_orders", ObeysOrders) == []

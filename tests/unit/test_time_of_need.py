@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from labelled_replies import disagreements
 from pytest_ltm.scenarios import jokes, time_of_need
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BODY = time_of_need.test_time_of_need
-LABELLED = Path(__file__).parents[1] / "labelled"
 ENOUGH = 30
 CARELESS = (
     "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
@@ -150,27 +148,6 @@ def test_parameters_that_make_no_test_are_refused(parameters: dict[str, Any]) ->
         made(1, **parameters)
 
 
-def labelled(half: str) -> list[dict[str, Any]]:
-    lines = (LABELLED / f"reasoning.{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["scenario"] == "time_of_need"]
-
-
-def tuples(value: Any) -> Any:
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 @pytest.mark.parametrize("half", ["first", "second"])
 def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = labelled(half)
-    assert len(rows) >= 40
-    found = [RemindsInTime(**args_of(row))(row["answers"]) for row in rows]
-    wrong = [
-        row["id"]
-        for row, verdict in zip(rows, found, strict=True)
-        if isinstance(verdict, Unscored) or verdict.value != pytest.approx(row["credit"], abs=0.001)
-    ]
-    assert wrong == []
-
-
-def args_of(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuples(value) for name, value in row["args"].items()}
+    assert disagreements("reasoning", half, "time_of_need", RemindsInTime) == []

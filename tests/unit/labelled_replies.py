@@ -1,0 +1,33 @@
+"""Replies that were labelled by hand before there were rules for them, and what an evaluator says of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LABELLED = Path(__file__).parents[1] / "labelled"
+ENOUGH = 40
+
+
+def disagreements(suite: str, half: str, scenario: str, evaluator: Callable[..., Any]) -> list[str]:
+    """Return the ids of a scenario's labelled replies that an evaluator gives another credit; fail if there are few."""
+    lines = (LABELLED / f"{suite}.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["scenario"] == scenario]
+    assert len(rows) >= ENOUGH
+    return [row["id"] for row in rows if _value(evaluator, row) != pytest.approx(row["credit"], abs=1e-3)]
+
+
+def _value(evaluator: Callable[..., Any], row: dict[str, Any]) -> float | None:
+    """Return the score of a row; None if it has none."""
+    verdict = evaluator(**{name: _tuples(given) for name, given in row["args"].items()})(row["answers"])
+    return getattr(verdict, "value", None)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
