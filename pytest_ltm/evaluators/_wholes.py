@@ -67,7 +67,8 @@ _LACKS = later(
     r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
 )
 """What says of somebody that they do not belong to those who are asked for."""
-_MOST = later(r"\b(?:most|highest|largest|biggest|top|older|oldest|elder|eldest|earlier|earliest|first)\b")
+_MOST = later(r"\b(?:most|highest|largest|biggest|top)\b")
+_FIRST = later(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
 _COMPARED = later(
     r"\b(?:than|against|ahead of|before|over|since|because|while|whereas|behind|beat|beats|followed by|versus|vs|"
     r"then|next|second|compared (?:to|with)|comes)\W+(?:the )?$"
@@ -267,9 +268,9 @@ def chosen(answer: str, names: Sequence[str]) -> set[str]:
 
 
 def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
-    """Return whom the last sentence about the most has before that word, unless it is one of several."""
+    """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
     for segment in reversed(_SEGMENT.split(text)):
-        most = _MOST.search(segment)
+        most = _MOST.search(segment) or _FIRST.search(segment)
         found = [one for one in asserted(segment, find, formerly=True) if most and one.end <= most.start()]
         if found:
             several = len(found) > 1 and _LISTED.fullmatch(segment[found[-2].end : found[-1].start])

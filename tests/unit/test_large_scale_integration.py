@@ -113,6 +113,7 @@ def test_numbers_are_read(args: dict[str, Any], answer: str, credit: float) -> N
         (GIVERS, "Velmere and Tavaholt. Oskdun also lives there but gave nothing for it."),
         (GIVERS, "From there: Velmere, Tavaholt, Oskdun. Of these, Velmere and Tavaholt gave for the boat."),
         (GIVERS, "Everybody except Oskdun."),
+        (BEST, "Tavaholt gave first, but Velmere gave the most."),
         (BEST, "Between Tavaholt (£120) and Velmere (£143), Velmere gave the most."),
         (BEST, "Velmere gave £143, compared to Tavaholt's £120 and Oskdun's £61."),
     ],
