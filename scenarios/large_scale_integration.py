@@ -217,9 +217,9 @@ def _count(rng: random.Random, ledger: Book) -> Question:
         text = worded(rng, AFTER_DAY, day=spoken(rng, day))
         return Question(text, NUMBER, [str(later)])
     pounds = sorted(gift.pounds for gift in ledger.gifts)
-    number = rng.choice([one for one in range(pounds[2], pounds[-3]) if one not in pounds])
-    more = sum(one > number for one in pounds)
-    return Question(worded(rng, ABOVE, number=number), NUMBER, [str(more)], [str(number)])
+    more = {one: sum(each > one for each in pounds) for one in range(pounds[2], pounds[-3]) if one not in pounds}
+    number = rng.choice([one for one, many in more.items() if many != one])  # else who repeats the question is right
+    return Question(worded(rng, ABOVE, number=number), NUMBER, [str(more[number])], [str(number)])
 
 
 def _days(first: date, last: date) -> list[date]:

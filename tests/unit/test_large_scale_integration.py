@@ -33,22 +33,26 @@ def made(number: int, **parameters: Any) -> list[Any]:
     return generated(scenario.large_scale_integration, number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_knows_all_facts_earns_full_marks(agent: str, span: int | None) -> None:
     assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 def test_so_does_who_knows_sixty_facts() -> None:
     assert scores(BODY, made(4, facts=60), find("full").make, span=32_000) == [1.0] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
     found = scores(BODY, made(20), find(agent).make, span=None)
     assert sum(found) <= FLOOR * len(found)
 
 
+@pytest.mark.slow
 def test_who_knows_only_the_names_and_guesses_earns_no_more_than_the_floor() -> None:
     rng = random.Random(7)
     earned = []
@@ -67,6 +71,7 @@ def test_who_knows_only_the_names_and_guesses_earns_no_more_than_the_floor() -> 
     assert 0.1 < sum(earned) / len(earned) <= FLOOR
 
 
+@pytest.mark.slow
 def test_who_forgets_earlier_facts_loses_most_answers() -> None:
     assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) <= 6 * FLOOR
 
