@@ -65,7 +65,7 @@ INTRODUCTIONS = (
 )
 CHANGES = (
     "from [today|now] on [my name is|I go by the name of|I want to be called] {name}.",
-    "I have taken another name. [Please call|Call] me {name} [from here on|now|, will you].",
+    "I have taken another name. [Please call|Call] me {name}[ from here on| now|, will you].",
     "I don't use [my former|my old|that] name any longer; [my new name is|call me] {name}.",
     "I [have changed|changed|am changing] my name to {name}.",
     "a change again: [people call|they call|my sister calls] me {name} now.",

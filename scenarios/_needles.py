@@ -31,7 +31,7 @@ UNNAMED = (
     "[you open|to open|to get into] {thing} [with|you need|you type] {code}[.|, by the way.|, I'm told.|, no spaces.]",
     "{thing} [opens with|takes|needs] {code}[.|, as I found out.|, for now.|, whatever the sticker says.]",
     "[remember|keep in mind|note down][:|, please:] {thing}, {code}[.|, just that.|, lower case.]",
-    "[type|enter|dial] {code} [and|, then] {thing} [opens|is open][.|, they say.|, every time.]",
+    "[type|enter|dial] {code}[ and|, then] {thing} [opens|is open][.|, they say.|, every time.]",
 )
 """Half of what is told does not speak of a code."""
 FORMER = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import re
 from datetime import datetime, timedelta, timezone
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,6 +102,15 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
     assert len(set(every)) == len(every) >= ENOUGH
 
 
+def test_no_wording_has_a_blank_before_a_sign_or_two_of_them() -> None:
+    package = importlib.import_module("pytest_ltm.scenarios")
+    modules = [importlib.import_module(f"{package.__name__}.{one.name}") for one in iter_modules(package.__path__)]
+    lists = [held for one in modules for held in vars(one).values() if isinstance(held, tuple | list)]
+    wordings = {one for held in lists for one in held if isinstance(one, str) and "[" in one}
+    assert len(wordings) > 400
+    assert [text for text in variants(sorted(wordings)) if re.search(r" [ ,.;:?!]", text)] == []
+
+
 def test_alternatives_are_drawn_and_slots_filled() -> None:
     wordings = ("[so|well], {a}[ now|]: [{b}|nothing].",)
     rng = random.Random(0)
@@ -138,11 +149,13 @@ def test_full_reads_every_way_to_tell_a_joke(wordings: Sequence[str]) -> None:
         assert jokes.JOKES[0] in asked_again(capital(said.format(joke=jokes.JOKES[0]))), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joke", jokes.JOKES)
 def test_full_takes_no_joke_for_anything_else(joke: str) -> None:
     assert joke in asked_again(joke)
 
 
+@pytest.mark.slow
 def test_full_reads_every_question_for_a_joke() -> None:
     for question in variants(jokes.QUESTIONS):
         assert jokes.JOKES[0] in asked_again(jokes.JOKES[0], question), question
@@ -173,6 +186,7 @@ def test_full_reads_every_wording_of_a_name(wordings: Sequence[str]) -> None:
         assert reader.reply("What is my name?") == "Your name is Eoin.", said
 
 
+@pytest.mark.slow
 def test_full_reads_every_question_for_names() -> None:
     reader = make_reader("full")()
     reader.reply("My name is Sorcha.")
@@ -201,6 +215,7 @@ def test_full_reads_every_wording_of_a_place(wordings: Sequence[str]) -> None:
         assert "From the fire station, go 3 km west to the music hall." in told, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wordings", [locations.QUESTIONS, locations_directions.QUESTIONS])
 @pytest.mark.parametrize("within", ["", " in Hobberwold"])
 def test_full_reads_every_question_about_places(wordings: Sequence[str], within: str) -> None:
