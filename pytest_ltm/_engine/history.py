@@ -81,13 +81,17 @@ def is_cut(text: str) -> bool:
     return len(text) == LONGEST_SHOWN and text.endswith("…")
 
 
+_BYTES = 4
+"""The most that one character has; an emoji or a rare Chinese sign may be as many tokens."""
+
+
 def parts(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """Return a text in parts of at most `most` tokens that joined are the text again.
 
     It is cut where sentences and lines end; a longer one between words, a longer word anywhere. The same text is
     always cut in the same way.
     """
-    if len(text) <= most or count(text) <= most:  # no token is shorter than a character
+    if len(text) * _BYTES <= most or count(text) <= most:  # no token is shorter than a byte
         return [text]
     return list(_packed(text, most, count))
 

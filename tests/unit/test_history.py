@@ -7,7 +7,8 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_ltm._engine.history import PastExchange, ToldTexts, parts
@@ -202,6 +203,8 @@ def test_a_history_is_sent_in_parts_that_the_agent_takes() -> None:
     assert asking == "What did I buy?"
 
 
+@pytest.mark.slow
+@example("a🙂a.", 4)
 @given(st.text(alphabet="ab .\n\u2019é🙂", max_size=80), st.integers(4, 30))
 def test_parts_joined_are_the_text(text: str, most: int) -> None:
     count = counter("cl100k_base").count
