@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm import _statistics as stats
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._engine.result import span_place
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._cheats import SPECS, unpadded
@@ -160,7 +161,7 @@ class Attack:
             for span in self.spans:
                 (more, of), (less, _) = self.total(spec, span), self.total(unpadded(spec), span)
                 if more - less > PADDING * of:
-                    broken.append(f"{spec} earns {more:.2f} of {of} at {span}, {unpadded(spec)} {less:.2f}")
+                    broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unpadded(spec)} {less:.2f}")
         return broken
 
 
@@ -170,7 +171,7 @@ def _place(cell: Cell) -> tuple[str, str]:
 
 def _sentence(cells: Sequence[Cell]) -> str:
     first = cells[0]
-    points = ", ".join(f"{score_text(cell.points)} at {cell.span}" for cell in cells)
+    points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
     return f"{first.agent} earns {points} in {first.scenario}, whose floor is {score_text(first.floor)}"
 
 

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ltm._cli.items import chosen, within
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._record.run_file import find_run
 from pytest_ltm._statistics import grouped
 from pytest_ltm._storage.schema import to_record
@@ -59,7 +60,7 @@ def _chat(run: Run, row: ScenarioResult) -> Chat:
 
 def _listed(run: Run, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
     for (agent, span, trial), held in grouped(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
-        yield clip(one_line(f"{agent} at {span}, trial {trial}"), width)
+        yield clip(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
         yield from example_lines(held, width, color=color)
     passed = sum(row.outcome == "passed" for row in rows)
     yield f"{counted(len(rows), 'example')}, {passed:,} passed"

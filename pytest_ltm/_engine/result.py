@@ -394,9 +394,18 @@ WHOLE = "all"
 """The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look."""
 
 
+ISOLATED = "isolated"
+"""The label of examples that have a conversation each, and so no memory span."""
+
+
+def span_place(label: str) -> str:
+    """Return a memory span as sentences have it: `at 32k`, `isolated`; where there is one span, nothing."""
+    return {WHOLE: "", ISOLATED: ISOLATED}.get(label, f"at {label}")
+
+
 def at_span(agent: str, label: str) -> str:
-    """Return an agent and its memory span as sentences have them: `full at 32k`; where there is one span, `full`."""
-    return agent if label == WHOLE else f"{agent} at {label}"
+    """Return an agent and its memory span as sentences have them: `full at 32k`, `full (isolated)`, `full`."""
+    return f"{agent} ({ISOLATED})" if label == ISOLATED else f"{agent} {span_place(label)}".strip()
 
 
 IMPORTED = "published results, imported"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._record import timings
 from pytest_ltm._record.resume import TIMINGS
 from pytest_ltm._storage.boundary import for_library
@@ -31,7 +32,7 @@ class Part(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """`full at 32k`."""
-        return f"{self.column.agent} at {self.column.span_label}"
+        return at_span(self.column.agent, self.column.span_label)
 
     @property
     def id(self) -> str:

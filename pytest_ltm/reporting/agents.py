@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from pytest_ltm._engine.result import at_span
+from pytest_ltm._engine.result import span_place
 from pytest_ltm._statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
 from pytest_ltm._text.lists import listed
 from pytest_ltm.reporting.columns import short_span
@@ -146,7 +146,7 @@ def _share(column: Column) -> str:
 
 
 def _at(column: Column) -> str:
-    return f"in {column.span_label} examples" if column.span is None else at_span("", column.span_label).strip()
+    return f"in {column.span_label} examples" if column.span is None else span_place(column.span_label)
 
 
 _FIRST = 2

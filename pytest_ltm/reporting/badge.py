@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._storage.boundary import printable
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.reporting.text import clip, columns_of
@@ -44,7 +45,7 @@ def badge_of(past: Past, standing: Standing | None, label: str = "") -> Badge:
 
     It has a score only where the run came to its end and lost nothing.
     """
-    where = f"{standing.agent} at {standing.span_label}" if standing else past.name
+    where = at_span(standing.agent, standing.span_label) if standing else past.name
     message, colour, why = _said(past, standing)
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
     if past.source is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from pytest_ltm import _statistics as stats
-from pytest_ltm._engine.result import Pace, at_span
+from pytest_ltm._engine.result import Pace, at_span, span_place
 from pytest_ltm._engine.score import NO_ORACLE
 from pytest_ltm._gate.rules import pass_k
 from pytest_ltm._storage.schema import fields_of
@@ -437,7 +437,7 @@ def span_sentence(found: EffectiveSpan) -> str:
     """Return between which spans an agent's effective one lies, and what the run kept at each."""
     if found.span is None:
         return f"effective memory span unknown: {found.reason}"
-    curve = ", ".join(f"{_kept(point)} at {one_line(point.label)}" for point in found.curve)
+    curve = ", ".join(f"{_kept(point)} {one_line(span_place(point.label))}" for point in found.curve)
     known = (
         f"{short_span(found)} tokens" if found.low or not _beyond(found) else "not known: more trials would narrow it"
     )
@@ -517,6 +517,11 @@ class Measured(Struct, frozen=True, kw_only=True):
     """What a measure has over the one that is its control, in the same examples."""
 
     @property
+    def label(self) -> str:
+        """`full at 32k`, as texts and headings have it."""
+        return one_line(at_span(self.agent, self.span_label))
+
+    @property
     def sentences(self) -> list[str]:
         """What each measure has over its control."""
         return [_contrast(name, found) for name, found in self.contrasts.items()]
@@ -588,7 +593,7 @@ LEADING = {"f1": "F1 over all questions"}
 
 def leading(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return what each such metric is called, and its mean for each agent at each span that has it."""
-    found = [(head, {_place(one): one.text("", name).strip() for one in measured(run) if name in one.names})
+    found = [(head, {one.label: one.text("", name).strip() for one in measured(run) if name in one.names})
              for name, head in LEADING.items()]  # fmt: skip
     return [(head, means) for head, means in found if means]
 
@@ -619,10 +624,6 @@ def _precheck_sentence(one: Precheck) -> str:
     return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
 
 
-def _place(one: Measured) -> str:
-    return one_line(at_span(one.agent, one.span_label))
-
-
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
     found = measured(run)
@@ -640,7 +641,7 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
 def quiet_line(one: Measured) -> str:
     """Return the means over all examples in one line."""
     figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
-    return f"{_place(one)}: {figures}"
+    return f"{one.label}: {figures}"
 
 
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
@@ -685,7 +686,7 @@ def _measure_table(one: Measured, width: int, *, color: bool) -> list[str]:
         return _GAP.join([label, *(right(cells[i], slots[i]) for i in [1, *page])]).rstrip()
 
     lines = []
-    title = shorten(_place(one), width, mark="…")
+    title = shorten(one.label, width, mark="…")
     for page in pages:
         tops = [line([half[at] for half in heads], page) for at in (0, 1)]
         rule = paint("─" * max(map(columns_of, tops)), "dim", color=color)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.reporting.text import (
@@ -208,8 +209,6 @@ def progress_line(
     `target_tokens`: where the conversation is expected to end, 0 if unknown; `in_progress`, `done` and `total`
     count examples; `score_sum` is over the `scored` ones. What matters least goes first where there is no room.
     """
-    where = f" at {one_line(span_label)}{trial and f', trial {one_line(trial)}'}: "
-    name = one_line(agent)
     bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] " if target_tokens > 0 else ""
     target = f" of ~{amount(target_tokens)}" if target_tokens > tokens else ""
     said = f"{amount(tokens)}{target} tokens"
@@ -219,7 +218,9 @@ def progress_line(
     parts = ([said, going, examples], [said, examples], [said, brief], [f"{amount(tokens)} tokens", brief])
     states = [", ".join([*each, *score]) for each in parts]
     least = [", ".join([brief, *score]), brief]
-    heads = (name + where, shorten(name, _NAME, mark="…") + where)
+    which = f", trial {one_line(trial)}: " if trial else ": "
+    names = one_line(agent), shorten(one_line(agent), _NAME, mark="…")
+    heads = [at_span(name, one_line(span_label)) + which for name in names]
     choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]
     fitting = [line for line in choices if columns_of(line) <= width]
     return fitting[0] if fitting else clip(choices[-1], width)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.cost import Use
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._statistics import grouped
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting.table import Row, Table, render
@@ -177,7 +178,7 @@ def _schedules(found: Sequence[Forecast], width: int) -> list[str]:
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many, shown = each.conversations, each.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
-        title = f"schedule of {each.agent} at {each.span_label} ({which}); {SPEAKS} speaks, {WAITS} waits"
+        title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
         lines += [*wrap(title, width), *gantt(shown.bars, shown.tokens, width), ""]
     return lines
 

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.result import at_span
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting import moved
@@ -67,7 +66,7 @@ def run_markdown(
         *rows, whole = one.rows()
         table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
         table = "\n\n".join([table, *_bullets(one.sentences)])
-        parts.append(_folded(f"Metrics beside the score: {text(at_span(one.agent, one.span_label))}", table))
+        parts.append(_folded(f"Metrics beside the score: {text(one.label)}", table))
     parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
     parts += _bullets([*run.notices, *precheck_sentences(run)])
     if run.folder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._engine.result import at_span, ended_early
+from pytest_ltm._engine.result import at_span, ended_early, span_place
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import Side, largest, rank, tested
@@ -127,7 +127,7 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
 
 def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
     """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = grouped(rows, lambda row: (at_span("", row.span_label) + f" ({row.agent})" * several).strip())
+    places = grouped(rows, lambda row: (span_place(row.span_label) + f" ({row.agent})" * several).strip())
     failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
     parts = [
         f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()

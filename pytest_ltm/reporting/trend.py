@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from pytest_ltm._engine.plan import natural
+from pytest_ltm._engine.result import at_span
 from pytest_ltm._gate.plan_facts import unequal
 from pytest_ltm._statistics import grouped
 from pytest_ltm._storage.errors import LtmError
@@ -109,7 +110,7 @@ class Series(NamedTuple):
     @property
     def label(self) -> str:
         """`bot at 32k`."""
-        return f"{self.agent} at {self.span_label}"
+        return at_span(self.agent, self.span_label)
 
     @property
     def points(self) -> list[tuple[int, Point]]:

@@ -53,7 +53,7 @@ def test_the_longest_span_of_the_agent_under_test_is_told(ltm: Path) -> None:
         ltm, RUN, *trials(GOOD, agent="full"), *trials(BAD, span="32k"), *trials(GOOD), *trials(GOOD, span="isolated")
     )
     assert made()["label"] == "memory of bot at 32k"
-    assert made("--span=isolated")["label"] == "memory of bot at isolated"
+    assert made("--span=isolated")["label"] == "memory of bot (isolated)"
     assert made("--agent=full")["label"] == "memory of full at 2k"
     assert made("--agent=full", "--label=memory")["message"] == "1.75 of 2, one conversation, bundled agent"
 
@@ -162,6 +162,7 @@ def test_the_svg_says_the_same_and_needs_nothing_else(ltm: Path, tmp_path: Path)
     assert not re.search("href|url|style|script| id=", source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*HOSTILE} - {"half a surrogate"}))  # which makes a summary that is not JSON
 def test_hostile_names_change_nothing_in_the_svg(ltm: Path, tmp_path: Path, name: str) -> None:
     run_folder(ltm, RUN, *trials(GOOD, agent=f"{HOSTILE[name]}\ufffe"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ltm._engine.result import at_span, span_place
 from pytest_ltm._statistics import compare, effective_span, grouped, paired, placed
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import Side, largest, rank, standings
@@ -130,7 +131,7 @@ def gates(found: Material) -> list[Answer]:
 
 
 def _finding(one: Mapping[str, str]) -> str:
-    place = " at ".join(filter(None, (one["agent"], one["span_label"])))
+    place = at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"]
     return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
@@ -152,10 +153,8 @@ def _yardsticks(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | 
     parts = sorted(others, key=lambda each: -(each.column.least or 0.0))
     short = f"{parts[0].agent} {parts[0].column.share}"
     text = listed([f"{each.agent} {each.column.share}" for each in parts])
-    place = ranked[0].column.span_label
-    return Answer(
-        f"What do the bundled agents earn at {place}?", short, f"{text}. They are yardsticks and take no part."
-    )
+    question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
+    return Answer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
 
 
 def _few(parts: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 from bisect import bisect
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -230,6 +231,7 @@ def render(found: Material, most: int, lines: int) -> str:
     )  # fmt: skip
 
 
+@cache
 def environment() -> Environment:
     """Return what renders our templates: everything is escaped, and made harmless where it is shown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
