@@ -9,7 +9,6 @@ import functools
 import math
 import re
 from dataclasses import KW_ONLY, dataclass
-from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -135,13 +134,16 @@ PATTERNS = ("pass^K", "pass@K")
 def metric(name: str) -> Metric | None:
     """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
     if found := _RECALL.fullmatch(name):
-        words = f"the share of needles among the first {int(found[1])} retrieved texts"
-        return Metric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=int(found[1])))
+        first = int(found[1])
+        among = f"among the first {first}" if first > 1 else "in the first of the"
+        words = f"the share of needles {among} retrieved texts"
+        return Metric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=first))
     found = _TRIES.fullmatch(name)
     if found is None:
         return next((one for one in METRICS if one.name == name), None)
     tries, every = int(found["tries"]), found["kind"] == "^"
     words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
+    words = "the chance that a trial passes" if tries == 1 else words
     return Metric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
 
 
@@ -244,17 +246,18 @@ class Rule(Struct, frozen=True, kw_only=True):
         return self.amounts(value)[0]
 
     def amounts(self, *values: float) -> list[str]:
-        """Return values of the rule's metric with their units, and enough digits to tell them apart."""
+        """Return values of the rule's metric with their units: its limit exactly, all so that they differ."""
         if self.metric.unit == "tokens":
             return [f"{value:,.0f}" for value in values]
-        texts = [_fixed(value, values) for value in values]
+        texts = [_fixed(value, values, exact=self.limit) for value in values]
         return [f"{text} USD" for text in texts] if self.metric.unit == "usd" else texts
 
 
-def _fixed(value: float, among: Sequence[float]) -> str:
-    """Return two decimals, more where they would make two values look the same or hide one."""
+def _fixed(value: float, among: Sequence[float], *, exact: float) -> str:
+    """Return two decimals, more where they would make two values look the same, hide one, or round an `exact` one."""
     for digits in range(2, 7):
-        if all(round(one, digits) != round(other, digits) for one, other in pairwise(sorted({0.0, *among}))):
+        rounded = [round(one, digits) for one in sorted({0.0, *among})]
+        if len(set(rounded)) == len(rounded) and (exact not in among or exact in rounded):
             return f"{value:.{digits}f}"
     return f"{value:.6g}"
 

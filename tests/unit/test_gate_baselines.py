@@ -12,6 +12,7 @@ from msgspec import structs
 
 from pytest_ltm._gate.baseline import check_name, dump, load
 from pytest_ltm._gate.changes import changes
+from pytest_ltm._gate.plan_facts import brief, unequal
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.runs import find, save
 
@@ -58,6 +59,70 @@ def test_a_baseline_has_one_row_a_line_sorted_and_changes_only_where_a_result_do
     ]  # fmt: skip
     other = dump(side(held({**FULL, "jokes": (1.0, 0.25)})), "0.1").splitlines()
     assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+def test_the_rows_of_an_example_follow_its_spans_from_the_shortest() -> None:
+    spans = ("120k", "isolated", "2k", "32k")
+    text = dump(side(*(held({"spy": (1.0,)}, span=span) for span in spans)), "0.1")
+    assert [row["span"] for row in json.loads(text)["rows"]] == ["isolated", "2k", "32k", "120k"]
+
+
+def test_a_file_is_ascii_and_holds_no_number_that_json_has_not() -> None:
+    assert dump(side(held(FULL, agent="b\u00f6t\ud800")), "0.1").isascii()
+    with pytest.raises(ValueError, match="JSON"):
+        dump(side(held(FULL, cost_usd=float("nan"))), "0.1")
+
+
+def test_spans_are_told_from_the_shortest_isolated_first() -> None:
+    assert side(*(held(FULL, span=span) for span in ("120k", "2k", "isolated", "32k"))).spans == (
+        "isolated", "2k", "32k", "120k",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("letters", "kept"), [(78, True), (79, False)])
+def test_a_setting_of_more_than_eighty_characters_is_kept_as_a_digest(letters: int, kept: bool) -> None:
+    value = "x" * letters  # and two quotation marks
+    assert (brief(value) == value) is kept
+    assert str(brief([value, value])).startswith("sha256:")
+    assert brief({"a": value, "b": value}) == brief({"b": value, "a": value})
+
+
+def test_where_settings_differ_no_example_is_equal() -> None:
+    found = unequal(side(held(FULL)).plans, side(held(FULL, plan={"seed": 1})).plans)
+    assert found is not None
+    assert (found.same, found.of, found.changed) == (0, 6, ())
+    other = unequal(side(held(FULL)).plans, side(held(FULL, versions={"spy": "2"})).plans)
+    assert other is not None
+    assert (other.same, other.of, other.changed) == (4, 6, ("spy/0", "spy/1"))
+
+
+def test_a_score_at_the_threshold_has_passed_when_it_is_read_back(tmp_path: Path) -> None:
+    conversation, facts = held({"spy": (0.6, 0.59, 1.0)})
+    facts = structs.replace(facts, examples={key: {**one, "threshold": 0.6} for key, one in facts.examples.items()})
+    (tmp_path / "main.json").write_text(dump(side((conversation, facts)), "0.1"))
+    rows = load(tmp_path / "main.json").result.conversations[0].scenarios
+    assert [(row.score, row.threshold, row.outcome) for row in rows] == [
+        (0.6, 0.6, "passed"), (0.59, 0.6, "failed"), (1.0, 0.6, "passed"),
+    ]  # fmt: skip
+
+
+def test_what_differs_from_the_baseline_is_told_by_span_then_trial() -> None:
+    places = [("32k", "10"), ("2k", "10"), ("32k", "2"), ("2k", "2")]
+    sides = [
+        side(*(held(FULL, span=span, trial=trial, plan={"seed": seed}) for span, trial in places)) for seed in (0, 1)
+    ]
+    found = unequal(sides[0].plans, sides[1].plans)
+    assert found is not None
+    assert found.places == (("2k", "2"), ("2k", "10"), ("32k", "2"), ("32k", "10"))
+
+
+def test_only_the_first_four_trials_are_named_where_nothing_can_be_compared() -> None:
+    many = side(*(held(FULL, trial=str(n)) for n in range(5)))
+    with pytest.raises(ConfigurationError, match=r"spans 2k \(trials 0, 1, 2, 3 …\), this run .* 32k \(trials 0\)"):
+        changes(many, side(held(FULL, span="32k")), WAYS)
+    four = side(*(held(FULL, trial=str(n)) for n in range(4)))
+    with pytest.raises(ConfigurationError, match=r"trials 0, 1, 2, 3\)"):
+        changes(four, side(held(FULL, span="32k")), WAYS)
 
 
 def test_two_results_of_one_place_are_kept_apart_where_isolated_variants_share_it(tmp_path: Path) -> None:
@@ -130,6 +195,9 @@ def broken(change: Any) -> str:
     return json.dumps(data)
 
 
+ROW = {"scenario": "colours", "example": "0", "span": "2k", "trial": "0", "score": None}
+
+
 def _set(*path: Any, to: Any) -> Any:
     def change(data: Any) -> None:
         for step in path[:-1]:
@@ -148,6 +216,7 @@ def _drop(*path: Any) -> Any:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -167,14 +236,16 @@ def _drop(*path: Any) -> Any:
         (broken(_set("rows", 2, "score", to=float("nan"))), "rows[2].score"),
         (broken(_drop("rows", 0, "trial")), "rows[0]: the field 'trial' is missing"),
         (broken(_set("rows", 0, "span", to="9k")), "rows[0]: there is no conversation at span '9k', trial '0'"),
-        (broken(_set("rows", 1, "example", to="0")), "rows[1]: a second row of colours/0"),
+        (broken(_set("rows", 1, "example", to="0")), "rows[1]: a second row of colours/0 at span '2k', trial '0'"),
         (broken(_set("rows", 0, "gap", to=-1)), "rows[0].gap: expected a whole number"),
         (broken(_set("rows", 0, "definition", to=float("inf"))), "rows[0].definition: expected a JSON value"),
         (broken(_set("conversations", 0, "memory_span", to=0)), "conversations[0].memory_span"),
         (broken(_set("conversations", 0, "plan", to=None)), "conversations[0].plan"),
         (broken(_set("conversations", 0, "cost_usd", to="free")), "conversations[0].cost_usd"),
         (broken(_set("scenarios", 0, "threshold", to="all")), "scenarios[0].threshold"),
+        (broken(_set("scenarios", 0, "threshold", to=1.5)), "scenarios[0].threshold: expected a number from 0 to 1"),
         (broken(_set("scenarios", 0, "skills", to=3)), "scenarios[0].skills"),
+        (broken(_set("rows", 0, to={**ROW, "outcome": "odd"})), "rows[0].outcome: expected one of 'error', 'skipped'"),
         (broken(_set("agent", to="")), "agent: expected a non-empty text"),
     ],
 )  # fmt: skip

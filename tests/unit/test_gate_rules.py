@@ -27,7 +27,7 @@ from pytest_ltm._storage.errors import ConfigurationError
         ("unscored:5%", "the share of examples without a score is at most 0.05"),
         ("scenario:colours.mean:0.5", "the mean score of scenario 'colours' is at least 0.50"),
         ("scenario:tests.mem.test_x.mean:.5", "the mean score of scenario 'tests.mem.test_x' is at least 0.50"),
-        ("skill:R.mean:0.123", "the mean score of skill 'R' is at least 0.12"),
+        ("skill:R.mean:0.123", "the mean score of skill 'R' is at least 0.123"),
     ],
 )
 def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: str) -> None:
