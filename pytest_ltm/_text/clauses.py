@@ -81,12 +81,17 @@ def _sentence_ends(text: str) -> list[int]:
 
 def places(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
     """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
+    first, row = _row(phrase, plural)
+    return [found.span() for found in row.finditer(text)] if first and first in text else []
+
+
+@lru_cache(maxsize=1 << 12)
+def _row(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
+    """Return the first word of a phrase, "" if it has none, and how its words in a row are found."""
     named = words(phrase)
-    if not named:
-        return []
     between, end = r"[\W_]+", "s?" if plural else ""
     row = re.compile(rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])")
-    return [found.span() for found in row.finditer(text)]
+    return "".join(named[:1]), row
 
 
 def level(text: str) -> str:

@@ -30,16 +30,32 @@ ORDINALS = {
     "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15,
 }  # fmt: skip
 
+DAYS = ORDINALS | {
+    "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+    **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]}, "thirty-first": 31,
+}  # fmt: skip
+"""Days of a month, as dates have them in words."""
+
 _DIGITS = later(r"(\d{1,12})(?:st|nd|rd|th)?")
+_SINGLE = ORDINALS | COUNTS
 
 
 def numbered(some_words: Sequence[str]) -> Iterator[str]:
     """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
     at = 0
     while at < len(some_words):
+        if not _may_begin(some_words[at]):
+            yield some_words[at]
+            at += 1
+            continue
         value, used = _spelled(some_words, at)
         yield str(value) if used else some_words[at]
         at += used or 1
+
+
+def _may_begin(word: str) -> bool:
+    """Tell whether a number may begin with that word; hardly any does, so this comes first."""
+    return word in _SINGLE or word[:1].isdecimal()
 
 
 def _spelled(some_words: Sequence[str], at: int) -> tuple[int, int]:
@@ -63,7 +79,7 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
 
 def _single(word: str) -> int | None:
     digits = _DIGITS.fullmatch(word)
-    return int(digits[1]) if digits else COUNTS.get(word, ORDINALS.get(word))
+    return int(digits[1]) if digits else _SINGLE.get(word)
 
 
 # --- Numbers of several words in a text, as digits.

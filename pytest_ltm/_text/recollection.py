@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.numbers import numbered
@@ -86,6 +87,12 @@ def keys(text: str) -> Iterator[str]:
         key = word if word.isdecimal() else stem(word)
         if key not in _STOP:
             yield key
+
+
+@lru_cache(maxsize=1 << 15)
+def keys_of_word(word: str) -> frozenset[str]:
+    """Return the same for what a text has between two blanks, remembered: texts say the same words again and again."""
+    return frozenset(keys(word))
 
 
 def declines(answer: str) -> bool:

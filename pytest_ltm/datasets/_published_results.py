@@ -8,7 +8,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._engine.plan import Plan, PlannedExample, agent_fingerprint, natural
-from pytest_ltm._engine.result import Automatic, ConversationName, ConversationResult, QuestionResult, ScenarioResult
+from pytest_ltm._engine.result import (
+    ISOLATED,
+    Automatic,
+    ConversationName,
+    ConversationResult,
+    QuestionResult,
+    ScenarioResult,
+)
 from pytest_ltm._engine.transcript import Exchange
 from pytest_ltm._statistics import FULL_MARKS, grouped
 from pytest_ltm._storage.errors import DatasetError
@@ -276,7 +283,7 @@ def benchmark(name: str) -> Benchmark | None:
     version, folder = int(found["version"]), f"{found['thousands']}k"
     label, span = PAPERS_NAMES.get(folder, folder), None if found["isolated"] else 1_000 * int(found["thousands"])
     if span is None:
-        label = "isolated"
+        label = ISOLATED
     elif version < MEMORY_SPANS_SINCE:
         label = f"v{version}.{folder}"
     return Benchmark(version=version, span_label=label, span=span, trial=str(int(found["run"] or 1) - 1))

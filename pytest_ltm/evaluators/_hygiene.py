@@ -11,7 +11,7 @@ from pytest_ltm._engine.score import Check, Scoring
 from pytest_ltm._text.abstention import guesses, tells_nothing
 from pytest_ltm._text.clauses import clause, level, sentence
 from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import ORDINALS, digits
+from pytest_ltm._text.numbers import DAYS, digits
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import phrases, words
@@ -115,11 +115,7 @@ def _before(answer: str, values: Sequence[str]) -> set[str]:
     return {one.value for one in latest or found}
 
 
-_ORDINALS = ORDINALS | {
-    "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
-    **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]}, "thirty-first": 31,
-}  # fmt: skip
-_DAY = rf"(?:\d{{1,2}}|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
+_DAY = rf"(?:\d{{1,2}}|{'|'.join(sorted(DAYS, key=len, reverse=True))})"
 _DATE = later(
     rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: day)?,?\s(?:of\s)?(?P<month>{MONTH_PATTERN})[a-z]*\b"
     rf"|\b(?P<month1>{MONTH_PATTERN})[a-z]*\.?,?\s(?:the\s)?(?P<day1>{_DAY})(?:st|nd|rd|th)?\b(?!:)"
@@ -134,7 +130,7 @@ def days(text: str) -> list[Mention]:
     for one in _DATE.finditer(text):
         said = {name.rstrip("1234"): value for name, value in one.groupdict().items() if value}
         month = int(said["month"]) if said["month"].isdecimal() else month_number(said["month"])
-        day = int(said["day"]) if said["day"].isdecimal() else _ORDINALS[said["day"]]
+        day = int(said["day"]) if said["day"].isdecimal() else DAYS[said["day"]]
         found.append(Mention(*one.span(), f"{month}-{day}"))
     return found
 

@@ -507,7 +507,11 @@ def _at(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-_SENTENCE_END = later(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END = later(
+    r"(?<=[.!?])\s+|\n+|\s(?==\s)"
+    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies)\b)"
+)
+"""Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west"."""
 _CONCLUDES = (
     "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
     "so", "straight", "therefore", "thus",

@@ -13,7 +13,7 @@ from pytest_ltm._engine.score import Score, Scoring, Unscored
 from pytest_ltm._text.clauses import level, places, sentence_start
 from pytest_ltm._text.numbers import numbered
 from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import Recollection, keys, only_offers_example, recalled, unsure
+from pytest_ltm._text.recollection import Recollection, keys, keys_of_word, only_offers_example, recalled, unsure
 from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, plain, snippet, stem, words
 from pytest_ltm.evaluators._commitment import (
     DENIES,
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 _CLAUSE = later(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
 _PAST = phrases(
     "not", "no longer", "never", "used to", "previous(?:ly)?", "former(?:ly)?", "before", "earlier", "original(?:ly)?",
-    "first", "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
+    "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
     "instead of", "rather than", "from", "isnt", "dont", "whether", "cannot", "cant", "either",
     "rumou?rs?", "thinks?", "claims?", "says", "untrue",
 )  # fmt: skip
 _AFTER = phrases(
     "before (?:that|this|then)", "earlier", "previously", "formerly", "originally", "wrong", "false", "mistaken",
-    "incorrect", "anymore", "initially", "not true", "no longer", "untrue", "at first", "withdrawn",
+    "incorrect", "anymore", "initially", "not true", "no longer", "untrue", "withdrawn",
 )  # fmt: skip
+_PRESENT = phrases("now", "nowadays", "currently", "at present", "these days", "today", "by now", "at the moment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class KnowsCurrentFacts(Ruled):
     """The share of questions whose answer says what is so now.
 
     An answer may speak of what was so, or of what is not, as long as it says so in the same clause ("not", "used
-    to", "before that", …). One that says two things to be so earns nothing. The published rules ask a
+    to", "before that", …), or of what is so now ("first …, then …, now …"). One that says two things to be so
+    earns nothing. The published rules ask a
     model; this rule stands in for them.
     """
 
@@ -78,23 +80,34 @@ class KnowsCurrentFacts(Ruled):
 
 def claims(answer: str, values: Sequence[str]) -> set[str]:
     """Return those of the values that an answer says to be so."""
-    claimed = set()
-    for clause in _CLAUSE.split(plain(answer)):
-        said = list(numbered(words(clause)))
-        places = sorted(_places(said, values))
+    wanted = [(value, [stem(word) for word in _said(value)]) for value in values]
+    return {value for sentence in _SENTENCE.findall(plain(answer)) for value in _claimed(sentence, wanted)}
+
+
+def _claimed(sentence: str, wanted: Sequence[tuple[str, list[str]]]) -> set[str]:
+    """Return what a sentence says to be so; where it says of something that it is so now, nothing else."""
+    claimed, current = set[str](), set[str]()
+    for clause in _CLAUSE.split(sentence):
+        said = _said(clause)
+        places = sorted(_places(said, wanted))
         for number, (start, end, value) in enumerate(places):
             before = " ".join(said[places[number - 1][1] if number else 0 : start])
             after = " ".join(said[end : places[number + 1][0] if number + 1 < len(places) else len(said)])
             if not (_PAST.search(before) or _AFTER.search(after)):
                 claimed.add(value)
-    return claimed
+                current |= {value} if _PRESENT.search(before) or _PRESENT.match(after) else set()
+    return current or claimed
 
 
-def _places(said: Sequence[str], values: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield where the words of a clause name which value."""
+def _said(text: str) -> list[str]:
+    """Return the words of a text, numbers in digits; but "first" tells of the past here."""
+    return list(numbered(["initially" if word == "first" else word for word in words(text)]))
+
+
+def _places(said: Sequence[str], values: Sequence[tuple[str, list[str]]]) -> Iterator[tuple[int, int, str]]:
+    """Yield where the words of a clause name which value, each given with its stems."""
     stems = [stem(word) for word in said]
-    for value in values:
-        wanted = [stem(word) for word in numbered(words(value))]
+    for value, wanted in values:
         for start in range(len(stems) - len(wanted) + 1) if wanted else ():
             if stems[start : start + len(wanted)] == wanted:
                 yield start, start + len(wanted), value
@@ -161,7 +174,7 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     kept = []
     for found in _SENTENCE.finditer(text):
         part = found[0]
-        spots = [word for word in _WORD.finditer(part) if one.needed & set(keys(word[0]))]
+        spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
         where = Mention(found.start() + spots[0].start(), found.start() + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt(text, where, known=known) in _NO_CLAIM
         torn = where and _EITHER.search(part) and any(other.needed <= set(keys(part)) for other in others)
@@ -244,6 +257,12 @@ _DECIDES = phrases(
     "therefore", "hence", "thus", "so",
 )  # fmt: skip
 _REJECTS = phrases("not", "never", "dont", "isnt", "cannot", "except", "instead of", "rather than", "out")
+_RATHER_THAN = later(
+    r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
+    r" over \b[^.,;:!?\n]*",
+    re.IGNORECASE,
+)
+"""What something is taken over is not taken."""
 _FRAME = frozenset("a answer at from get i in is it its of take the town you".split())  # noqa: SIM905 - reads as text
 
 
@@ -276,6 +295,7 @@ class AppliesRule(Ruled):
 
 def chosen(answer: str, offered: Sequence[str]) -> str | None:
     """Return the name of the only thing that an answer names or decides on; None: it decides on none."""
+    answer = _RATHER_THAN.sub(r"\1", answer)
     settled = commitment(answer, partial(mentions, names=tuple(offered)))
     named = [name for name in offered if has_phrase(joined(answer), name)]
     if len(settled) == 1 or len(named) <= 1:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._engine.score import Check, Score, Scoring
 from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.numbers import ORDINALS
-from pytest_ltm._text.numbers import numbered as numbered_words
+from pytest_ltm._text.numbers import DAYS
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
@@ -75,11 +74,12 @@ class DecodesMessages(Ruled):
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
-        known = [spot for group in self.expected for spot in _spots(text, group)]
-        rivals = [*known, *(spot for group in self.others for spot in _spots(text, group))]
+        found = {group: _spots(text, group) for group in (*self.expected, *self.others)}
+        known = [spot for group in self.expected for spot in found[group]]
+        rivals = [*known, *(spot for group in self.others for spot in found[group])]
         claimed: dict[str, None] = {}
         for group in groups:
-            spots = _spots(text, group)
+            spots = found[group]
             mine = group in self.expected
             held = [one for one in spots if not _denied(text, one) and (mine or not _is_detail(text, one, known))]
             if held and not all(_one_of_two(text, one, rivals) for one in held):
@@ -163,7 +163,11 @@ _CLOCK = later(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock
 _YEAR_MONTHS = 12
 
 
-_DAY_IN_WORDS = later(rf"\b(?:{'|'.join(ORDINALS)})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)")
+_DAYS = "|".join(sorted(DAYS, key=len, reverse=True)).replace("-", "[- ]")
+_DAY_IN_WORDS = later(
+    rf"\b(?P<day>{_DAYS})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)"
+    rf"|\b(?P<month>{'|'.join(_MONTHS)}) (?:the )?(?P<day1>{_DAYS})\b"
+)
 
 
 def _dated(text: str) -> str:
@@ -173,12 +177,16 @@ def _dated(text: str) -> str:
         full = next(name for name in _MONTHS if name.startswith(month[:3]))
         return f"{int(day)} {full}"
 
+    def in_digits(found: re.Match[str]) -> str:
+        day = DAYS[(found["day"] or found["day1"]).replace(" ", "-")]
+        return f"{found['month']} {day}" if found["month"] else str(day)
+
     def numbered(found: re.Match[str]) -> str:
         one, other = int(found[1]), int(found[2])
         pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= _YEAR_MONTHS and day]
         return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or found[0]
 
-    text = _DAY_IN_WORDS.sub(lambda found: " ".join(numbered_words(words(found[0]))), text)
+    text = _DAY_IN_WORDS.sub(in_digits, text)
     text = _HALF_DAY.sub(lambda found: f"{found[1]}m", text)
     text = _CLOCK.sub("midnight", _NUMERIC.sub(numbered, text))
     text = _DAY_MONTH.sub(lambda found: named(found[1], found[2]), text)
@@ -187,28 +195,41 @@ def _dated(text: str) -> str:
 
 def _spots(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
-    pattern, single = _pattern(group)
+    pattern, begins, single = _pattern(group)
     found = [Mention(*one.span(), group[0]) for one in pattern.finditer(text)]
-    wrong = (one for one in _WORD.finditer(text) for keyword in single if misspelt(one[0], keyword))
+    wrong = (one for one in begins.finditer(text) for keyword in single if misspelt(one[0], keyword))
     return sorted({*found, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
 
 
-_WORD = later(r"[^\W\d_]{5,}")
+_NEVER = r"(?!)"
 
 
 @cache
-def _pattern(group: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """Return how the keywords of a group are found, and those of one word that may be misspelt."""
+def _pattern(group: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...]]:
+    """Return how the keywords of a group are found, words that begin like one, and those that may be misspelt.
+
+    A misspelt word begins like the one that was meant: all others need not be compared letter by letter.
+    """
     also = [way for keyword in group for way in _ALSO.get(keyword, ())]
     names = [" ".join(words(_dated(level(keyword)))) for keyword in (*group, *also)]
     forms = {form for name in names if name for form in _forms(name)}
     rows = (r"[\W_]*".join(map(re.escape, form.split())) for form in sorted(forms, key=len, reverse=True))
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(rows)})(?![^\W_])"), tuple(name for name in names if name.isalpha())
+    single = tuple(name for name in names if name.isalpha())
+    initials = "".join(sorted({name[0] for name in single}))
+    begins = rf"(?<![^\W\d_])[{initials}][^\W\d_]{{4,}}" if initials else _NEVER
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(rows)})(?![^\W_])"), re.compile(begins), single
+
+
+_LONG_WORD = 8
+"""So long a word may be one of two: "light house"."""
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """Return a name and what may be its plural."""
-    return (name,) if name[-1:].isdigit() else (name, f"{name}s", f"{name}es", f"{name[:-1]}ies")
+    """Return a name, what may be its plural, and the two words that it may be."""
+    if name[-1:].isdigit():
+        return (name,)
+    parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= _LONG_WORD else ()
+    return (name, f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts))
 
 
 class _Exact:

@@ -1,10 +1,19 @@
-"""Record the golden runs anew: `python tests/golden/refresh.py`. Read tests/plugin/test_golden.py first."""
+"""Record the golden runs and verdicts anew: `python tests/golden/refresh.py [runs|verdicts|gate]`.
+
+Read tests/plugin/test_golden.py first, or tests/unit/test_recorded_verdicts.py.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "samples"))
+
+import recorded_gate
+import recorded_verdicts
 from golden_runs import RENAMED, played, record
 
 EMPTY = """\
@@ -15,6 +24,14 @@ values: {}
 """
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        record(played(Path(folder)))
-    RENAMED.write_text(EMPTY, encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("all", "runs", "verdicts", "gate"), default="all")
+    what = parser.parse_args().what
+    if what in ("all", "runs"):
+        with tempfile.TemporaryDirectory() as folder:
+            record(played(Path(folder)))
+        RENAMED.write_text(EMPTY, encoding="utf-8")
+    if what in ("all", "verdicts"):
+        recorded_verdicts.record()
+    if what in ("all", "gate"):
+        recorded_gate.record()

@@ -193,15 +193,18 @@ def first() -> Found:
     return check(LABELLED / "scenarios.first.jsonl")
 
 
+@pytest.mark.slow
 def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: Found) -> None:
     assert first.breaches() == []
     assert first.counts()["rows"] == 583
 
 
+@pytest.mark.slow
 def test_no_scenario_is_far_behind(first: Found) -> None:
     assert [kind for kind, counted in first.by_kind().items() if counted["right"] < 0.9 * counted["rows"]] == []
 
 
+@pytest.mark.slow
 def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     found = check(Path(__file__).parent / "unseen_replies" / "third.jsonl")
 
@@ -209,6 +212,7 @@ def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     assert list(found.passed()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
     args, answers = OTHERS[name]
@@ -227,6 +231,7 @@ def test_what_a_list_of_everything_denies_is_not_told() -> None:
     assert value_of(evaluator, denied)[0] == 0
 
 
+@pytest.mark.slow
 def test_every_evaluator_has_mutants(first: Found) -> None:
     made = {mutant.kind for mutant in first.mutants}
 
@@ -305,10 +310,38 @@ def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
          "Hm, drawer? No: the ring went to the drawer after Ada had left. Vase it is."),
         ("DecodesMessages", {"expected": [["April Fool", "1 April"], ["mill"], ["rope"]]},
          "On the first of April, at the mill, with a rope."),
+        ("DecodesMessages", {"expected": [["Halloween", "31 October"], ["lighthouse"], ["rope"]]},
+         "The thirty-first of October, by the light house, with a rope."),
+        ("DecodesMessages", {"expected": [["Christmas Eve", "24 December"], ["mill"], ["rope"]]},
+         "At the mill on December the twenty fourth with a rope."),
+        ("LiesAt", {"km": 3.0, "direction": "west", "places": ["lido", "opera"]},
+         "You go 1 km west and then 2 km west, so the opera is 3 km west of the lido."),
+        ("LiesAt", {"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, "5 km west - 2 km east = 3 km west"),
+        ("AppliesRule", {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
+         "I'd pick the lamp over the rug."),
+        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy", "in a harbour office"]]},
+         "First in a harbour office, then at the dairy, and now at the bakery."),
+        ("KnowsCurrentFacts", {"expected": ["12 hens"], "mentioned": [["4 hens"]]}, "12 hens, 4 hens at first."),
     ],
 )  # fmt: skip
 def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> None:
     assert value_of(evaluator_of(name, args), [told])[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "told"),
+    [
+        ("LiesAt", {"km": 3.0, "direction": "west"}, "You go 3 km west, and then 1 km west, so it is 4 km west."),
+        ("AppliesRule", {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
+         "I'd pick the rug over the lamp."),
+        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
+         "At the bakery, and now at the dairy."),
+        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
+         "Now at the bakery, now at the dairy."),
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_the_answer_is_none(name: str, args: Mapping[str, Any], told: str) -> None:
+    assert value_of(evaluator_of(name, args), [told])[0] == 0
 
 
 def test_a_list_of_everything_is_no_answer() -> None:
