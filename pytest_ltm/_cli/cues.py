@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -37,9 +37,9 @@ _OFTEN = 3
 """A cue that is shown was seen in so many texts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text:
-    """A message, a turn or a session."""
+    """A message, a turn or a session; what it can be known by is worked out once, however often it is asked for."""
 
     text: str
     group: str
@@ -51,7 +51,7 @@ class Text:
     most: int = sys.maxsize
     """Of a longer one only so many words count as let through."""
 
-    @property
+    @cached_property
     def words(self) -> int:
         """Its length."""
         return len(self.text.split())
@@ -61,17 +61,22 @@ class Text:
         """The words that count when it is let through."""
         return min(self.words, self.most)
 
+    @cached_property
     def shape(self) -> frozenset[Cue]:
         """Return its place and the size of its length."""
         size = 2 ** int(math.log2(self.words + 1))
         return frozenset({f"<{size - 1} to {2 * size - 2} words>", f"<{self.place}>"})
 
+    @cached_property
     def phrases(self) -> frozenset[Cue]:
         """Return its words, and up to three of them in a row."""
         words = [word.casefold() for word in _WORD.findall(self.text)]
-        told = ["^", *words]
-        rows = (told[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(told) - size + 1))
-        return frozenset({" ".join(row) for row in rows} - {"^"})
+        told = rows = ["^", *words]
+        found = set(words)
+        for more in range(1, _LONGEST):
+            rows = [f"{row} {word}" for row, word in zip(rows, told[more:], strict=False)]
+            found.update(rows)
+        return frozenset(found - {"^"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ def search(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Dete
     part = {group: number % folds for number, group in enumerate(groups)}
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
-    known = [Known(text, text.phrases(), text.shape(), sought(text)) for text in texts]
+    known = [Known(text, text.phrases, text.shape, sought(text)) for text in texts]
     whole = Seen.of(known)
     ranked = []
     for fold in range(folds):
@@ -198,7 +203,7 @@ class Seen:
 
 def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
-    seen = Seen.of([Known(text, text.phrases(), text.shape(), sought(text)) for text in texts])
+    seen = Seen.of([Known(text, text.phrases, text.shape, sought(text)) for text in texts])
     kept: list[Cue] = []
     for cue in seen.telling(_OFTEN):
         if len(kept) < most and not any(cue in had or had in cue for had in kept):

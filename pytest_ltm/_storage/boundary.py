@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(map(_shown, text))
+    return text.translate(_SHOWN)
 
 
 def for_screen(text: str) -> str:
@@ -131,7 +131,14 @@ class Lines:
         return for_screen(COLOR.sub("", line))
 
 
-def _shown(character: str) -> str:
-    if character == "\n" or character in _JOINERS or unicodedata.category(character) not in _HARMFUL:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+class _Shown(dict[int, str]):
+    """Each character as a screen may show it."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        harmful = character != "\n" and character not in _JOINERS and unicodedata.category(character) in _HARMFUL
+        self[code] = character.encode("unicode_escape").decode("ascii") if harmful else character
+        return self[code]
+
+
+_SHOWN = _Shown()
