@@ -29,7 +29,7 @@ SHAPES = st.fixed_dictionaries(
 ABOUT = [
     re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for words in (
-        "mill|mühle|moulin|molino", "studio|atelier|alquila", "safe|tresor|coffre|caja",
+        r"mill\b|mühle|moulin|molino", "studio|atelier|alquila", "safe|tresor|coffre|caja",
         "earn|monthly pay|income|gehalt|salaire|sueldo", "debts|owe|schulden|dettes|deudas",
         "horse|races|bookmaker|pferd|cheval|caballo", "brewery|brauerei|brasserie|cervec",
         "moving|new home|removal|zieht um|déménager|se muda", "baby|bib|bébé|bebé",

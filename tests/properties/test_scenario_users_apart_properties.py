@@ -23,7 +23,7 @@ SHAPES = st.fixed_dictionaries({"people": st.integers(2, 4), "topics": st.intege
 ABOUT = [
     re.compile(words)
     for words in (
-        r"night|before bed", "eggs", "train", "allergic|skin", "pizza", "birthday", r"work with|at work|listen",
+        r"night|before bed", "eggs", "train", r"allergic|\bskin\b", "pizza", "birthday", r"work with|at work|listen",
         r"to work", "safe", "password", "pen name|write under", "town|vanish", "company|firm",
     )
 ]  # fmt: skip
