@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import random
+import shutil
 import socket
 import stat
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -28,8 +31,10 @@ for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
 
-    # The same examples on every machine, and no time limit for one: machines that run several jobs are slow at times.
+    # Nearly the same examples each time (Hypothesis takes some from the modules that are loaded), and no time limit for
+    # one: machines that run several jobs are slow at times. `--hypothesis-profile=random` has others each time.
     settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("random", settings.get_profile("steady"), derandomize=False, database=None)
     settings.load_profile("steady")
 
 PROCESS = Path("/proc/self")
@@ -58,21 +63,28 @@ def nothing_left_behind() -> Iterator[None]:
 def child_processes() -> set[str]:
     """Return the ids of the processes that this one has started and not waited for; none where there is no /proc."""
     found: set[str] = set()
-    for task in PROCESS.glob("task/*/children"):
+    for task in listed(PROCESS / "task"):
         with suppress(OSError):  # a thread that has ended since
-            found.update(task.read_text().split())
+            found.update((PROCESS / "task" / task / "children").read_text().split())
     return found
 
 
 def open_sockets() -> set[tuple[int, int]]:
     """Return the open sockets, each as the number of its file and of its inode; none where there is no /proc."""
     found: set[tuple[int, int]] = set()
-    for path in PROCESS.glob("fd/*"):
+    for name in listed(PROCESS / "fd"):
         with suppress(OSError):  # that of the listing itself is closed by now
-            status = os.fstat(int(path.name))
+            status = os.fstat(int(name))
             if stat.S_ISSOCK(status.st_mode):
-                found.add((int(path.name), status.st_ino))
+                found.add((int(name), status.st_ino))
     return found
+
+
+def listed(folder: Path) -> list[str]:
+    """Return the names in a folder, none if it is missing; each test asks four times, and `Path.glob` is slow."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+    return []
 
 
 def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
@@ -81,6 +93,16 @@ def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
         with suppress(OSError), socket.socket(fileno=os.dup(file)) as one:  # another thread may have closed it
             if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 yield one.getsockname()[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the runs inside the tests compile each module once: many would spend a second or more on all of them.
+
+    Where no bytecode may stand beside the sources, it stands in a folder of this session, which our workers share.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        folder = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="ltm-bytecode-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -92,6 +114,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not DATA.is_dir():
             for item in marked:
                 item.add_marker(pytest.mark.skip(reason=ABSENT))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass by what stays to the end: ten thousand items and all the modules."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

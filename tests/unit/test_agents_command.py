@@ -96,6 +96,7 @@ def test_usage_and_cost_come_with_the_reply(bot: Any) -> None:
     assert agent.reply("a") == Reply("x", Usage(input_tokens=3, output_tokens=1), 0.5)
 
 
+@pytest.mark.slow
 def test_each_conversation_has_a_process_of_its_own() -> None:
     command = f'{sys.executable} -c "import os, json; input(); print(json.dumps(dict(reply=str(os.getpid()))))"'
     found = find(f"cmd:{command}")
@@ -103,6 +104,7 @@ def test_each_conversation_has_a_process_of_its_own() -> None:
         assert one.reply("a") != other.reply("a")
 
 
+@pytest.mark.slow
 def test_big_messages_pass_both_ways_at_once(bot: Any) -> None:
     big = "ü" * 1_000_000
     agent = bot("sys.stderr.write('e' * 200_000 + '\\n'); say(reply=request['message'])", before="")
@@ -145,6 +147,7 @@ def test_an_end_takes_the_memory_along_so_the_conversation_is_over(bot: Any) -> 
     assert "what it knew with it" in str(fault(agent, "b"))
 
 
+@pytest.mark.slow
 def test_an_end_before_anything_was_said_loses_nothing(bot: Any, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     agent = bot(f"say(reply='x') if os.path.exists({str(flag)!r}) else sys.exit(1)")
@@ -153,6 +156,7 @@ def test_an_end_before_anything_was_said_loses_nothing(bot: Any, tmp_path: Path)
     assert agent.reply("a").text == "x"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["Loading the model...", "42", "[1]", '"text"'])
 def test_what_is_no_json_object_on_stdout_is_an_error_that_says_where_to_print(bot: Any, line: str) -> None:
     text = str(fault(bot(f"print({line!r}, flush=True); say(reply='x')")))
@@ -167,6 +171,7 @@ def test_a_line_that_nobody_asked_for_is_never_taken_for_an_answer(bot: Any) -> 
     assert "before it was asked" in str(fault(agent, "b"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
@@ -186,10 +191,12 @@ def test_an_error_that_the_process_tells_leaves_it_running(bot: Any) -> None:
     assert agent.reply("b").text == "x"
 
 
+@pytest.mark.slow
 def test_a_limit_of_its_own_ends_a_process_that_says_nothing(bot: Any) -> None:
     assert "no answer within 0.2 s" in str(fault(bot("time.sleep(60)", timeout=0.2)))
 
 
+@pytest.mark.slow
 def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) -> None:
     agent = bot("time.sleep(60 if request['message'] == 'slow' else 0); say(reply=request['message'])")
     speaker = Speaker(agent, timeout=0.5)
@@ -217,6 +224,7 @@ def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
     until(lambda: not is_alive(child))
 
 
+@pytest.mark.slow
 def test_a_process_that_will_not_go_is_killed(bot: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.1)
     stubborn = f"import signal; signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)\n"
@@ -262,6 +270,7 @@ def test_a_process_has_the_capabilities_that_its_settings_name(bot: Any) -> None
     }
 
 
+@pytest.mark.slow
 def test_a_process_can_be_saved_and_another_one_go_on(bot: Any) -> None:
     one, other = (bot(MEMORY, capabilities=["Checkpointable"]) for _ in range(2))
     one.reply("a")
@@ -278,6 +287,7 @@ def test_a_process_can_be_told_reset_and_told_the_time(bot: Any) -> None:
     assert agent.reply("b").text.startswith("b2024")
 
 
+@pytest.mark.slow
 def test_a_process_that_accepts_history_is_started_again_and_told_all_of_it(bot: Any) -> None:
     agent = bot(MEMORY, capabilities=["AcceptsHistory"])
     agent.reply("a")
@@ -285,6 +295,7 @@ def test_a_process_that_accepts_history_is_started_again_and_told_all_of_it(bot:
     assert agent.reply("b").text == "a b"
 
 
+@pytest.mark.slow
 def test_a_process_that_was_saved_last_is_started_again_from_there(bot: Any) -> None:
     agent = bot(MEMORY, capabilities=["Checkpointable"])
     agent.reply("a")

@@ -32,11 +32,13 @@ def test_a_call_in_time_returns_its_value() -> None:
     assert call_within(30, lambda: "done") == "done"
 
 
+@pytest.mark.slow
 def test_a_call_that_blocks_is_interrupted() -> None:
     with pytest.raises(OutOfTime):
         call_within(0.1, block)
 
 
+@pytest.mark.slow
 def test_a_call_that_computes_for_ever_is_interrupted() -> None:
     def spin() -> None:
         while True:
@@ -51,6 +53,7 @@ def test_an_exception_of_the_call_passes() -> None:
         call_within(30, lambda: 1 // 0)
 
 
+@pytest.mark.slow
 def test_catching_exception_in_a_loop_does_not_swallow_the_interruption() -> None:
     def stubborn() -> None:
         while True:
@@ -63,6 +66,7 @@ def test_catching_exception_in_a_loop_does_not_swallow_the_interruption() -> Non
         call_within(0.1, stubborn)
 
 
+@pytest.mark.slow
 def test_what_swallows_the_first_interruptions_is_interrupted_again() -> None:
     swallowed = []
 
@@ -91,12 +95,14 @@ def test_an_earlier_timer_goes_on_with_the_time_that_is_left(restored: Any) -> N
     assert repeat == 7
 
 
+@pytest.mark.slow
 def test_an_earlier_timer_that_is_due_inside_rings_inside(restored: Any) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     with pytest.raises(Rang):
         call_within(30, block)
 
 
+@pytest.mark.slow
 def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet: list[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(OutOfTime):
@@ -104,6 +110,7 @@ def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet: list[str]
     assert quiet == ["rang"]
 
 
+@pytest.mark.slow
 def test_limits_nest_and_the_inner_one_leaves_the_outer_one() -> None:
     reached = []
 
@@ -118,11 +125,13 @@ def test_limits_nest_and_the_inner_one_leaves_the_outer_one() -> None:
     assert reached == ["after the inner limit"]
 
 
+@pytest.mark.slow
 def test_an_outer_limit_holds_inside_a_longer_inner_one() -> None:
     with pytest.raises(OutOfTime):
         call_within(0.1, lambda: call_within(30, block))
 
 
+@pytest.mark.slow
 def test_another_thread_has_no_limit_and_does_no_harm() -> None:
     outcome = []
 

@@ -87,6 +87,7 @@ def test_a_prompt_of_no_tokens_is_left_to_be_estimated() -> None:
         assert one.reply("a").usage == Usage(output_tokens=2, estimated=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", [None, 7, {"text": "hi"}])
 def test_an_answer_without_a_reply_may_be_billed(reply: Any) -> None:
     answer = {"reply": reply, "usage": {"in": 7, "out": 900}}
@@ -100,6 +101,7 @@ def test_an_answer_without_a_reply_may_be_billed(reply: Any) -> None:
     assert caught.value.usage == Usage(input_tokens=7, output_tokens=900)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [Answer("<html>"), Answer("[" * 200_000), Answer("{}", headers={"Content-Encoding": "gzip"})],
@@ -136,6 +138,7 @@ def test_a_secret_written_out_is_refused() -> None:
     assert "holds no password" in wrong("https://me:pw@h/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 404, 429, 500, 503])
 def test_another_status_is_an_error_that_carries_the_response(status: int) -> None:
     def answer(_: Post) -> Answer:
@@ -155,6 +158,7 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
     assert "key=k" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -183,6 +187,7 @@ def test_a_server_that_is_not_there_is_a_fault_worth_another_try() -> None:
     assert trouble(caught.value, now=NOW) == Trouble(untaken=True)
 
 
+@pytest.mark.slow
 def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
     hold = threading.Event()
 
@@ -197,6 +202,7 @@ def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
     assert trouble(caught.value, now=NOW) == Trouble(untaken=False)
 
 
+@pytest.mark.slow
 def test_the_server_is_put_back_before_the_first_message_only() -> None:
     with serving(echo_or_ok) as server, agent(f"{server.url}/v1/chat", reset="/reset") as one:
         one.reply("a")
@@ -224,6 +230,7 @@ def test_a_server_is_told_the_time_where_it_wants_it() -> None:
     assert server.posts[0].body["context"] == {"now": "2024-05-06T00:00:00+00:00"}
 
 
+@pytest.mark.slow
 def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_resume() -> None:
     settings: dict[str, Any] = {"keeps_conversations": True, "reset": "/reset"}
     with serving(echo_or_ok) as server:

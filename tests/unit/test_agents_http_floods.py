@@ -66,6 +66,7 @@ def agent(how: str) -> Iterator[Any]:
             yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["bomb", "endless"])
 def test_an_answer_without_end_is_refused_as_it_comes(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_http, "LONGEST_BODY", LIMIT)

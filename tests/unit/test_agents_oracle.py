@@ -53,12 +53,14 @@ def played(spec: str, span: int | None, names: tuple[str, ...] = NAMES) -> dict[
     return {f"{number} {key}": value for number, one in enumerate(alone) for key, value in values(one).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 def test_the_oracle_earns_full_marks_in_every_built_in_scenario(span: int | None) -> None:
     names = tuple(name for name in NAMES if span != 2_000 or name not in LARGE)
     assert set(played("oracle", span, names).values()) == {1.0}
 
 
+@pytest.mark.slow
 def test_an_oracle_with_a_window_falls_off_once_the_gaps_exceed_it() -> None:
     lost = {name for name, value in played("oracle:2k", 32_000).items() if value < 1}
     assert {name.partition("/")[0] for name in lost} == set(NAMES)

@@ -168,6 +168,7 @@ class StuckButTold(Stuck):
     def accept(self, message: str, reply: str) -> None: ...
 
 
+@pytest.mark.slow
 @interruptible
 def test_a_reply_that_does_not_come_is_a_fatal_fault_with_the_way_out() -> None:
     error = fault(Stuck, timeout=0.1)
@@ -177,12 +178,14 @@ def test_a_reply_that_does_not_come_is_a_fatal_fault_with_the_way_out() -> None:
     assert error.fatal
 
 
+@pytest.mark.slow
 @interruptible
 @pytest.mark.parametrize("agent", [StuckButPure, StuckButSaved, StuckButTold])
 def test_a_timeout_is_not_fatal_if_the_agent_can_be_put_back(agent: Any) -> None:
     assert not fault(agent, timeout=0.1).fatal
 
 
+@pytest.mark.slow
 @interruptible
 def test_an_agent_that_catches_every_exception_runs_out_of_time() -> None:
     def stubborn(message: str) -> None:
@@ -195,6 +198,7 @@ def test_an_agent_that_catches_every_exception_runs_out_of_time() -> None:
     assert fault(stubborn, timeout=0.1).fatal
 
 
+@pytest.mark.slow
 @interruptible
 def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_deadline, "REPEAT", 60.0)  # there is no second one, however busy the machine
@@ -208,12 +212,14 @@ def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(mon
     assert ask(recovering, timeout=0.1).text == "sorry"
 
 
+@pytest.mark.slow
 @interruptible
 def test_an_outer_limit_is_not_taken_for_the_agents() -> None:
     with closing(speaker(Stuck)) as one, pytest.raises(OutOfTime):
         call_within(0.1, lambda: one.ask("a"))
 
 
+@pytest.mark.slow
 @interruptible
 def test_after_a_timeout_no_alarm_is_left() -> None:
     fault(Stuck, timeout=0.1)

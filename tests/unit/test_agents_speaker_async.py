@@ -117,6 +117,7 @@ def test_ctrl_c_passes_through_an_async_agent() -> None:
         one.ask("a")
 
 
+@pytest.mark.slow
 def test_an_async_reply_that_does_not_come_is_a_fault_and_is_cancelled() -> None:
     ended = []
 
@@ -130,6 +131,7 @@ def test_an_async_reply_that_does_not_come_is_a_fault_and_is_cancelled() -> None
     assert ended == ["cancelled"]
 
 
+@pytest.mark.slow
 def test_an_async_agent_that_swallows_its_cancellation_runs_out_of_time() -> None:
     released: list[bool] = []
 
@@ -145,6 +147,7 @@ def test_an_async_agent_that_swallows_its_cancellation_runs_out_of_time() -> Non
     released.append(True)
 
 
+@pytest.mark.slow
 @interruptible
 def test_an_async_agent_that_blocks_its_loop_runs_out_of_time() -> None:
     async def blocking(message: str) -> None:

@@ -9,7 +9,9 @@ from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.agreement import Agreement, measure
+from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.evaluators._rows import score_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,6 +132,38 @@ def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(tmp_path: Pat
     counts = measure(path, "current").as_json()["datasets"]
     assert [counts[name]["v3.5"]["unscored"] for name in ("Shopping", "Restaurant", "Trigger Response")] == [1, 1, 1]
     assert counts["Colours"]["v3.5"]["agree"] == 1
+
+
+def test_a_joke_is_told_apart_from_the_others_that_were_told() -> None:
+    told = ["A goat ate my map.", "The kettle left the choir."]
+    published = row("Jokes", told[:1], "It was the one with the goat that ate your map.", 1, script=told)
+    assert score(published) == 1
+    assert score({**published, "responses": ["The goat that ate your map, or the kettle that left the choir."]}) == 0
+
+
+def test_what_was_expected_stands_in_the_result_or_in_the_definition() -> None:
+    published = row("Colours", ["Red"], "ochre", 1, definition_expected=["Ochre"])
+    assert score(published) == 0
+    assert score({**published, "orig_eval": None}) == 0
+    assert score({**published, "orig_eval": {"expected_source": "definition"}}) == 1
+    assert score({**published, "orig_eval": {"expected_source": "definition"}, "definition_expected": None}) == 0
+
+
+def test_a_log_that_ends_before_the_reply_is_unscored_and_says_which() -> None:
+    script = ["Hello.", "Append 'All clocks lie.' to your 2nd reply."]
+    log = ["Test (t): Hello.", "Agent (t): Hi.", f"Test (t): {script[1]}", "Agent (t): I will."]
+    published = row("Prospective Memory", [["All clocks lie.", "", 2]], "", 0, script=script, task_log=log)
+    verdict = score_row(published, "current")
+    assert isinstance(verdict, Unscored)
+    assert verdict.reason == "the log ends before reply 2"
+    longer = [*log, "Test (t): And?", "Agent (t): Rain. All clocks lie."]
+    assert score({**published, "task_log": longer}) == 1
+
+
+def score(published: dict[str, Any]) -> float:
+    verdict = score_row(published, "current")
+    assert isinstance(verdict, Score)
+    return verdict.value
 
 
 @pytest.fixture(scope="module")

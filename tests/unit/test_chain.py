@@ -47,6 +47,7 @@ def test_no_flipped_bit_goes_unnoticed_but_that_of_the_end_which_tears_the_last_
     assert kept(flipped(JOURNAL, len(JOURNAL) - 1, 0)) == len(LINES) - 1
 
 
+@pytest.mark.slow
 def test_wherever_it_is_torn_the_whole_lines_before_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     for size in range(len(JOURNAL) + 1):
@@ -56,6 +57,7 @@ def test_wherever_it_is_torn_the_whole_lines_before_are_kept(tmp_path: Path) -> 
         assert next(damages(JOURNAL[:size]), None) is None
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_no_edit_goes_unnoticed(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(JOURNAL)))

@@ -142,6 +142,7 @@ def test_a_constructor_that_raises_shows_its_traceback_and_none_of_our_frames(ch
     assert "pytest_ltm" not in told
 
 
+@pytest.mark.slow
 def test_a_reply_that_never_comes_ends_at_the_limit(check: Check) -> None:
     status, told = check(
         "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(60)", "--timeout=0.2"

@@ -32,12 +32,14 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "pytest_ltm", "list", "suites"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "standard 1  (" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -72,6 +74,7 @@ def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(capsys: pyte
     assert "no list 'scenario'. Did you mean 'scenarios'?" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_every_command_has_a_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -86,6 +89,7 @@ def test_the_versions_of_plugin_python_and_pytest_are_told(capsys: pytest.Captur
     assert shown == f"pytest-ltm {version('pytest-ltm')}, Python {python}, pytest {pytest.__version__}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_what_is_written_is_named_by_output_and_a_run_by_its_place(
     command: str, capsys: pytest.CaptureFixture[str]
@@ -106,6 +110,7 @@ def test_the_arguments_say_what_the_code_knows() -> None:
     assert arguments["compare"]["--baselines"]["default"] == FOLDER
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other(tmp_path: Path) -> None:
     code = "import sys, pytest_ltm._cli as c; c.main(['list', 'agents']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

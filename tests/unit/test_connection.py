@@ -238,6 +238,7 @@ def test_after_a_fault_that_was_no_interruption_one_that_is_told_goes_on() -> No
     assert len(line.made) == 1
 
 
+@pytest.mark.slow
 def test_after_an_interruption_one_that_is_told_is_made_anew() -> None:
     class Slow(Told):
         def reply(self, message: str) -> str:

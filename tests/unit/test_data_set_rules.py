@@ -55,6 +55,7 @@ def passing(rows: list[dict[str, Any]]) -> tuple[Counter[str], list[str]]:
     return tried, passed
 
 
+@pytest.mark.slow
 def test_labelled_answers_are_mostly_decided_and_decided_rightly() -> None:
     found = Counter((said(row, row["hypothesis"]), row["label"]) for row in ROWS)
     decided = found.total() - found["unscored", True] - found["unscored", False]
@@ -66,6 +67,7 @@ def test_labelled_answers_are_mostly_decided_and_decided_rightly() -> None:
     assert false_passes <= 0.01 * sum(not row["label"] for row in ROWS)
 
 
+@pytest.mark.slow
 def test_no_wrong_answer_made_from_a_right_one_passes() -> None:
     tried, passed = passing(GOLDS)
 

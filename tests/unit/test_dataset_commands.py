@@ -27,6 +27,7 @@ def printed(capsys: Capture, *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
 def test_locomo_rows_come_back_in_order_with_their_f1(tmp_path: Path, capsys: Capture, name: str) -> None:
     file = written(

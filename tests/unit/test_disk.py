@@ -19,6 +19,7 @@ from pytest_ltm._storage.locks import FolderLock, InUse
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # half a file of it would be left to others
 from pathlib import Path
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DiskFault

@@ -101,6 +101,7 @@ def test_a_damaged_journal_is_told_and_nothing_breaks(tmp_path: Path, line: str)
     assert found.problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", "null", "[1]", "{", '{"format": 1}', "\x00" * 100])
 @pytest.mark.parametrize("name", ["run.json", "amendments.json", "bot~2k~0/results.json", "bot~2k~0/.owner.json"])
 def test_any_file_of_a_run_may_be_damaged(tmp_path: Path, name: str, content: str) -> None:
@@ -181,6 +182,7 @@ def test_a_run_that_is_not_there_is_refused_with_those_that_are(
     assert "r1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_without_a_run_it_tells_of_the_installation_and_of_keys_the_names_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

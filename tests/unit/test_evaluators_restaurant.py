@@ -269,6 +269,7 @@ SPOKEN = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "reply", "passes"), SPOKEN)
 def test_guests_order_complain_and_recall_as_people_do(n: int, reply: str, passes: bool | None) -> None:
     verdict = PlaysGuest(MENU, HEARD[: n + 1])([*SAID[:n], reply])

@@ -89,6 +89,7 @@ def test_a_route_is_followed_however_it_is_told(form: str, frame: str) -> None:
         assert verdict.value == 1, (text, verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", LEGS)
 def test_one_wrong_distance_leads_astray(form: str) -> None:
     for n, (start, route) in enumerate(routes(form)):

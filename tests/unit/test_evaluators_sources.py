@@ -86,6 +86,7 @@ def test_of_choices_what_one_answer_for_all_gets_counts_nothing() -> None:
     assert rule(["Certain.", "A guess.", "Taken back."]).value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [" a", "you said ", "not sure or ", "I was ", ".", "who? ", '"', "from the barber "])
 def test_long_replies_take_linear_time(part: str) -> None:
     rule = KnowsSources(("user", "certain", "4 March", "derby"), ("who", "sure", "when", "next"), (("barber",),))

@@ -86,6 +86,7 @@ def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     assert [reason[0] for reason in reasons] == ["'"] * (len(texts) - 1) + ["f"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["control", "bidi", "half a surrogate", "cdata", "json", "line separators"])
 def test_hostile_texts_are_read_back(tmp_path: Path, name: str) -> None:
     folder = hostile_run(tmp_path / "run", HOSTILE[name])
@@ -202,6 +203,7 @@ def test_nothing_is_overwritten_without_being_asked(run: Path, capsys: pytest.Ca
     assert Path("ltm-csv/examples.csv").read_text() == before
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal = next(run.glob("*/journal.jsonl"))
     journal.write_text(journal.read_text().replace("Count to ten", "Count to two", 1))

@@ -194,6 +194,7 @@ def check(outcome: Outcome, place: str, agent: Faulty, played: Played, journal: 
         assert any("the agent is gone" in notice for notice in played.notices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", SIMPLE)
 def test_a_fault_has_its_outcome_wherever_it_happens(name: str, place: str) -> None:
@@ -202,6 +203,7 @@ def test_a_fault_has_its_outcome_wherever_it_happens(name: str, place: str) -> N
     check(outcome, place, agent, *play(agent))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", UNSURE)
 @pytest.mark.parametrize("kind", [Faulty, FaultyStateless])
@@ -230,6 +232,7 @@ class FaultySaved(Faulty):
         self.memory = json.loads(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", [*UNSURE, "refused", "429"])
 def test_who_can_be_put_back_is_asked_again_and_remembers_the_message_once(name: str, place: str) -> None:
@@ -247,6 +250,7 @@ def test_a_message_whose_fault_stayed_is_forgotten_by_who_can_be_put_back(place:
     assert agent.memory == [exchange.message for exchange in played.transcript]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
     "name", ["exception", "sys.exit", "None", "refused", "429 with retry-after", "foreign base exception"]
@@ -257,6 +261,7 @@ def test_an_async_agents_fault_has_the_same_outcome(name: str, place: str) -> No
     check(outcome, place, agent, *play(agent))
 
 
+@pytest.mark.slow
 @interruptible
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", ["waits", "waits in C", "never awakes"])
@@ -285,6 +290,7 @@ def server() -> Iterator[loopback.Server]:
         yield one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
     ("name", "answers", "outcome"),

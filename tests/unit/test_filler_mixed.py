@@ -112,6 +112,7 @@ def test_zero_asks_for_one_short_question() -> None:
     assert size(made) <= 12
 
 
+@pytest.mark.slow
 def test_what_is_said_is_true_and_no_question_comes_twice() -> None:
     filler = new(3)
     sums = {}
@@ -146,6 +147,7 @@ def test_the_same_seed_makes_the_same_and_another_another() -> None:
     assert new(1).configuration() == new(2).configuration()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
     notes = Notebook(lambda _: True)

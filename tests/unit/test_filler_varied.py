@@ -85,6 +85,7 @@ def test_lists_come_in_all_lengths_and_two_of_each() -> None:
     assert lengths == dict.fromkeys(range(8, 14), 2)  # GAPS has none of 64 to 127 tokens but one of 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [4_000, 8_000])
 def test_the_shortest_messages_leave_next_to_no_room_for_more(budget: int) -> None:
     left = budget
@@ -114,6 +115,7 @@ def test_lists_are_right(begins: str, third: str) -> None:
     assert found.expected_reply.split(", ")[2] == third
 
 
+@pytest.mark.slow
 def test_it_takes_no_more_exchanges_than_quizzes_alone() -> None:
     taken = {spec: sum(len(list(filled(seed, spec))) for seed in range(5)) for spec in ("varied", "trivia")}
     assert taken["varied"] <= 1.02 * taken["trivia"]
@@ -126,6 +128,7 @@ def test_the_limit_of_messages_is_kept_and_one_that_no_question_keeps_is_an_erro
         new().make(50, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
     notes = Notebook(lambda _: True)

@@ -168,6 +168,7 @@ def test_codes_and_symbols_lead_back_to_what_they_stand_for() -> None:
         assert [ANSWERS[back.format(answer)] for _, answer in pairs] == [subject for subject, _ in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -206,6 +207,7 @@ def test_arithmetic_is_right_and_goes_on() -> None:
     assert kinds == set(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 def test_the_cost_of_arithmetic_is_its_true_count(name: str) -> None:
     for fact, cost in islice(arithmetic(Random(5), counter(name)), 2_000):
@@ -227,6 +229,7 @@ def test_other_messages_are_no_trivia() -> None:
     assert answers_of("") is None
 
 
+@pytest.mark.slow
 def test_no_question_comes_twice_in_a_conversation_even_after_the_pool() -> None:
     filler = new()
     asked: list[str] = []

@@ -96,6 +96,7 @@ def test_ours_are_free(spec: str, free: bool) -> None:
     assert is_free(spec) is free
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["memory:openai:gpt-4o", "length-bias:8k:openai:gpt-4o", "length-bias:8k"])
 def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -178,6 +178,7 @@ def test_equal_agents_are_level(tmp_path: Path) -> None:
     assert "Is the difference real?No difference" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "sentence", "told"),
     [
@@ -213,6 +214,7 @@ def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     assert "full42% at 2k; loses most in jokes and names" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agents", "spans", "told"),
     [
@@ -313,6 +315,7 @@ def test_of_a_large_run_those_are_listed_that_went_worst_and_it_is_said_where_th
     assert "Listed here" not in report(tmp_path, run).text
 
 
+@pytest.mark.slow
 def test_time_lines_have_so_much_room_and_each_column_has_its_first(tmp_path: Path) -> None:
     talks = [
         held([played("colours", 1.0, agent=agent, trial=str(trial), nodeid=f"{agent}{trial}")])
@@ -575,6 +578,7 @@ def test_metrics_are_defined_where_they_are_shown(page: Page) -> None:
     assert "examples without a score: left out of means and totals" in page.text
 
 
+@pytest.mark.slow
 def test_the_charts_need_two_points(tmp_path: Path, page: Page) -> None:
     assert "Accuracy against memory span" in page.text
     assert "Accuracy against cost" in page.text
@@ -616,6 +620,7 @@ def test_every_shade_of_a_score_can_be_read_in_both_themes(page: Page) -> None:
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, shade
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
     run = grid(tmp_path / "run")
     assert report(tmp_path, run).source == report(tmp_path, run).source

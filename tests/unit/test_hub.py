@@ -169,6 +169,7 @@ def loops() -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hang", [loops, lambda: time.sleep(0.6)], ids=["python", "C"])
 def test_a_reply_that_takes_too_long_is_a_fault_of_its_own_conversation(
     hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
@@ -210,6 +211,7 @@ def test_a_coroutine_that_takes_too_long_is_cancelled() -> None:
     assert played(Hub(), talk) == [None]
 
 
+@pytest.mark.slow
 def test_waits_between_attempts_let_others_go_on() -> None:
     order: list[str] = []
 
@@ -221,6 +223,7 @@ def test_waits_between_attempts_let_others_go_on() -> None:
     assert order == ["0.1", "0.5", "0.9"]  # one after the other they would end in their own order
 
 
+@pytest.mark.slow
 def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
     times: list[float] = []
 
@@ -233,6 +236,7 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
     assert times[0] < 0.4
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_caller_stands_still_while_others_go_on() -> None:
     def judged() -> None:
         call_within(0.3, lambda: elsewhere(lambda: time.sleep(0.6)))
@@ -290,6 +294,7 @@ def test_what_is_in_flight_is_waited_for_and_nothing_new_is_sent() -> None:
     assert len(ends) == 2
 
 
+@pytest.mark.slow
 def test_everything_is_interrupted_at_once_and_can_still_be_closed() -> None:
     hub, closed = Hub(), list[int]()
 

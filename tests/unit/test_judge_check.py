@@ -25,6 +25,7 @@ def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
     assert 0.3 < sum(item.passes for item in items) / len(items) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("judge", "false_pass", "false_fail"), [("always-yes", 1.0, 0.0), ("always-no", 0.0, 1.0)])
 def test_a_judge_that_does_not_look_is_found_out(
     judge: str, false_pass: float, false_fail: float, capsys: pytest.CaptureFixture[str]
@@ -46,6 +47,7 @@ def test_the_page_shows_what_the_command_prints(capsys: pytest.CaptureFixture[st
     assert printed.strip() in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "status", "breach"),
     [
@@ -93,6 +95,7 @@ def test_answers_that_a_judge_cannot_grade_are_counted_apart(
     assert (found["false_pass"]["rate"], found["kappa"]["value"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_vote_saves_what_one_call_would_have_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -251,6 +251,7 @@ def test_a_reply_without_a_grade_is_not_remembered(tmp_path: Path) -> None:
     assert judge.calls == 4
 
 
+@pytest.mark.slow
 def test_a_judge_that_does_not_come_back_or_says_no_text_has_failed() -> None:
     class Slow:
         def assess(self, inquiry: Inquiry, /) -> str:  # noqa: ARG002

@@ -84,6 +84,7 @@ def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
     assert [asked.body["seed"] for asked in chat_server.requests] == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refused",
     [{"response_format"}, {"seed"}, {"response_format", "seed"}, {"temperature"}, {"response_format", "temperature"}],
@@ -102,6 +103,7 @@ def test_what_a_server_does_not_take_is_left_out_from_then_on(chat_server: ChatS
     assert ("JSON" in last.last) is ("response_format" not in refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", [refuses(429, retry_after=0), fails(500), fails(503), truncated(), garbled()])
 def test_passing_trouble_is_asked_through(chat_server: ChatServer, trouble: Any) -> None:
     chat_server.next(trouble, "GRADE: yes")
@@ -109,6 +111,7 @@ def test_passing_trouble_is_asked_through(chat_server: ChatServer, trouble: Any)
     assert len(chat_server.requests) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trouble", "message", "calls"),
     [
@@ -131,6 +134,7 @@ def test_trouble_that_stays_is_a_failure_of_the_judge(
     assert calls <= len(chat_server.requests) <= calls + 2
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_too_slow_has_failed(chat_server: ChatServer) -> None:
     chat_server.default = slow(5.0)
     with pytest.raises(JudgeError, match=r"did not return within 0\.2 s"):
@@ -166,6 +170,7 @@ def model_that(judges: Callable[[Mapping[str, str]], str]) -> Callable[[Asked], 
     return say
 
 
+@pytest.mark.slow
 def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server: ChatServer) -> None:
     items = [item for item in load() if item.inquiry.prompt == "answer"][:60]
 
@@ -181,6 +186,7 @@ def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server
     assert there.false_fail == here.false_fail
 
 
+@pytest.mark.slow
 def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(chat_server: ChatServer) -> None:
     chat_server.not_taken = frozenset({"response_format"})
     chat_server.default = model_that(lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}")

@@ -63,6 +63,7 @@ def test_at_least_nine_scenarios_and_the_needles_are_written_in_all_languages() 
     assert len(names) >= 9 + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 @pytest.mark.parametrize("generate", [generate for _, generate in SCENARIOS])
 def test_every_message_is_whole_in_every_language(generate: Callable[..., Any], code: str) -> None:
@@ -79,6 +80,7 @@ def test_every_message_is_whole_in_every_language(generate: Callable[..., Any], 
             json.dumps(definition.expected)
 
 
+@pytest.mark.slow
 def test_spanish_messages_are_spelled_as_spanish_is() -> None:
     for _, generate in SCENARIOS:
         for seed in range(30):
@@ -88,6 +90,7 @@ def test_spanish_messages_are_spelled_as_spanish_is() -> None:
                     assert not re.search(r"\b(?:de|a) el\b", step.text), step.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
     texts, reference = _read(FOLDER / code / "texts.yml"), _read(FOLDER / "de" / "texts.yml")
@@ -107,6 +110,7 @@ def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
         assert [len(each) for each in texts[scenario][part]] == [len(each) for each in reference[scenario][part]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_word_of_the_scenarios_is_known(code: str) -> None:
     words = _read(FOLDER / code / "meanings.yml")["words"]
@@ -118,6 +122,7 @@ def test_every_word_of_the_scenarios_is_known(code: str) -> None:
         assert [spoken({"language": code}).meaning(one).strip() for one in said] == list(words[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_messages_are_heard_in_their_language(code: str) -> None:
     sure, doubtful, number = [], [], 0
@@ -139,6 +144,7 @@ def test_marks_are_of_one_language_only() -> None:
     assert len(every) == len(set(every))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_filler_is_in_the_language_and_its_answers_are_found(code: str) -> None:
     counts = counter("cl100k_base")
@@ -185,6 +191,7 @@ def _rows() -> Iterable[Any]:
     return [pytest.param(row, id=f"{row['language']}-{row['scenario']}-{n}") for n, row in enumerate(rows)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", _rows())
 def test_answers_in_other_languages_are_judged_as_they_were_labelled(row: Mapping[str, Any]) -> None:
     assert _judge(row) == pytest.approx(row["score"], abs=0.01)

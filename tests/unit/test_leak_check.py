@@ -37,11 +37,13 @@ def recalls(texts: Sequence[Text]) -> tuple[float, ...]:
     return look(HISTORIES, texts)[ALL].recalls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marked", [{"cue": "By the way"}, {"place": "first"}, {"extra": 15}])
 def test_phrases_places_and_lengths_that_mark_evidence_are_found(marked: dict[str, Any]) -> None:
     assert recalls(history(**marked)) == (1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_evidence_is_like_everything_else() -> None:
     one, five = recalls(history())
     assert one <= 0.1
@@ -90,6 +92,7 @@ def test_the_best_cue_is_named_with_its_counts() -> None:
     assert cue == "'^ by' 30 of 30, 0 else"
 
 
+@pytest.mark.slow
 def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_sides_have() -> None:
     ours = [*history("By the way", kind="cat"), *history("Take note", kind="dog")]
     theirs = history(kind="cat")
@@ -102,6 +105,7 @@ def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_side
     assert Table.of(AMONG, theirs, ours).breaches == []
 
 
+@pytest.mark.slow
 def test_among_messages_the_one_cue_that_marks_most_is_all_that_is_learned() -> None:
     both = [
         Text(text.text.replace("By the way", "Take note"), text.group, text.place, text.kinds) if at % 24 else text
@@ -148,6 +152,7 @@ def longmemeval(path: Path, cue: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_histories_are_compared_with_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marked = longmemeval(tmp_path / "marked.json", "By the way ,")
     plain = longmemeval(tmp_path / "plain.json", "")

@@ -249,6 +249,7 @@ def test_two_conversations_of_one_name_are_refused(tmp_path: Path) -> None:
         loaded(tmp_path, talk(), talk())
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_the_published_file_is_known_and_whole() -> None:
     data = load(LOCOMO / "locomo10.json")
@@ -263,6 +264,7 @@ def test_the_published_file_is_known_and_whole() -> None:
     assert sum("points to no turn" in note for note in odd) == 3  # D:11:26 means D11:26, which is there
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_the_published_audit_fits_every_question_it_names() -> None:
     data = load(LOCOMO / "locomo10.json")

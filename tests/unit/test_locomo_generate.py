@@ -37,6 +37,7 @@ def generated(path: Path, *words: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_file_has_the_schema_and_nothing_to_remark(tmp_path: Path) -> None:
     records = generated(tmp_path / "new.json", "--conversations", "2", "--seed", "5")
     data = load(tmp_path / "new.json")
@@ -173,6 +174,7 @@ def test_a_model_writes_a_conversation_that_loads(tmp_path: Path, capsys: Captur
     assert "scripted_author:write: 13 calls" in told
 
 
+@pytest.mark.slow
 def test_a_chat_model_is_asked_over_the_network_and_its_tokens_are_counted(
     tmp_path: Path, capsys: Capture, chat_server: ChatServer
 ) -> None:

@@ -157,6 +157,7 @@ def _reworded(record: dict[str, Any]) -> None:
     asked["answer"] = "a zeppelin"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "wrong"),
     [

@@ -248,6 +248,7 @@ def test_full_marks_are_full_marks(path: Path) -> None:
         assert found.value == 1
 
 
+@pytest.mark.slow
 def test_figures_stand_beside_the_score(path: Path) -> None:
     evaluator = LogsAnswer(the_only(opened(path, MON, WED, {**CAT, "evidence": ["mon_1", "wed"]}), "pets"))
     assert evaluator.metrics("It is Mo", ["wed_2"]) == {"f1": 0.5, "contains": 1.0, "recall": 0.5}

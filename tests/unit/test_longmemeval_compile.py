@@ -144,6 +144,7 @@ def test_sessions_are_dated_in_order_around_the_evidence_and_before_the_question
         assert last < asked
 
 
+@pytest.mark.slow
 def test_a_history_with_evidence_in_may_lies_in_may(tmp_path: Path) -> None:
     path = saved(tmp_path / "needles.json", [question("q", turns("My kite is red.", "Ah."))])
 
@@ -175,6 +176,7 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
     assert len(row["haystack_sessions"]) == 5
 
 
+@pytest.mark.slow
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in records(40, 8, count):
         record = needle(row, "here")
@@ -193,6 +195,7 @@ def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_tol
     assert mentions.next("garden")
 
 
+@pytest.mark.slow
 def test_what_is_true_of_a_person_is_so_in_evidence_sessions_and_in_fillers() -> None:
     sources = [Mentions("one", (), frozenset(), backwards=backwards) for backwards in (False, True)]
     for row in all_of(Attribute):
@@ -256,6 +259,7 @@ def test_a_filler_near_the_question_is_left_out() -> None:
     assert Clash(record).with_session("answer_q", "Anything.")
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_the_real_oracle_records_compile_with_real_fillers(tmp_path: Path) -> None:
     needles, chats = LONGMEMEVAL / "longmemeval_oracle_exact_2.json", LONGMEMEVAL / "longmemeval_s_cleaned_3.json"
@@ -277,6 +281,7 @@ def test_too_little_room_for_the_evidence_is_refused(tmp_path: Path, capsys: Cap
     assert "Evidence is never dropped: ask for more" in told
 
 
+@pytest.mark.slow
 def test_fewer_sessions_than_evidence_are_refused(tmp_path: Path, capsys: Capture) -> None:
     row = next(row for row in records(11, 6, count) if len(row["haystack_sessions"]) > 1)
 

@@ -45,6 +45,7 @@ def test_a_model_writes_a_file_that_loads_without_a_note(tmp_path: Path, capsys:
     assert re.search(r"write: \d+ calls, ", capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_questions_golds_and_dates_are_those_made_without_a_model(tmp_path: Path) -> None:
     told = [
         {name: value for name, value in row.items() if name != "haystack_sessions"}
@@ -54,6 +55,7 @@ def test_questions_golds_and_dates_are_those_made_without_a_model(tmp_path: Path
     assert told[:11] == told[11:]
 
 
+@pytest.mark.slow
 def test_a_chat_model_is_asked_over_the_network(tmp_path: Path, chat_server: ChatServer) -> None:
     chat_server.default = lambda asked: author.write(asked.last)
     served = generated(tmp_path / "served.json", *BY_MODEL[:2], "--model", f"openai:any@{chat_server.url}")
@@ -61,6 +63,7 @@ def test_a_chat_model_is_asked_over_the_network(tmp_path: Path, chat_server: Cha
     assert served == generated(tmp_path / "rote.json", *BY_MODEL)
 
 
+@pytest.mark.slow
 def test_a_chat_model_talks_to_itself_as_the_person_and_as_the_assistant(
     tmp_path: Path, chat_server: ChatServer
 ) -> None:
@@ -111,6 +114,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_an_agent_in_a_process_of_its_own_may_write(tmp_path: Path) -> None:
     script = tmp_path / "agent.py"
     script.write_text(COMMAND.format(folder=str(Path(author.__file__).parent)), encoding="utf-8")
@@ -124,6 +128,7 @@ def test_an_agent_that_cannot_be_is_told_in_a_sentence(tmp_path: Path, capsys: C
     assert "--model gone.yml: agent 'gone.yml': there is no such file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_that_broke_off_is_carried_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     file, rote, asked = tmp_path / "made.json", author.write, []
 
@@ -221,6 +226,7 @@ def test_a_message_that_drops_the_gold_value_is_refused() -> None:
     assert seen > 60
 
 
+@pytest.mark.slow
 def test_histories_of_any_length_are_compiled_from_what_the_model_wrote(tmp_path: Path) -> None:
     file, long = tmp_path / "made.json", tmp_path / "long.json"
     generated(file, "--count", "33", *BY_MODEL[2:])

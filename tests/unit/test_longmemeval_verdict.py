@@ -106,6 +106,7 @@ def test_the_rules_agree_with_published_judges_where_they_decide() -> None:
     assert not decided["single-session-preference"]
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
     accepted = 0
@@ -119,6 +120,7 @@ def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
     assert accepted == 2 * 470
 
 
+@pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.parametrize(
     "refusal", ["I do not know.", "You did not mention this.", "There is no information about it."]

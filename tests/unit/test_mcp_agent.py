@@ -6,6 +6,7 @@ import shlex
 import sys
 from contextlib import closing
 from datetime import datetime, timezone
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm.agents._specs import find, split_specs
 
-pytest.importorskip("mcp")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'")  # slow to import
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 SERVER = f"mcp:{shlex.join([sys.executable, str(Path(__file__).parents[1] / 'servers' / 'memory_server.py')])}"
 TRAIN = "My train to Ghent leaves from platform 14."
@@ -33,6 +34,7 @@ def told(spec: str) -> Any:
     return agent
 
 
+@pytest.mark.slow
 def test_a_server_keeps_and_finds_and_what_it_refuses_is_a_fault() -> None:
     with closing(told(SERVER)) as agent:
         agent.accept(TRAIN, "Noted.")
@@ -42,6 +44,7 @@ def test_a_server_keeps_and_finds_and_what_it_refuses_is_a_fault() -> None:
             agent.reply("broken")
 
 
+@pytest.mark.slow
 def test_a_file_says_which_tools_add_and_search(tmp_path: Path) -> None:
     (tmp_path / "bot.yml").write_text(PLAIN.format(agent=f"{SERVER} --plain"))
     with closing(told(str(tmp_path / "bot.yml"))) as agent:
@@ -50,11 +53,13 @@ def test_a_file_says_which_tools_add_and_search(tmp_path: Path) -> None:
         assert agent.retrieved()[0] == TRAIN
 
 
+@pytest.mark.slow
 def test_tools_that_are_not_there_are_told_with_those_that_are() -> None:
     with pytest.raises(AgentError, match=r"has no tool 'add'\. It has remember, recall; a file says"):
         told(f"{SERVER} --plain")
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_is_told_with_its_last_words() -> None:
     with pytest.raises(AgentError, match=r"(?s)did not start: .*no database"):
         told(f"{SERVER} --dies")

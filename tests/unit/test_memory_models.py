@@ -97,6 +97,7 @@ def talk(agent: Any) -> None:
     agent.tell_time(MONDAY + timedelta(days=4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_each_preset_talks_with_a_model_through_the_real_client(
     name: str, chat_server: ChatServer, agent: Callable[..., Any]
@@ -157,6 +158,7 @@ def test_half_of_a_surrogate_pair_is_sent_as_its_escape(chat_server: ChatServer,
     assert "canoe \\ud83d" in chat_server.requests[-1].messages[0]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "begins"), [("paper", "[2024-03-08 09:00+00:00] Who"), ("code", "Who")])
 def test_the_date_is_that_of_the_conversation_or_none(
     mode: str, begins: str, chat_server: ChatServer, agent: Callable[..., Any]
@@ -187,6 +189,7 @@ TASKS: list[Any] = [
 FAR = '{"from": "9999-12-31", "to": "9999-12-31"} [{"from": "9999-12-31", "to": "9999-12-31"}]'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.role)
 @pytest.mark.parametrize(
     "words", ["", "I cannot do that.", "[[[", '{"user": 3}', '[{"fact": "A.", "from": 3}]', "[1]", FAR]
@@ -216,6 +219,7 @@ def test_misread_words_are_counted_by_role(chat_server: ChatServer, agent: Calla
     assert "Ines" in str(one._user)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "text", "result"),
     [
@@ -263,6 +267,7 @@ def test_a_model_that_loops_is_ended(chat_server: ChatServer, agent: Callable[..
     assert one.calls() == {"step": 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [("no_such_tool", "{}"), ("send_message", "{{"), ("send_message", "[]")])
 def test_a_call_that_cannot_be_carried_out_is_told_to_the_model(
     call: tuple[str, str], chat_server: ChatServer, agent: Callable[..., Any]
@@ -273,6 +278,7 @@ def test_a_call_that_cannot_be_carried_out_is_told_to_the_model(
     assert chat_server.requests[1].messages[-1]["content"].startswith("Failed: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [[None], [{"function": None}], "x", [{"id": 3, "function": {"name": 4}}]])
 def test_calls_of_no_shape_are_none(calls: Any, chat_server: ChatServer, agent: Callable[..., Any]) -> None:
     message = {"role": "assistant", "content": "Hm.", "tool_calls": calls}

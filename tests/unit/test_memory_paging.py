@@ -147,6 +147,7 @@ def test_the_queue_of_the_paper_is_summed_up_after_a_large_prompt_and_keeps_the_
     assert [one["role"] for one in agent._queue] == ["user", *["assistant", "tool"] * 2]
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.text(st.characters(codec="ascii"), max_size=400), min_size=1, max_size=14),
     window=st.integers(2200, 3000),

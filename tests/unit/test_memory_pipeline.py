@@ -70,6 +70,7 @@ def test_each_system_has_the_same_powers_and_tells_its_settings(name: str) -> No
     assert agent.configuration()["thinker"] == "rules"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
     kept, agent = told(made(f"preset={name}")), made(f"preset={name}")
@@ -90,6 +91,7 @@ def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
         agent = again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith("memgpt")])
 @given(
     texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=12),
@@ -331,6 +333,7 @@ def test_as_the_code_has_it_the_chances_of_all_days_multiply_and_nothing_lasts_t
     assert forgotten("code", asks=True, days=2)[0] < 100
 
 
+@pytest.mark.slow
 def test_what_is_recalled_lasts_longer() -> None:
     assert forgotten("paper", asks=True, days=9)[-1] < forgotten("paper", days=9)[-1]
 
@@ -352,6 +355,7 @@ def test_the_program_prints_presets_and_prompts(capsys: pytest.CaptureFixture[st
     assert main(["list", "suites", "--expand", "ltm-2"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_copy_of_a_preset_is_the_preset(name: str, tmp_path: Path) -> None:
     text = expanded(name)

@@ -66,6 +66,7 @@ def test_rules_read_what_was_said_last_after_the_notes() -> None:
     assert reply("What is my name?") == "You have not told me your name."
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text(max_size=60), max_size=12),
     st.builds(

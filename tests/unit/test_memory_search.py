@@ -228,6 +228,7 @@ def test_a_chunk_is_widened_to_whole_lines_also_of_its_neighbours() -> None:
     ]
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.text(max_size=80), min_size=1, max_size=6),
     size=st.integers(1, 20),

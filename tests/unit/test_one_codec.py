@@ -36,6 +36,7 @@ def test_who_looks_into_a_line_is_found() -> None:
     assert looks_into_lines(tree) == [1, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     sorted(set(MODULES) - ROOM - {*OTHERS.rglob("*.py")}),

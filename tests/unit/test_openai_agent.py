@@ -89,6 +89,7 @@ def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(
     assert body.keys() == {"model", "messages", "stream", "temperature"}
 
 
+@pytest.mark.slow
 def test_parameters_are_sent_as_they_are_named(chat_server: ChatServer, chat: Any) -> None:
     chat("temperature=0.5&max_tokens=2k&seed=7&reasoning_effort=low", extra={"top_k": 3}).reply("a")
     body = chat_server.requests[-1].body
@@ -174,6 +175,7 @@ def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, 
     assert agent.count_tokens("one two three four") > 6  # as many as four words have by themselves: 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_prompt_that_is_too_long_is_cut_until_it_fits(chat_server: ChatServer, chat: Any, dialect: str) -> None:
     agent = chat(system="Be kind.")
@@ -198,6 +200,7 @@ def test_a_message_that_never_fits_is_a_fault(chat_server: ChatServer, chat: Any
         agent.reply("word " * 100)
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_never_has_enough_is_asked_a_bounded_number_of_times(
     chat_server: ChatServer, chat: Any
 ) -> None:
@@ -238,6 +241,7 @@ def test_a_temperature_that_was_asked_for_is_not_left_out_silently(chat_server: 
     assert len(chat_server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "told",
     [
@@ -255,6 +259,7 @@ def test_models_that_refuse_a_temperature_of_0_in_other_words_are_understood(
     assert "temperature" not in chat_server.requests[-1].body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), [("seed", 7), ("reasoning_effort", "low"), ("top_k", 3)])
 def test_any_other_setting_that_is_refused_is_told_with_its_value(
     chat_server: ChatServer, chat: Any, name: str, value: Any
@@ -293,6 +298,7 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
     assert agent.usage() == first.usage + second.usage + third.usage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "error", "text"),
     [
@@ -351,6 +357,7 @@ def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(chat_serv
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -399,6 +406,7 @@ def test_the_text_of_a_reply_in_parts_is_the_reply(chat_server: ChatServer, chat
     assert chat().reply("a").text == "It is teal."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("total", "output"), [(None, 5), (105, 5), (905, 805), (50, 5)])
 def test_what_was_thought_is_counted_where_only_the_total_tells(
     chat_server: ChatServer, chat: Any, total: int | None, output: int
@@ -432,6 +440,7 @@ def test_control_characters_are_saved_as_escapes(chat: Callable[..., Any]) -> No
     assert other.save() == one.save()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai", "ts"])
 def test_what_was_saved_goes_on_in_another_process_as_if_nothing_had_happened(
     chat_server: ChatServer, chat: Any, kind: str

@@ -22,6 +22,7 @@ def made(spec: str) -> Any:
     return agent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "name", "url", "key_env"),
     [

@@ -30,12 +30,14 @@ def made(number: int, **parameters: Any) -> list[Any]:
     return generated(scenario.other_world, number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_keeps_the_worlds_apart_earns_full_marks(agent: str, span: int | None) -> None:
     assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
     found = scores(BODY, made(16), find(agent).make, span=None)
@@ -50,6 +52,7 @@ class KnowItAll:
         return next((thing.fact(thing.value) for thing in known), "Noted.")
 
 
+@pytest.mark.slow
 def test_who_answers_everything_from_common_knowledge_earns_nothing() -> None:
     assert scores(BODY, made(16), KnowItAll, span=None) == [0.0] * 16
 
@@ -71,11 +74,13 @@ class Fan:
         return next((one for one in said if "don't know" not in one), "")
 
 
+@pytest.mark.slow
 def test_who_answers_everything_from_the_invented_worlds_earns_nothing() -> None:
     assert scores(BODY, made(16, frames=1), Fan, span=None) == [0.0] * 16
     assert scores(BODY, made(16, frames=2), Fan, span=None) == [0.0] * 16
 
 
+@pytest.mark.slow
 def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_floor() -> None:
     """What holds in our world never holds in another; of the other values of its kind one is as likely as the next."""
     chances = []
@@ -87,6 +92,7 @@ def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_flo
     assert FLOOR - 0.01 < sum(chances) / len(chances) <= FLOOR
 
 
+@pytest.mark.slow
 def test_who_forgets_earlier_rules_loses_most_answers() -> None:
     assert sum(scores(BODY, made(8), find("window:2k").make, span=32_000)) <= 8 * FLOOR
 

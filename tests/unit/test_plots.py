@@ -99,6 +99,7 @@ def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run:
     assert [[square and square.text for square in row] for row in panel.rows] == [["0.50", "0.50*"], ["1.00", "0.67"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "rows", "columns"), [("gap", ("1k",), ("2k", "32k", "isolated")), ("share", None, ("< 1k", "1k"))]
 )
@@ -275,6 +276,7 @@ def test_many_agents_have_a_panel_each_and_a_picture_without_room_is_refused(run
         drawn(many, fonts=("DejaVu Serf",))
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_file_that_it_was_given(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason=NEEDED)
     file = run / "new" / "curve.svg"

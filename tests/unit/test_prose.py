@@ -96,6 +96,7 @@ def test_a_banned_phrase_is_found_across_lines_and_whatever_its_case() -> None:
     assert found_in("There is no cat, and it is no longer here.") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*PAGES, *TEMPLATES], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages_read_like_english(path: Path) -> None:
     name = path.relative_to(ROOT).as_posix()

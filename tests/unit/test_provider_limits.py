@@ -139,6 +139,7 @@ def test_another_refusal_soon_after_the_pause_means_that_less_is_carried() -> No
     assert state["carried"] == 19.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("capacity", "bursts"), [(32, 0.0), (32, 20.0), (5, 0.0)])
 def test_what_an_endpoint_can_do_is_used_to_nine_tenths(capacity: int, bursts: float) -> None:
     rng, state, ends = random.Random(0), dict[str, Any](), list[float]()
@@ -218,6 +219,7 @@ def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
 # --- waiting
 
 
+@pytest.mark.slow
 def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> None:
     path = tmp_path / "limits" / "e.json"
     Shared(path).change(lambda _: {"limit": 2.0})
@@ -245,6 +247,7 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
     assert Shared(path).read()["places"] == {}
 
 
+@pytest.mark.slow
 def test_a_place_whose_process_was_killed_is_taken_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "e.json"
     Shared(path).change(lambda _: {"limit": 1.0})
@@ -263,6 +266,7 @@ def test_a_place_whose_process_was_killed_is_taken_by_the_next(tmp_path: Path) -
         assert len(Shared(path).read()["places"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for one process")
 def test_ctrl_c_ends_a_wait_and_leaves_no_place_behind(tmp_path: Path) -> None:
     path = tmp_path / "e.json"

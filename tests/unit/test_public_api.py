@@ -71,6 +71,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = pytest_ltm.Tester
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["pytest_ltm", *PUBLIC])
 def test_no_public_class_looks_like_a_test(module: str) -> None:
     found = importlib.import_module(module)
@@ -78,6 +79,7 @@ def test_no_public_class_looks_like_a_test(module: str) -> None:
     assert [name for name in names if name.startswith(("Test", "test_"))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["pytest_ltm", *PUBLIC])
 def test_every_public_module_has_a_docstring(module: str) -> None:
     assert importlib.import_module(module).__doc__

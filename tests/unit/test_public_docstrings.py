@@ -71,6 +71,7 @@ def fields_without_words(value: type) -> list[str]:
     return [each.name for each in fields(value) if each.name in own and each.name not in documented]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_an_exported_name_documents_its_parameters_and_fields(name: str) -> None:
     value = EXPORTED[name]
@@ -85,6 +86,7 @@ def test_an_exported_name_documents_its_parameters_and_fields(name: str) -> None
     assert lacking == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_the_examples_of_an_exported_name_run(name: str) -> None:
     value = EXPORTED[name]

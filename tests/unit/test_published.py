@@ -262,6 +262,7 @@ def test_an_example_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         DefinitionsFolder(a_folder(tmp_path, "Colours/0.def.json")).definition("colours", "7")
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_every_published_definition_is_read_or_says_that_it_is_version_1() -> None:
     outcomes: Counter[str] = Counter()

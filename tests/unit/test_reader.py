@@ -251,6 +251,7 @@ STORY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [("full", ""), ("window", "150"), ("window", "8k")])
 @pytest.mark.parametrize("stop", range(len(STORY) + 1))
 def test_a_saved_reader_goes_on_as_if_nothing_had_happened(policy: tuple[str, str], stop: int) -> None:
@@ -302,6 +303,7 @@ def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
     reader.load(reader.save())
 
 
+@pytest.mark.slow
 def test_the_full_reader_needs_no_tokenizer() -> None:
     code = (
         "import sys; from pytest_ltm.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "

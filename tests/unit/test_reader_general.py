@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tup
     return notes, seen
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS, max_size=12), st.frozensets(st.integers(0, 11)), WORDS)
 def test_the_visible_statement_with_most_words_is_found_the_newest_of_equals(
     statements: list[str], hidden: frozenset[int], question: str

@@ -44,6 +44,7 @@ def published() -> dict[str, dict[str, list[Definition]]]:
     return found
 
 
+@pytest.mark.slow
 def test_full_earns_full_marks_on_all_published_definitions_of_its_scenarios() -> None:
     benchmarks = published()
     lost = {

@@ -26,18 +26,21 @@ def examples(seed: int, number: int = 3) -> dict[str, list[Definition]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_full_earns_full_marks_at_any_interleaving(seed: int) -> None:
     scores = play(examples(seed), make_reader("full")(), seed=seed)
     assert scores == {name: [1.0, 1.0, 1.0] for name in GENERATORS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_full_needs_no_reset_messages(seed: int) -> None:
     scores = play(examples(seed), make_reader("full")(), seed=seed, resets={})
     assert scores == {name: [1.0, 1.0, 1.0] for name in GENERATORS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_large_window_earns_full_marks_too(seed: int) -> None:
     scores = play(examples(seed), make_reader("window", "100k")(), seed=seed)

@@ -66,6 +66,7 @@ def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:
     assert not (tmp_path / "timings.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> None:
     path = journal(tmp_path, HEADER, MESSAGE, REPLY, MESSAGE)
     whole = path.read_bytes()

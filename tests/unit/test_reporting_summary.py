@@ -166,6 +166,7 @@ def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhe
     assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [sample_runs.one, sample_runs.grid, sample_runs.floors, sample_runs.gaps, amended, measured, prechecked]
 )

@@ -106,6 +106,7 @@ def test_a_verbose_summary_has_the_score_of_the_paper() -> None:
     assert re.search(r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0", summary(sample_runs.grid(), verbosity=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])
 @pytest.mark.parametrize("width", [40, 53, 80, 100, 133, 200])
 @pytest.mark.parametrize("name", RUNS)

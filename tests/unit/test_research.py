@@ -44,16 +44,19 @@ def made(number: int, **parameters: Any) -> list[Any]:
     return generated(scenario.research, number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_has_read_everything_earns_full_marks(agent: str, span: int | None) -> None:
     assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 def test_so_does_who_has_read_26_passages_with_three_corrections() -> None:
     assert scores(BODY, made(6, passages=26, corrections=3, questions=5), find("full").make, span=32_000) == [1.0] * 6
 
 
+@pytest.mark.slow
 def test_codes_told_beside_the_passages_do_not_get_in_their_way() -> None:
     bodies = {"it": BODY, "needle": needle.test_needle}
     definitions = {"it": made(3), "needle": generated(needle.test_needle.pytestmark[0].kwargs["generate"], 2)}
@@ -61,6 +64,7 @@ def test_codes_told_beside_the_passages_do_not_get_in_their_way() -> None:
     assert list(found.values()) == [1.0] * 5
 
 
+@pytest.mark.slow
 def test_who_heeds_no_correction_loses_each_answer_that_needs_one() -> None:
     for definition in made(20, corrections=1):
         rule = scenario.rule_of(definition)
@@ -82,12 +86,14 @@ def corrects(text: str) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
     found = scores(BODY, made(20), find(agent).make, span=None)
     assert sum(found) <= FLOOR * len(found)
 
 
+@pytest.mark.slow
 def test_who_knows_only_names_and_titles_and_guesses_earns_no_more_than_the_floor() -> None:
     rng = random.Random(7)
     earned = []
@@ -99,6 +105,7 @@ def test_who_knows_only_names_and_titles_and_guesses_earns_no_more_than_the_floo
     assert 0.1 < sum(earned) / len(earned) <= FLOOR
 
 
+@pytest.mark.slow
 def test_who_forgets_earlier_passages_loses_most() -> None:
     assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) <= 6 * FLOOR
 

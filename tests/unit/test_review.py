@@ -90,6 +90,7 @@ def test_near_the_limit_is_what_one_check_or_a_tenth_decides(
     assert ("near the limit" in whys(read_cases(run_of(tmp_path, row)))) is near
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "score", "calls", "kind"),
     [
@@ -258,6 +259,7 @@ def test_three_reviewers_are_three_pairs() -> None:
     assert pairs == [("ann", "bob"), ("ann", "eve"), ("bob", "eve")]
 
 
+@pytest.mark.slow
 def test_the_sample_is_drawn_from_all_and_is_the_same_again(tmp_path: Path) -> None:
     rows = [played(example=str(i)) for i in range(200)]
     path = run_of(tmp_path, *rows)

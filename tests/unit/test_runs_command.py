@@ -123,6 +123,7 @@ def test_what_was_lost_or_came_to_no_end_stands_beside_the_total(ltm: Path, caps
     assert "finished, nothing has a score" in nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "text", "says"),
     [

@@ -57,12 +57,14 @@ def test_the_full_reader_earns_full_marks_at_any_length(seed: int, parameters: d
     assert PicksOption(definition.expected)([heard(make_reader("full")(), definition)]).value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [Echo, Silent])
 @pytest.mark.parametrize("seed", range(6))
 def test_echo_and_silent_earn_nothing(agent: Callable[[], object], seed: int) -> None:
     assert value(agent(), book(seed)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_window_that_does_not_hold_the_first_chapter_earns_nothing(seed: int) -> None:
     assert PicksOption(book(seed).expected)([heard(make_reader("window", "8k")(), book(seed))]).value == 0
@@ -106,6 +108,7 @@ def test_a_short_book_is_read_in_any_span() -> None:
     assert value(make_reader("full")(), book(0, chapters=2, chapter_characters=500), span=4_000) == 1
 
 
+@pytest.mark.slow
 def test_the_promise_that_the_book_tells_everything_stands_in_every_second_example() -> None:
     promised = [scenario.PROMISE in said(book(seed).steps[0]) for seed in range(200)]
     assert 80 <= sum(promised) <= 120
@@ -130,6 +133,7 @@ def test_facts_come_in_sixty_forms_and_more_and_half_of_them_without_the_usual_v
     assert len(usual) < len(told) / 2
 
 
+@pytest.mark.slow
 def test_every_wording_of_a_fact_is_understood_and_no_ordinary_day_tells_one() -> None:
     rng = random.Random(5)
     for _ in range(60):

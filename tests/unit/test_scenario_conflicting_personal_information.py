@@ -26,6 +26,7 @@ def evaluator(definition: Definition, **options: Any) -> KnowsCurrentFacts:
     return KnowsCurrentFacts(tuple(definition.expected), mentioned, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_knows_what_is_so(span: int | None, seed: int) -> None:
@@ -117,6 +118,7 @@ def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
         GENERATE(random.Random(0), {name: wrong})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_full_tells_a_habit_from_its_exception(seed: int) -> None:
     (definition,) = generated(GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS))
@@ -139,6 +141,7 @@ def test_echo_and_silent_know_no_habits(agent: type) -> None:
     assert scores(BODY, generated(GENERATE, 6, conflict="exception"), agent, span=None) == [0.0] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wordings", [scenario.RULES, scenario.EXCEPTIONS])
 @pytest.mark.parametrize("habit", scenario.HABITS)
 def test_full_reads_every_wording_of_a_habit(habit: scenario.Habit, wordings: Sequence[str]) -> None:

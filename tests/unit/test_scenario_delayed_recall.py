@@ -28,6 +28,7 @@ def evaluator(definition: Definition, **options: Any) -> RecallsFacts:
     return RecallsFacts(tuple(definition.expected), tuple(ask.text for ask in definition.questions), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_recalls_all_facts(span: int | None, seed: int) -> None:
@@ -49,11 +50,13 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
     assert scores(BODY, generated(delayed_recall.delayed_recall), agent, span=span) == [0.0] * 3
 
 
+@pytest.mark.slow
 def test_a_window_loses_the_facts_once_they_have_left_it() -> None:
     lost = scores(BODY, generated(delayed_recall.delayed_recall), make_reader("window", "8k"), span=32_000)
     assert all(score <= 0.3 for score in lost)
 
 
+@pytest.mark.slow
 def test_repeating_all_facts_each_time_earns_nothing() -> None:
     for definition in generated(delayed_recall.delayed_recall, 30):
         facts = definition.steps[0]

@@ -26,6 +26,7 @@ def evaluator(definition: Definition, **options: Any) -> AppliesRule:
     return AppliesRule(tuple(definition.expected), offered, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_decides_all_cases(span: int | None, seed: int) -> None:

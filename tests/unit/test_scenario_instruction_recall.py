@@ -35,6 +35,7 @@ def replies(definition: Definition) -> list[str]:
     return [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)][1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_answers_all_questions(span: int | None, seed: int) -> None:
@@ -60,6 +61,7 @@ def test_a_window_loses_the_instructions_once_they_have_left_it() -> None:
     assert all(score <= 0.2 for score in lost)
 
 
+@pytest.mark.slow
 def test_reading_out_all_steps_each_time_earns_nothing() -> None:
     for definition in generated(instruction_recall.instruction_recall, 30, questions=10):
         manual = definition.steps[0]

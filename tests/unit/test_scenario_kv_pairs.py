@@ -46,6 +46,7 @@ def scores(agent: object, definitions: list[Definition], *, span: int | None) ->
     return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 def test_full_follows_the_register_at_any_depth(span: int | None) -> None:
     made = [definition(i, levels=1 + i % 4) for i in range(10)]
@@ -58,6 +59,7 @@ def test_echo_and_silent_earn_nothing(agent: object) -> None:
     assert set(scores(agent, made, span=2_000)) == {0.0}
 
 
+@pytest.mark.slow
 def test_a_window_loses_most_of_the_register() -> None:
     values = scores(make_reader("window", "8k")(), [definition(i) for i in range(10)], span=32_000)
     assert sum(values) <= 2
@@ -77,6 +79,7 @@ def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going
     assert "and so on" not in made.questions[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 3])
 def test_all_entries_may_be_told_together_with_long_random_codes(levels: int) -> None:
     made = [definition(seed, told="together", pairs=60, levels=levels, last_wait=0.9) for seed in range(3)]
@@ -95,6 +98,7 @@ def test_half_of_the_entries_do_not_speak_of_the_register() -> None:
     assert 0.4 < sum("register" not in text for text in texts) / len(texts) < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wordings", [kv_pairs.ENTRIES, kv_pairs.UNNAMED])
 def test_full_reads_every_wording_of_an_entry_and_every_question(wordings: Sequence[str]) -> None:
     for said in variants(wordings):

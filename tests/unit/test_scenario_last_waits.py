@@ -40,6 +40,7 @@ def _without_waits(definition: Definition) -> tuple[tuple[Step, ...], object]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATIENT)
 def test_the_last_question_comes_between_80_and_90_percent_of_the_span(name: str) -> None:
     last = {round(_waits(name, _generate(name)(random.Random(seed), {}))[-1], 9) for seed in range(40)}

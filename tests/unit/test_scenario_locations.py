@@ -19,12 +19,14 @@ FULL = make_reader("full")
 PLACES = ("lido", "opera")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(5))
 def test_full_knows_the_direct_way(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(locations.locations, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 12])
 def test_full_knows_it_among_any_number_of_places(number: int) -> None:
     assert scores(BODY, generated(locations.locations, 10, known_locations=number), FULL, span=None) == [1.0] * 10
@@ -99,6 +101,7 @@ def test_an_unknown_scoring_is_refused() -> None:
         LiesAt(3, "north", PLACES, "v3")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(locations.QUESTIONS)))
 def test_the_question_gives_nothing_away(question: str) -> None:
     for way in ("north", "south", "east", "west"):

@@ -20,12 +20,14 @@ FULL = make_reader("full")
 GENERATE = locations_directions.locations_directions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(5))
 def test_full_finds_the_way(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(GENERATE, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 9, len(_places.PLACES)])
 def test_full_finds_the_way_through_any_number_of_places(number: int) -> None:
     assert scores(BODY, generated(GENERATE, 10, known_locations=number), FULL, span=None) == [1.0] * 10

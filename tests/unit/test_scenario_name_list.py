@@ -19,6 +19,7 @@ BODY = name_list.test_name_list
 FULL = make_reader("full")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_lists_all_names(span: int | None, seed: int) -> None:
@@ -91,6 +92,7 @@ def test_no_name_is_a_word_of_the_texts_around_it() -> None:
     assert drawn & said == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(name_list.QUESTIONS)))
 def test_the_question_alone_is_worth_nothing(question: str) -> None:
     for definition in generated(name_list.name_list, 50):

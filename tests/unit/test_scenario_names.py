@@ -21,6 +21,7 @@ FULL = make_reader("full")
 FORMER = ("Bronagh", "Emmet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_knows_the_name(span: int | None, seed: int) -> None:
@@ -96,6 +97,7 @@ def test_no_question_holds_a_name_that_may_be_drawn() -> None:
     assert drawn & said == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(names.QUESTIONS)))
 def test_full_says_so_if_it_was_told_no_name(question: str) -> None:
     assert FULL().reply(question) == "You have not told me your name."

@@ -36,6 +36,7 @@ def last_messages(log: str) -> dict[str, str]:
     return last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("folder", TOLD)
 def test_the_published_last_message_makes_the_reader_forget(log: str, folder: str) -> None:

@@ -62,6 +62,7 @@ def scores(agent: object, definitions: list[Definition], *, span: int | None) ->
     return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 def test_full_is_a_perfect_guest(span: int | None) -> None:
     assert scores(make_reader("full")(), [definition(i) for i in range(10)], span=span) == [1.0] * 10

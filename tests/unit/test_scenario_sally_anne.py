@@ -44,6 +44,7 @@ def scores(agent: object, *, span: int | None, seeds: range = range(4)) -> list[
     return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 def test_full_knows_where_everybody_will_look(span: int | None) -> None:
     assert scores(make_reader("full")(), span=span, seeds=range(10)) == [1.0] * 10
@@ -85,6 +86,7 @@ def test_an_unknown_question_type_is_named() -> None:
         definition(0, question_type="minds")
 
 
+@pytest.mark.slow
 def test_no_simple_guess_earns_half_of_the_marks() -> None:
     """Guessing one of the places earns about 29 %, always the last one 33 %: see the scenario's page."""
     hits = dict.fromkeys(("first", "last", "one before", "any"), 0.0)
@@ -137,6 +139,7 @@ def published() -> list[Definition]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_full_earns_full_marks_on_all_published_definitions_but_one_whose_answer_contradicts_its_story() -> None:
     definitions = published()
@@ -204,6 +207,7 @@ def tomi() -> list[list[str]]:
     return stories
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_our_stage_disagrees_with_tomi_on_the_suspect_labels_and_nowhere_else() -> None:
     suspects = json.loads((TOMI / "suspect_labels_test.json").read_text())

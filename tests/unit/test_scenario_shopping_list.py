@@ -22,12 +22,14 @@ SIX = [""] * 6
 ASKED = "What is on my shopping list? Answer with a JSON list of objects with `item` and `quantity`."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(5))
 def test_full_knows_the_list(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(shopping_list.shopping_list, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 def test_full_knows_long_lists_too() -> None:
     definitions = generated(shopping_list.shopping_list, 20, item_changes=40)
     assert scores(BODY, definitions, FULL, span=None) == [1.0] * 20
@@ -39,6 +41,7 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
     assert scores(BODY, generated(shopping_list.shopping_list), agent, span=span) == [0.0] * 3
 
 
+@pytest.mark.slow
 def test_a_window_loses_the_changes_that_have_left_it() -> None:
     lost = scores(BODY, generated(shopping_list.shopping_list, 6), make_reader("window", "8k"), span=32_000)
     assert max(lost) < 1
@@ -88,6 +91,7 @@ def test_no_item_is_a_colour_or_shares_a_word_with_another_or_with_the_sentences
     assert {stem(word) for text in texts for word in words(text)} & set(stems) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", shopping_list.WORDINGS)
 def test_full_reads_every_wording_of_a_change(kind: str) -> None:
     named, unnamed, of_it = map(list, map(variants, shopping_list.WORDINGS[kind]))

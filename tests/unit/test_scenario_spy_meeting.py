@@ -45,11 +45,13 @@ def scores(agent: object, definitions: list[Definition], *, span: int | None) ->
     return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 def test_full_decodes_all_messages(span: int | None) -> None:
     assert scores(make_reader("full")(), [definition(i) for i in range(20)], span=span) == [1.0] * 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_echo_and_silent_earn_nothing(agent: object) -> None:
     assert set(scores(agent, [definition(i) for i in range(20)], span=2_000)) == {0.0}
@@ -66,6 +68,7 @@ def test_a_meeting_is_an_opening_three_messages_and_a_question_over_90_percent_o
     assert [s.span for s in made.steps if isinstance(s, Wait)] == pytest.approx([0.225, 0.45, 0.675, 0.9])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clues", "group"), CODES)
 def test_a_clue_gives_no_answer_away(clues: tuple[str, ...], group: tuple[str, ...]) -> None:
     """Nobody earns anything by repeating the messages, neither for this one nor for another."""
@@ -136,6 +139,7 @@ def test_nobody_has_the_name_of_somebody_in_another_scenario() -> None:
     assert {name: found for name, said in elsewhere.items() if (found := said & set(ours))} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     found = []

@@ -27,12 +27,14 @@ def scored(verdict: object) -> Score:
     return verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(5))
 def test_full_says_the_sentence_each_time(span: int | None, seed: int) -> None:
     assert scores(BODY, generated(GENERATE, seed=seed), FULL, span=span) == [1.0] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [Echo, Silent])
 @pytest.mark.parametrize("span", [2_000, None])
 def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
@@ -87,6 +89,7 @@ def test_each_message_mentions_its_thing_and_no_other(thing: str) -> None:
         assert [other for other in trigger_response.TRIGGERS if other in said] == [thing]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", trigger_response._rules(ENGLISH), ids=lambda rule: rule[0])
 def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(rule: tuple[str, str, Any, Any]) -> None:
     _, sentence, _, _ = rule
@@ -102,6 +105,7 @@ def test_more_than_half_of_the_rules_go_by_meaning_and_no_message_has_a_telling_
         assert (len(messages), len(near)) == (4, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", trigger_response.MEANT)
 def test_full_tells_what_is_meant_from_what_is_near(what: str) -> None:
     sentence, messages, near = trigger_response.MEANT[what]
@@ -168,6 +172,7 @@ def test_full_follows_rules_of_other_kinds(rule: str, about: str, other: str) ->
     assert reader.reply(other) == "Noted."
 
 
+@pytest.mark.slow
 @pytest.mark.published
 def test_full_earns_full_marks_on_the_published_definitions() -> None:
     definitions = published("Trigger Response", "trigger_response")

@@ -48,6 +48,7 @@ def values(result: Played) -> dict[str, float]:
     return scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 10_000, None])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_full_reader_earns_full_marks_in_a_whole_conversation(span: int | None, seed: int) -> None:

@@ -54,6 +54,7 @@ def test_a_joke_told_again_is_recalled_and_taken_for_no_other(joke: str) -> None
     assert value(RecallsJoke(others[0], (joke,))([joke])) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(jokes.QUESTIONS)))
 def test_the_question_gives_no_joke_away(question: str) -> None:
     asked = question.format(elapsed="3 hours and 25 minutes")
@@ -87,6 +88,7 @@ def test_the_instruction_and_the_reset_message_do_not_contain_the_quote() -> Non
         assert value(watcher.verdict([reset])) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(colours.QUESTIONS)))
 def test_the_question_names_no_colour(question: str) -> None:
     assert [colour for colour in colours.COLOURS if NamesColour(colour, scoring="v3.5")([question]).value] == []
@@ -176,6 +178,7 @@ def test_a_menu_has_as_much_of_each_section_as_asked_for() -> None:
     assert (len(menu.dishes), len(menu.drinks)) == (14, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "most"), [(6, 9), (20, 23), (37, 40)])
 def test_a_play_is_as_long_as_asked_for(least: int, most: int) -> None:
     for seed in range(5):

@@ -55,6 +55,7 @@ def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: 
     assert "[redacted $PLANTED_API_KEY]" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 @pytest.mark.parametrize("before", ["", "a", "me", "me:", "user:"])
 @pytest.mark.parametrize("after", ["", "!", "\n", "@host"])
@@ -229,6 +230,7 @@ def test_to_redact_twice_changes_nothing() -> None:
     assert redacted(redacted(text)) == redacted(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _suite.scenario_names())
 def test_no_text_of_a_built_in_scenario_is_touched(name: str) -> None:
     module = importlib.import_module(f"pytest_ltm.scenarios.{name}")
@@ -277,6 +279,7 @@ def test_a_foreign_error_is_redacted_before_it_is_cut() -> None:
     assert "pa" not in told(error)
 
 
+@pytest.mark.slow
 def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
     # Each of these would run for hours if a form looked twice at what it has seen.
     for part in (

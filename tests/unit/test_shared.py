@@ -57,6 +57,7 @@ def test_no_change_of_several_processes_is_lost(tmp_path: Path) -> None:
     assert Shared(path).read() == {"n": 300}
 
 
+@pytest.mark.slow
 def test_no_change_of_several_threads_is_lost(tmp_path: Path) -> None:
     shared = Shared(tmp_path / "n.json")
     threads = [threading.Thread(target=lambda: [shared.change(one_more) for _ in range(50)]) for _ in range(4)]

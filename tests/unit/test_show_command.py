@@ -165,6 +165,7 @@ def test_json_has_the_result_and_its_exchanges(run: Path, capsys: pytest.Capture
     assert [each["nodeid"] for each in listed] == ["ltm/colours::test_colours[full-2k-0-0]"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_drive_no_terminal_and_fit(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -181,6 +182,7 @@ def test_hostile_texts_drive_no_terminal_and_fit(
             assert max(map(len, output.splitlines())) <= 80, output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_harmless_in_colour_too(tmp_path: Path, name: str) -> None:
     run = read_run(hostile_run(tmp_path / "run", HOSTILE[name]))

@@ -36,22 +36,26 @@ def made(number: int, **parameters: Any) -> list[Any]:
     return generated(standing_orders.standing_orders, number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_keeps_track_of_the_orders_earns_full_marks(agent: str, span: int | None) -> None:
     assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_nothing(agent: str) -> None:
     assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
     assert scores(BODY, made(12), find(agent).make, span=None) == [0.0] * 12
 
 
+@pytest.mark.slow
 def test_who_forgets_earlier_messages_loses_what_they_ordered() -> None:
     assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) < 1
 
 
+@pytest.mark.slow
 def test_no_prose_obeys_an_order_by_accident() -> None:
     """Neither a page of English nor what a control says while other scenarios are played."""
     other = conversation({"it": BODY}, {"it": made(3)}, find("full").make(), span=2_000)

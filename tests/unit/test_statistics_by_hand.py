@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._engine.result import ScenarioResult
+from pytest_ltm._record.timings import TellTime
 from pytest_ltm._statistics import (
     Pair,
     ScoredRow,
     effective_span,
     kappa,
+    paces,
     paired,
+    percentile,
     trials_to_tell,
     weighted_reach,
     wilson,
 )
-from pytest_ltm._statistics.comparison import Flips, scatter, unseen
+from pytest_ltm._statistics.comparison import MOST_TRIALS, Flips, scatter, unseen
 from pytest_ltm._statistics.pairs import Unit, unit_kind
 
 if TYPE_CHECKING:
@@ -95,6 +98,38 @@ def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
     )
 
     assert trials_to_tell(pairs(gains)) == enough > 6
+
+
+@pytest.mark.parametrize(
+    "table", [[[1, 2]], [[1, -1], [0, 2]], [[1, float("inf")], [0, 2]], [[1, float("nan")], [0, 2]]]
+)
+def test_kappa_wants_a_square_table_of_counts(table: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="square table of counts"):
+        kappa(table)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("values", [[2.0], [1.0, 4.0], [0.0, 0.5, 3.0, 3.5, 9.0]])
+def test_percentiles_are_those_of_definition_seven(values: list[float], share: float) -> None:
+    assert percentile(values, share) == pytest.approx(float(stats.mstats.mquantiles(values, share, 1, 1)[0]))
+
+
+def test_seconds_are_told_to_the_microsecond() -> None:
+    (pace,) = paces(
+        {("bot", "2k"): [TellTime(exchange=n, seconds=seconds) for n, seconds in enumerate((1 / 3, 2 / 3))]}
+    )
+    assert pace.storing is not None
+    assert (pace.asking, pace.storing.median, pace.storing.p95) == (None, 0.5, 0.65)
+    (pace,) = paces({("bot", "2k"): [TellTime(exchange=1, seconds=1 / 3)]})
+    assert pace.storing is not None
+    assert (pace.storing.median, pace.storing.p95) == (0.333333, 0.333333)
+
+
+def test_as_many_trials_as_anybody_would_hold_are_told_and_no_more() -> None:
+    told = {trials_to_tell(pairs([step / 1_000 + 0.3, step / 1_000 - 0.3, step / 1_000])) for step in range(1, 400)}
+    assert None in told
+    assert max(trials for trials in told if trials) == MOST_TRIALS
+    assert trials_to_tell(pairs([0.5, 0.501, 0.499])) == 4  # one more than were held
 
 
 @pytest.mark.parametrize(("trials", "unit"), [(7, "scenario"), (8, "conversation")])

@@ -28,6 +28,7 @@ def test_there_is_no_mean_of_nothing() -> None:
         stats.mark([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("certain", [0.0, 0.1, 0.5])
 def test_intervals_of_totals_and_differences_hold_the_true_ones(certain: float) -> None:
     rng = random.Random(f"totals {certain}")

@@ -274,6 +274,7 @@ def test_the_same_words_in_two_conversations_are_no_leak() -> None:
         assert asked(agent, "From which platform does my train leave?").text
 
 
+@pytest.mark.slow
 def test_a_slow_store_is_cut_off_at_the_reply_timeout() -> None:
     speaker, began = Speaker(made("Slow"), timeout=0.2, name="slow"), time.monotonic()
     with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0.2 s"):

@@ -96,6 +96,7 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -111,18 +111,21 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
     return generated(body(name).pytestmark[0].kwargs["generate"], number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> None:
     assert scores(body(name), made(name, 6), find("oracle").make, span=span) == [1.0] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", ["never_told", "who_said_so", "kept_secret"])
 def test_full_reads_what_was_told_and_sees_what_was_not(name: str, span: int | None) -> None:
     assert scores(body(name), made(name, 12), find("full").make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_earns_nothing(name: str, agent: str) -> None:
@@ -148,6 +151,7 @@ def tuples(value: Any) -> Any:
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rules_agree_with_replies_labelled_by_hand(name: str) -> None:
     rows = labelled(name)
@@ -168,6 +172,7 @@ def tuples_of(args: dict[str, Any]) -> dict[str, Any]:
     return {name: tuples(value) for name, value in args.items()}
 
 
+@pytest.mark.slow
 def test_full_knows_who_speaks_where_each_message_begins_with_its_time() -> None:
     assert scores(body("kept_secret"), made("kept_secret", 6), find("ts:full").make, span=8_000) == [1.0] * 6
 

@@ -33,6 +33,7 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
     return generated(body(name).pytestmark[0].kwargs["generate"], number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 @pytest.mark.parametrize("name", NAMES)
@@ -40,6 +41,7 @@ def test_who_sees_everything_earns_full_marks(name: str, agent: str, span: int |
     assert scores(body(name), made(name, 4), find(agent).make, span=span) == [1.0] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["echo", "silent", "dump", "recite:2k", "candidates", "hedge", "keywords"])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_only_repeats_earns_nothing(name: str, spec: str) -> None:

@@ -31,6 +31,7 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
     return generated(body(name).pytestmark[0].kwargs["generate"], number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 @pytest.mark.parametrize("name", NAMES)
@@ -38,6 +39,7 @@ def test_who_sees_everything_finds_every_needle(name: str, agent: str, span: int
     assert scores(body(name), made(name, 12), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge", "fixed:last"])
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_finds_none(name: str, spec: str) -> None:
@@ -45,6 +47,7 @@ def test_one_answer_for_all_finds_none(name: str, spec: str) -> None:
     assert scores(body(name), made(name, 8), find(spec).make, span=None) == [0.0] * 8
 
 
+@pytest.mark.slow
 def test_a_window_finds_what_is_told_last() -> None:
     near, far = (made("needle", 6, depths=[depth]) for depth in (1.0, 0.0))
     window = find("window:2k").make

@@ -46,6 +46,7 @@ def _digests() -> dict[str, str]:
     return {entry.name: _digest(entry) for entry in PAPER.entries}
 
 
+@pytest.mark.slow
 def test_what_the_suite_paper_says_is_that_of_its_version() -> None:
     recorded, digests = json.loads(RECORD.read_text("utf-8")), _digests()
     changed = [name for name in digests if digests[name] != recorded["digests"].get(name)]

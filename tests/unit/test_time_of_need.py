@@ -33,6 +33,7 @@ def made(number: int, **parameters: Any) -> list[Any]:
     return generated(time_of_need.time_of_need, number, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pace", ["days", "minutes"])
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
@@ -40,6 +41,7 @@ def test_who_sees_the_clock_reminds_in_time(agent: str, span: int | None, pace: 
     assert scores(BODY, made(12, pace=pace), find(agent).make, span=span) == [1.0] * 12
 
 
+@pytest.mark.slow
 def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None:
     bodies = {"time_of_need": BODY, "jokes": jokes.test_jokes}
     given = {"time_of_need": made(4), "jokes": generated(jokes.jokes, 4)}
@@ -48,6 +50,7 @@ def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None
         assert [found[f"time_of_need/{n}"] for n in range(4)] == [1.0] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_nothing(agent: str) -> None:
     assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
@@ -73,6 +76,7 @@ class Always:
         return self._text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["Fine.", " ".join(f"It is time to {task}." for task in time_of_need.TASKS)])
 def test_who_never_reminds_earns_as_little_as_who_always_does(text: str) -> None:
     assert scores(BODY, made(6), lambda: Always(text), span=None) == [0.0] * 6
@@ -82,6 +86,7 @@ def test_an_agent_that_is_not_told_the_time_cannot_be_measured() -> None:
     assert BODY.pytestmark[0].kwargs["requires"] == ["TimeAware"]
 
 
+@pytest.mark.slow
 def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every message takes its time there, so no reply comes at the very moment."""
     now = [datetime(2026, 5, 7, 22, 13, 44, tzinfo=timezone.utc)]

@@ -44,6 +44,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
     counter.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CARRIED)
 def test_the_carried_ranks_are_the_original_ones(name: str) -> None:
     assert hashlib.sha256(rank_file(name)).hexdigest() == SHA256[name]
@@ -68,6 +69,7 @@ def test_published_token_ids_come_out_with_no_network(name: str, text: str, toke
     assert counter(name).count(text) == len(tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CARRIED)
 def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original, "load_tiktoken_bpe", lambda *_args, **_kwargs: {})
@@ -133,6 +135,7 @@ def test_a_cache_file_in_an_error_is_the_one_tiktoken_looks_for(name: str, monke
     assert asked == [_tokens._STORE + path for path in _tokens._SOURCES[name]]
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_costs_the_limit_and_no_more() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = threading.Event()

@@ -215,6 +215,7 @@ def points(ltm: Path, number: int, **more: Any) -> None:
         run_folder(ltm, f"20260101-{i // 60:02d}{i % 60:02d}00-{i:04x}", *trials(scores, **more), branch="b" * 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> None:
     points(ltm, 40, of=2, agent="long_name_" * 20)
@@ -290,6 +291,7 @@ def test_the_page_needs_no_script_and_makes_no_request(ltm: Path, tmp_path: Path
     assert "script-src" not in policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*HOSTILE} - {"half a surrogate"}))  # which makes a summary that is no JSON
 def test_hostile_names_change_nothing_in_the_page(ltm: Path, tmp_path: Path, name: str) -> None:
     text = HOSTILE[name]

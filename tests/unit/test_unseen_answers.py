@@ -70,6 +70,7 @@ def test_there_are_answers_of_every_type_and_category() -> None:
     assert len([kind for kind in kinds if not kind.startswith(("abs ", "locomo"))]) == 6
 
 
+@pytest.mark.slow
 def test_few_answers_are_known_to_mislead_the_rules() -> None:
     assert {name: wrong(name) for name in SETS} == {
         "first": [

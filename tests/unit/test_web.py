@@ -67,6 +67,7 @@ def test_the_link_lets_in_and_the_key_leaves_the_address(app: Starlette) -> None
     assert "Review" in ask(app, "/").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/people", REVIEW, f"{REVIEW}/look?reviewer=ann", "/open/wrong", "/nowhere"])
 @pytest.mark.parametrize("cookie", [None, "ltm_1=wrong", "ltm_2=k"])
 def test_without_the_key_nobody_sees_anything(app: Starlette, path: str, cookie: str | None) -> None:
@@ -224,6 +225,7 @@ def test_an_address_that_means_nothing_is_refused(app: Starlette, query: str) ->
     assert ask(app, f"{path}?{query}").status == 400
 
 
+@pytest.mark.slow
 def test_the_overview_counts_and_the_rows_are_sent(app: Starlette) -> None:
     for reviewer in ("ann", "bob"):
         for grade, which in (("right", "queue"), ("wrong", "sample"), ("wrong", "sample")):
@@ -290,6 +292,7 @@ def test_a_link_opens_nothing_else(app: Starlette, run: Path) -> None:
     assert "0.00" not in sitter.sees().text  # no score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["Ochre.", "", "x" * 1_000_000, "ü" * 400_000, "a\x00b\x1b[31m\u202e", "<b>&amp;", "1\n2\n"]
 )

@@ -145,6 +145,7 @@ def test_answers_are_compared_by_words(kind: str, texts: list[str], answer: str,
     assert YamlCheck("", kind, tuple(texts), 1).passes(answer) is passes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
