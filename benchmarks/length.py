@@ -78,7 +78,9 @@ def resume(size: int, repeats: int) -> Iterator[str]:
         lines = journal.read_bytes().splitlines(keepends=True)
         times = []
         for _ in range(repeats):
-            last = max(number for number, event in enumerate(events.read(journal)) if isinstance(event, events.Reply))
+            last = max(
+                number for number, event in enumerate(events.read(journal)) if isinstance(event, events.ReplyReceived)
+            )
             journal.write_bytes(b"".join(lines[: last + 1]))
             times.append(_seconds(folder))
         yield f"gone on with after the last reply: {median(times):.2f} s, the start of pytest included"
@@ -89,7 +91,7 @@ def _seconds(folder: Path) -> float:
 
 
 def _writing(folder: Path) -> Iterator[str]:
-    event = events.encode(events.Reply(exchange=0, text="word " * 100, tokens=100)).encode()
+    event = events.encode(events.ReplyReceived(exchange=0, text="word " * 100, tokens=100)).encode()
     for name, policy in (("handed to the system", ""), ("asked of the disk at most once a second", "lasting"),
                          ("asked of the disk each time", "each")):  # fmt: skip
         file = Appender(folder / f"{len(name)}.jsonl", new=True)

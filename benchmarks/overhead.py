@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
 from pytest_ltm.agents._apart import Processes
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 from pytest_ltm.reporting.text import counted
 from pytest_ltm.testing import run_conversation
@@ -86,7 +86,7 @@ def apart(size: int, repeats: int) -> Iterator[str]:
 
 
 def _a_message(source: AgentSource, count: int) -> float:
-    speaker = Speaker(source.make(), timeout=300)
+    speaker = AgentCaller(source.make(), timeout=300)
     try:
         speaker.ask("Hello.")
         began = perf_counter()

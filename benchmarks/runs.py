@@ -119,7 +119,7 @@ def converse(span: int) -> Recorded:
         ]
         cost = pytest_run(folder, words)
         said = [event for path in folder.glob("runs/runs/*/*/journal.jsonl") for event in events.read(path)]
-    spoken = [event for event in said if isinstance(event, (events.Message, events.Reply))]
+    spoken = [event for event in said if isinstance(event, (events.MessageSent, events.ReplyReceived))]
     return Recorded(cost, sum(event.tokens for event in spoken), tuple(event.text for event in spoken))
 
 

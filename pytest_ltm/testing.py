@@ -14,7 +14,7 @@ from pytest_ltm._engine.filler import Filler, FillerExchange
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._engine.plan import Plan, PlannedExample, body_rng, user_seed
-from pytest_ltm._engine.port import Connection, Live, Recorded
+from pytest_ltm._engine.port import Connection, LivePort, Recorded
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
@@ -22,9 +22,9 @@ from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.judges._ask import FakeJudge
-from pytest_ltm.judges._asking import Call, Purchase
+from pytest_ltm.judges._asking import BudgetedCaller, ModelCaller
 from pytest_ltm.users._talking import WHO, UserConnection, find
 
 if TYPE_CHECKING:
@@ -180,16 +180,20 @@ def run_conversation(
 
     supply, place = source(agent, spec="agent"), Path("tests", token_hex(8))
 
-    def speaker() -> Speaker:
+    def speaker() -> AgentCaller:
         attempts = Retries(most=retries, rng=random.Random(seed))
-        return Speaker(supply.make(folder=place), timeout=reply_timeout, retries=attempts)
+        return AgentCaller(supply.make(folder=place), timeout=reply_timeout, retries=attempts)
 
     journal = journal or Journal()
     users = UserConnection(
-        lambda model, _: Purchase(Call(find(model), who=WHO, error=UserError, timeout=None), "user", journal),
-        journal=journal, timings=Timings(), seed_of=lambda example: user_seed(seed, 0, example),
-    )  # fmt: skip
-    live = Live(Connection(speaker), counts, clock, Timings())
+        lambda model, _: BudgetedCaller(
+            ModelCaller(find(model), who=WHO, error=UserError, timeout=None), "user", journal
+        ),
+        journal=journal,
+        timings=Timings(),
+        seed_of=lambda example: user_seed(seed, 0, example),
+    )
+    live = LivePort(Connection(speaker), counts, clock, Timings())
     port = Recorded(journal, clock, live) if journal.replaying else live
     channel = Channel(port, counts, clock, journal, count=whole.count)
     conversation = Conversation(

@@ -89,7 +89,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VerdictDisagreement:
     """One row that our rules score otherwise than published."""
 
     line: str
@@ -111,7 +111,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Agreement:
+class AgreementReport:
     """The tallies of one file."""
 
     scoring: Scoring
@@ -120,7 +120,7 @@ class Agreement:
     """By dataset and version."""
     judged: dict[tuple[str, str], Tally] = field(default_factory=dict)
     """The rows that a model or a person judged, by dataset and version."""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[VerdictDisagreement] = field(default_factory=list)
 
     def add(self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
         """Count one row; keep it if it differs."""
@@ -133,7 +133,7 @@ class Agreement:
         if status == "llm":
             self.judged.setdefault(key, Tally()).add(verdict, published)
         if keep and not agrees and isinstance(verdict, Score):
-            self.differences.append(Difference(line, row, published, verdict))
+            self.differences.append(VerdictDisagreement(line, row, published, verdict))
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
@@ -170,13 +170,13 @@ class Agreement:
         return "\n".join(lines)
 
 
-def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> Agreement:
+def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementReport:
     """Score a file of published results again; reads it twice, a row at a time.
 
     Raises DatasetError, naming the line, where it cannot be read.
     """
     groups: set[Group] = {group for _, row in rows(path, ["dataset"]) for group in spy_groups(row)}
-    found = Agreement(scoring)
+    found = AgreementReport(scoring)
     for where, row in rows(path, ["dataset"]):
         try:
             found.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)

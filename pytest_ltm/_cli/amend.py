@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
 _REASON = 120
@@ -45,7 +45,7 @@ def _told(score: float | None, reason: str) -> str:
     return f"{'no score' if score is None else score_text(score)}: {shorten(one_line(reason), _REASON, mark='…')}"
 
 
-def _total_line(before: Run, after: Run, row: ScenarioResult) -> str:
+def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:
     """Return the total of the item's column, before and now."""
     was, now = (
         next(c for c in columns(run.result) if (c.agent, c.span_label) == (row.agent, row.span_label))

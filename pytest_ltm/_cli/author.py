@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.errors import AgentError, DatasetError
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 from pytest_ltm.datasets._author import AskedModel, asked_model
 
@@ -38,7 +38,7 @@ def author(spec: str) -> Iterator[AskedModel]:
 
 
 def _answer(source: AgentSource, prompt: str) -> str:
-    speaker = Speaker(
+    speaker = AgentCaller(
         source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
     )
     try:

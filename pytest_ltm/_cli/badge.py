@@ -17,7 +17,7 @@ from pytest_ltm.reporting.text import one_line
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm.reporting.history import Standing
+    from pytest_ltm.reporting.history import HistoricalScore
 
 
 WRITTEN = {".svg": svg, ".json": endpoint_json}
@@ -46,7 +46,7 @@ def _past(given: Namespace) -> Past:
     return Past(name=path.stem, path=path, at=None, state="finished", standings=standings(load(path).result))
 
 
-def _chosen(past: Past, given: Namespace) -> Standing | None:
+def _chosen(past: Past, given: Namespace) -> HistoricalScore | None:
     """Return what the badge is about: the agent under test at the longest of its spans; None where nothing is known."""
     if not past.standings:
         return None

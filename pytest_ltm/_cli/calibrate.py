@@ -152,11 +152,11 @@ class Calibration:
         names = sorted({name for _, name in self.theirs} & {name for _, name in self.ours})
         return [name for name in names if name not in self.left_out]
 
-    def sides(self, agent: str, scenario: str) -> tuple[stats.Estimate, stats.Estimate]:
+    def sides(self, agent: str, scenario: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
         return stats.mark(self.theirs[agent, scenario]), stats.mark(self.ours[agent, scenario])
 
-    def totals(self, agent: str) -> tuple[stats.Estimate, stats.Estimate]:
+    def totals(self, agent: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.sides(agent, name) for name in self.scenarios]
         return stats.summed(one for one, _ in pairs), stats.summed(other for _, other in pairs)
@@ -198,7 +198,7 @@ class Calibration:
         }
 
 
-def _json(one: stats.Estimate, other: stats.Estimate) -> dict[str, Any]:
+def _json(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> dict[str, Any]:
     named = {"published": one, "ours": other, "difference": other - one}
     return {
         name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
@@ -239,7 +239,7 @@ def points(found: Calibration, agent: str) -> list[list[str]]:
     return table
 
 
-def _cells(one: stats.Estimate, other: stats.Estimate) -> list[str]:
+def _cells(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> list[str]:
     gain = other - one
     return [
         *(f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]" for held in (one, other)),

@@ -61,7 +61,7 @@ def run(given: Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class CheatCell:
     """What one agent earned in one scenario at one span."""
 
     agent: str
@@ -100,7 +100,7 @@ class Attack:
     """The cheats; the agents that padded ones ask follow, unless they are among them."""
     scenarios: tuple[str, ...]
     spans: tuple[str, ...]
-    cells: dict[tuple[str, str, str], Cell]
+    cells: dict[tuple[str, str, str], CheatCell]
     """By agent, scenario and span; those that were played."""
 
     @classmethod
@@ -114,7 +114,7 @@ class Attack:
             raise LtmError("nothing was played: no example has a score")
         groups = stats.grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
-            (agent, scenario, span): Cell(
+            (agent, scenario, span): CheatCell(
                 agent=agent,
                 scenario=scenario,
                 span=span,
@@ -147,7 +147,7 @@ class Attack:
         held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
         return sum(held), len(held)
 
-    def best(self, scenario: str, span: str) -> Cell | None:
+    def best(self, scenario: str, span: str) -> CheatCell | None:
         """Return the cheat that earned most; of several the first."""
         held = [self.cells.get((agent, scenario, span)) for agent in self.cheats]
         return max(filter(None, held), key=lambda cell: cell.points, default=None)
@@ -165,11 +165,11 @@ class Attack:
         return broken
 
 
-def _place(cell: Cell) -> tuple[str, str]:
+def _place(cell: CheatCell) -> tuple[str, str]:
     return cell.agent, cell.scenario
 
 
-def _sentence(cells: Sequence[Cell]) -> str:
+def _sentence(cells: Sequence[CheatCell]) -> str:
     first = cells[0]
     points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
     return f"{first.agent} earns {points} in {first.scenario}, whose floor is {score_text(first.floor)}"
@@ -231,7 +231,7 @@ def best(found: Attack) -> list[list[str]]:
     return table
 
 
-def _best(cell: Cell | None) -> str:
+def _best(cell: CheatCell | None) -> str:
     if cell is None:
         return NOTHING
     return f"{score_text(cell.points)} {cell.agent}" if cell.points else score_text(0)

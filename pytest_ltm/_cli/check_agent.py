@@ -22,7 +22,7 @@ from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import members, near_misses
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 from pytest_ltm.reporting.text import clip, counted, dollars, left, one_line, wrap
 
@@ -47,7 +47,7 @@ _SHOWN, _TITLE = 60, 14
 
 
 @dataclass(kw_only=True)
-class Found:
+class AgentCheckReport:
     """What a few messages told about an agent."""
 
     spec: str
@@ -83,14 +83,14 @@ def run(given: Namespace) -> int:
     return found.status
 
 
-def check(spec: str, *, timeout: float | None) -> Found:
+def check(spec: str, *, timeout: float | None) -> AgentCheckReport:
     """Return what a few messages tell about the agent of a spec; nothing that goes wrong in it is raised.
 
     Args:
         spec: As for `--ltm-agent`.
         timeout: Seconds for each reply; None: no limit.
     """
-    found = Found(spec=spec)
+    found = AgentCheckReport(spec=spec)
     try:
         _Visit(find(spec, base=Path.cwd()), found, timeout).check()
     except AgentFault as fault:
@@ -103,7 +103,7 @@ def check(spec: str, *, timeout: float | None) -> Found:
 class _Visit:
     """The agents of one source, one after another."""
 
-    def __init__(self, source: AgentSource, found: Found, timeout: float | None) -> None:
+    def __init__(self, source: AgentSource, found: AgentCheckReport, timeout: float | None) -> None:
         self._source, self._found, self._timeout = source, found, timeout
         self._secret = Secret.of(0, source.spec)
 
@@ -133,7 +133,7 @@ class _Visit:
                     self._come_back(first)
                 self._look_for_leaks(first, knew=knew)
 
-    def _look_at(self, first: Speaker) -> None:
+    def _look_at(self, first: AgentCaller) -> None:
         found = self._found
         found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
         if not self._source.embedded:
@@ -143,7 +143,7 @@ class _Visit:
                 for name, meant, power in _slips(first.agent)
             ]
 
-    def _come_back(self, first: Speaker) -> None:
+    def _come_back(self, first: AgentCaller) -> None:
         """Ask another agent that has the first one's memory, as in the user's next session."""
         with TemporaryDirectory() as name:
             with self._talking(Path(name)) as before:
@@ -161,7 +161,7 @@ class _Visit:
                 "first: what it saves, or keeps of its users, is not all that it knows"
             )
 
-    def _look_for_leaks(self, first: Speaker, *, knew: bool) -> None:
+    def _look_for_leaks(self, first: AgentCaller, *, knew: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
         found = self._found
         if not self._source.owned and "Stateless" in first.capabilities:
@@ -175,7 +175,7 @@ class _Visit:
             elif knew:
                 found.notes.append("knows nothing of it in another conversation")
 
-    def _say(self, speaker: Speaker, message: str) -> str:
+    def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)
         began = stopwatch()
         reply = speaker.ask(message)
@@ -193,9 +193,9 @@ class _Visit:
             found.cost_usd = (found.cost_usd or 0.0) + reply.cost_usd
 
     @contextmanager
-    def _talking(self, folder: Path | None = None) -> Iterator[Speaker]:
+    def _talking(self, folder: Path | None = None) -> Iterator[AgentCaller]:
         """Yield who talks to the agent of the next conversation, or of the one with that folder, and let it go."""
-        speaker = Speaker(
+        speaker = AgentCaller(
             self._source.make(folder=folder), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
             retries=Retries(most=_RETRIES, rng=Random()),
         )  # fmt: skip
@@ -231,7 +231,7 @@ def _frames(cause: BaseException | None) -> Iterator[str]:
 # --- what is printed
 
 
-def lines(found: Found, width: int) -> Iterator[str]:
+def lines(found: AgentCheckReport, width: int) -> Iterator[str]:
     """Yield the lines of a report."""
     yield f"{found.spec}: {'cannot be used' if found.unusable else found.kind}"
     for title, text in _rows(found):
@@ -244,7 +244,7 @@ def lines(found: Found, width: int) -> Iterator[str]:
     yield from ("", f"first score: pytest --ltm-agent={found.spec}")
 
 
-def _rows(found: Found) -> Iterator[tuple[str, str]]:
+def _rows(found: AgentCheckReport) -> Iterator[tuple[str, str]]:
     if found.seconds:
         took = f"median {_time(median(found.seconds))}, longest {_time(max(found.seconds))}"
         yield "replies", f"{len(found.seconds)}; {took}"

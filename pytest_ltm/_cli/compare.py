@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._gate import rules as _rules
-from pytest_ltm._gate.changes import Changes, Side, Ways, changes, one_agent
-from pytest_ltm._gate.verdict import FAILED, STATUS, Verdict, judge
+from pytest_ltm._gate.changes import Changes, CompareHints, GateSide, changes, one_agent
+from pytest_ltm._gate.verdict import FAILED, STATUS, GateVerdict, judge
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 from pytest_ltm.reporting.moved import (
     change_lines,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 WIDTH = 80
-WAYS = Ways(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT")
+WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT")
 
 
 def run(given: Namespace) -> int:
@@ -51,10 +51,10 @@ def run(given: Namespace) -> int:
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
 
-_Found = tuple[Side, Changes, "Verdict | None"]
+_Found = tuple[GateSide, Changes, "GateVerdict | None"]
 
 
-def _compared(before: Side, sides: Sequence[Side], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
+def _compared(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
     """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
     found = [changes(before, side, WAYS, common=common) for side in sides]
     looks = sum(moved.looks for moved in found)

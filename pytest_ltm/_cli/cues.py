@@ -80,7 +80,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CueRecall:
     """How much of one kind of evidence was found."""
 
     kind: str
@@ -101,7 +101,7 @@ class Found:
 
 Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
 """Score, text, and whether it is sought; the surest first."""
-Detector: TypeAlias = "Callable[[Seen], Callable[[Known], float]]"
+Detector: TypeAlias = "Callable[[CueCounts], Callable[[CueCandidate], float]]"
 """From what was seen elsewhere to the score of a text."""
 
 
@@ -115,35 +115,35 @@ def search(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Dete
     part = {group: number % folds for number, group in enumerate(groups)}
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
-    known = [Known(text, text.phrases, text.shape, sought(text)) for text in texts]
-    whole = Seen.of(known)
+    known = [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
+    whole = CueCounts.of(known)
     ranked = []
     for fold in range(folds):
         own = [each for each in known if part[each.text.group] == fold]
-        score = detector(whole.without(Seen.of(own)))
+        score = detector(whole.without(CueCounts.of(own)))
         scored = [(score(each), each.text, each.sought) for each in own]
         ranked.append(tuple(sorted(scored, key=lambda each: -each[0])))
     return tuple(ranked)
 
 
-def all_cues(seen: Seen) -> Callable[[Known], float]:
+def all_cues(seen: CueCounts) -> Callable[[CueCandidate], float]:
     """Go by the mean weight of a text's phrases, and part of the weights of its shape, which they would drown."""
     weight = cache(seen.weight)
 
-    def score(known: Known) -> float:
+    def score(known: CueCandidate) -> float:
         phrases = sum(map(weight, known.phrases)) / (len(known.phrases) + _SILENT)
         return phrases + sum(map(weight, known.shape)) / _SHAPE
 
     return score
 
 
-def one_cue(seen: Seen) -> Callable[[Known], float]:
+def one_cue(seen: CueCounts) -> Callable[[CueCandidate], float]:
     """Go by the one cue that tells most: a text has it or not."""
     best = next(iter(seen.telling()), None)
     return lambda known: float(best in known.phrases or best in known.shape)
 
 
-class Known(NamedTuple):
+class CueCandidate(NamedTuple):
     """A text, what it can be known by, and whether it is sought."""
 
     text: Text
@@ -153,7 +153,7 @@ class Known(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CueCounts:
     """In how many texts of either side each cue was seen."""
 
     sought: Counter[Cue]
@@ -162,7 +162,7 @@ class Seen:
     """That are sought, and the others."""
 
     @classmethod
-    def of(cls, texts: Sequence[Known]) -> Seen:
+    def of(cls, texts: Sequence[CueCandidate]) -> CueCounts:
         """Return what is seen in these texts."""
         sides: tuple[Counter[Cue], Counter[Cue]] = (Counter(), Counter())
         for known in texts:
@@ -170,9 +170,9 @@ class Seen:
         count = sum(known.sought for known in texts)
         return cls(*sides, (count, len(texts) - count))
 
-    def without(self, part: Seen) -> Seen:
+    def without(self, part: CueCounts) -> CueCounts:
         """Return what is seen in the rest."""
-        return Seen(
+        return CueCounts(
             self.sought - part.sought,
             self.others - part.others,
             (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1]),
@@ -203,7 +203,7 @@ class Seen:
 
 def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
-    seen = Seen.of([Known(text, text.phrases, text.shape, sought(text)) for text in texts])
+    seen = CueCounts.of([CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts])
     kept: list[Cue] = []
     for cue in seen.telling(_OFTEN):
         if len(kept) < most and not any(cue in had or had in cue for had in kept):
@@ -218,7 +218,7 @@ def _likely(count: int, of: int, share: float) -> float:
 
 def found(
     kind: str, parts: Sequence[Ranked], counts: Callable[[Text], bool] = bool, cues: tuple[str, ...] = ()
-) -> Found | None:
+) -> CueRecall | None:
     """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
     held = [part for part in parts if any(sought and counts(text) for _, text, sought in part)]
     total = sum(counts(text) for part in held for _, text, sought in part if sought)
@@ -227,7 +227,7 @@ def found(
     recalls = tuple(sum(_passed(part, share, counts) for part in held) / total for share in SHARES)
     pairs = [_pairs(part, counts) for part in held]
     order = sum(first for first, _ in pairs) / max(sum(of for _, of in pairs), 1)
-    return Found(kind, total, recalls, order, cues)
+    return CueRecall(kind, total, recalls, order, cues)
 
 
 def _passed(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:

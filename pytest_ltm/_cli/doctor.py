@@ -170,7 +170,7 @@ def _writable(ltm_dir: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class ConversationDiagnosis:
     """What the folder of one conversation holds."""
 
     name: str
@@ -195,17 +195,17 @@ class Conversation:
     problems: tuple[str, ...] = ()
 
 
-def conversation(folder: Path) -> Conversation:
+def conversation(folder: Path) -> ConversationDiagnosis:
     """Return what a folder holds, whatever it holds."""
     lock, held = lock_state(folder)
-    found = Conversation(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
+    found = ConversationDiagnosis(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
     problems: list[str] = []
     return _attempted(lambda: _examined(folder, found), problems) or replace(
         found, state="damaged", problems=tuple(problems), resume="".join(problems)
     )
 
 
-def _examined(folder: Path, found: Conversation) -> Conversation:
+def _examined(folder: Path, found: ConversationDiagnosis) -> ConversationDiagnosis:
     path = folder / JOURNAL
     recording = read_recording(path)
     if recording is None:
@@ -294,7 +294,7 @@ class Diagnosis:
 
     run: str
     path: str
-    conversations: tuple[Conversation, ...]
+    conversations: tuple[ConversationDiagnosis, ...]
     size: int
     lock: str = ""
     amended: int = 0
@@ -343,7 +343,7 @@ def _conversation_folders(run: Path) -> list[Path]:
     return [path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists()]
 
 
-def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[Conversation]) -> list[Way]:
+def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[ConversationDiagnosis]) -> list[Way]:
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     name = shlex.quote(folder.name if known else str(folder))
     spoken = [each for each in found if each.exchanges or each.state == "complete"]
@@ -362,7 +362,7 @@ def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[Conv
     return [Way(what=what, command="" if why_not else command, why_not=why_not) for what, command, why_not in ways]
 
 
-def _not_resumable(found: Sequence[Conversation], settings: Mapping[str, Any]) -> str:
+def _not_resumable(found: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> str:
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     reasons = [f"{each.name}: {each.resume}" for each in found if each.resume]
@@ -371,7 +371,7 @@ def _not_resumable(found: Sequence[Conversation], settings: Mapping[str, Any]) -
     return "; ".join([*held, *reasons]) if held or not left else ""
 
 
-def _some_not_begun(found: Sequence[Conversation], settings: Mapping[str, Any]) -> bool:
+def _some_not_begun(found: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> bool:
     """Return whether the run has conversations that have no folder yet; a shard does not tell."""
     agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
     if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
@@ -379,7 +379,7 @@ def _some_not_begun(found: Sequence[Conversation], settings: Mapping[str, Any]) 
     return len({name.planned for name in _names(found)}) < len(agents) * len(spans) * trials
 
 
-def _names(found: Iterable[Conversation]) -> list[ConversationName]:
+def _names(found: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
     return [name for each in found if (name := ConversationName.of_folder(each.name))]
 
 
@@ -431,7 +431,7 @@ def environment_lines(found: Environment, width: int) -> list[str]:
     return _fitting([*lines, *_problem_lines(found.problems)], width)
 
 
-def _conversation_lines(found: Conversation) -> list[str]:
+def _conversation_lines(found: ConversationDiagnosis) -> list[str]:
     what = f"{found.name}: {found.state}"
     if found.exchanges:
         done = f"{found.ended} of {counted(found.examples, 'example')} ended"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._export import inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm._export.loaded import load
-from pytest_ltm._export.output import Output, write_all
+from pytest_ltm._export.output import ExportTarget, write_all
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
@@ -47,12 +47,12 @@ def run(given: Namespace) -> int:
     return 1 if results.missing else 0
 
 
-def _outputs(results: Results, to: Path, given: Namespace) -> Sequence[Output]:
+def _outputs(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:
     if given.to in TABLES:
         return tables.outputs(results, to, given.to, given.table)
     if given.to in ROOMS:
         return ROOMS[given.to](results, to)
-    return [Output(to, lambda path: write_whole(path, for_file(_markdown(results))))]
+    return [ExportTarget(to, lambda path: write_whole(path, for_file(_markdown(results))))]
 
 
 def _markdown(results: Results) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._engine.result import read_results
 from pytest_ltm._record import canaries, events
 from pytest_ltm._record.chain import Damage, damages, mended
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.resume import JOURNAL, RESULTS
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -131,7 +131,7 @@ def _told(path: Path, damage: Damage) -> str:
 def _beside(path: Path, head: str) -> list[str]:
     """Return what is wrong with a journal whose checksums fit."""
     try:
-        Record.of(path)
+        ConversationRecord.of(path)
     except LtmError as error:
         return [str(error)]
     try:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.judges._check import KINDS, OWN, Measured, Rate, judge_all, limits, load
+from pytest_ltm.judges._check import KINDS, OWN, JudgeCheckReport, Rate, judge_all, limits, load
 from pytest_ltm.judges._named import asking
 from pytest_ltm.judges._prompts import PROMPTS
 from pytest_ltm.reporting.text import clip, one_line
@@ -49,7 +49,7 @@ def run(given: Namespace) -> int:
     return FAILED if breaches else 0
 
 
-def _measured(given: Namespace) -> Measured:
+def _measured(given: Namespace) -> JudgeCheckReport:
     if given.judge is None:
         raise ConfigurationError("which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules")
     if given.votes < 1 or given.votes % 2 == 0:
@@ -58,7 +58,7 @@ def _measured(given: Namespace) -> Measured:
         return judge_all(load(given.items or OWN), ask, votes=given.votes)
 
 
-def table(found: Measured) -> Iterator[str]:
+def table(found: JudgeCheckReport) -> Iterator[str]:
     """Yield the lines of the table and of the totals."""
     yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95 % interval"
     for kind, rate in found.kinds.items():
@@ -81,7 +81,7 @@ def _line(name: str, should: str, rate: Rate) -> str:
     return f"{name:<14}{should:<8}{rate.of:>6}{rate.count:>9}   {rate.value:>6.1%}  {low:.1%} to {high:.1%}"
 
 
-def misses(found: Measured) -> Iterator[str]:
+def misses(found: JudgeCheckReport) -> Iterator[str]:
     """Yield what the judge got wrong, or could not tell, three lines each."""
     for row in found.rows:
         if row.wrong or row.passed is None:
@@ -92,7 +92,7 @@ def misses(found: Measured) -> Iterator[str]:
             yield f"    judge: {texts[2]}"
 
 
-def as_json(found: Measured, breaches: Sequence[str]) -> dict[str, Any]:
+def as_json(found: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
     """Return all of it as JSON values."""
     kappa = found.kappa
     return {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.calibrate import pooled
-from pytest_ltm._cli.cues import SHARES, Found, Text, all_cues, best, found, one_cue, search
+from pytest_ltm._cli.cues import SHARES, CueRecall, Text, all_cues, best, found, one_cue, search
 from pytest_ltm._cli.pytest_runs import play
 from pytest_ltm._engine.suite import SUFFIX, built_in_names
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
@@ -47,7 +47,7 @@ _CUES = 100
 def run(given: Namespace) -> int:
     """Look for evidence and print how much was found; return 0, or LEAKS. LtmError for what cannot be read."""
     options = [word for text in given.pytest for word in shlex.split(text)]
-    source = Source(given.seeds, given.span, options, sessions=given.sessions)
+    source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
     theirs = source.texts(given.reference) if given.reference else {}
     if theirs:  # no more is played than is compared
         source = replace(source, seeds=min(given.seeds, max(map(_conversations, theirs.values()))))
@@ -55,7 +55,7 @@ def run(given: Namespace) -> int:
     for table in ours.keys() & theirs.keys():
         most = min(_conversations(side[table]) for side in (ours, theirs))
         ours[table], theirs[table] = _first(ours[table], most), _first(theirs[table], most)
-    looked = [Table.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
+    looked = [CueTable.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
     breaches = [sentence for table in looked for sentence in table.breaches]
     if given.json:
         print(json.dumps({"tables": [table.as_json() for table in looked], "breaches": breaches}, indent=1))
@@ -79,7 +79,7 @@ def _first(texts: Sequence[Text], most: int) -> list[Text]:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LeakCheckInput:
     """How suites are played and files are read."""
 
     seeds: int
@@ -181,7 +181,7 @@ def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
 # --- what is found
 
 
-def look(table: str, texts: Sequence[Text]) -> dict[str, Found]:
+def look(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     """Return what is found, by kind of evidence.
 
     Among scenario messages each scenario is looked for by itself and by one cue: by all of them a subject is always
@@ -206,17 +206,17 @@ def _of(kind: str) -> Callable[[Text], bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CueTable:
     """What is found in one kind of place, and in that of the reference."""
 
     name: str
     conversations: int
     """Of each side."""
-    ours: Mapping[str, Found]
-    theirs: Mapping[str, Found]
+    ours: Mapping[str, CueRecall]
+    theirs: Mapping[str, CueRecall]
 
     @classmethod
-    def of(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> Table:
+    def of(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
         one, other = look(name, ours), look(name, theirs)
         if name == AMONG:
@@ -276,15 +276,15 @@ class Table:
         }
 
 
-def _mean(held: Sequence[Found]) -> dict[str, Found]:
+def _mean(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
     """Return the mean over scenarios as ALL; nothing without any."""
     if not held:
         return {}
     recalls = tuple(sum(each) / len(held) for each in zip(*(one.recalls for one in held), strict=True))
     evidence, order = sum(one.evidence for one in held), sum(one.order for one in held) / len(held)
-    return {ALL: Found(ALL, evidence, recalls, order)}
+    return {ALL: CueRecall(ALL, evidence, recalls, order)}
 
 
-def _cells(one: Found) -> list[str]:
+def _cells(one: CueRecall) -> list[str]:
     lifts = " and ".join(f"{lift:.1f}" for lift in one.lifts)
     return [f"{one.evidence:,}", *(f"{recall:.1%}" for recall in one.recalls), lifts, f"{one.order:.2f}"]

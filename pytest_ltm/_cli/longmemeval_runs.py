@@ -15,7 +15,7 @@ from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, Retrieval, figures, retrieval, turns_as_sessions
+from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, RetrievalMetrics, figures, retrieval, turns_as_sessions
 from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import ConversationFolder, Run
+    from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun
 
 
 LEVELS = ("session", "turn")
 METRICS = ("recall_any", "recall_all", "ndcg_any", "ndcg")
 
 
-def _chosen(run: Run, given: Namespace) -> list[ConversationFolder]:
+def _chosen(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
     agent = _only("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
     held = [each for each in run.conversations if each.result.agent == agent]
@@ -102,7 +102,7 @@ def measure(given: Namespace) -> int:
     return 0
 
 
-def _of_run(run: Run, given: Namespace) -> dict[str, dict[str, float]]:
+def _of_run(run: LoadedRun, given: Namespace) -> dict[str, dict[str, float]]:
     """Return the metrics (such as `session_recall_any_5`) of one agent's questions that have something to find.
 
     Left out are, as published, those that cannot be answered and those without a marked turn of the user's.
@@ -155,6 +155,6 @@ def _row(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:
 
 
 def _at_depths(
-    metric: Callable[..., Retrieval], ranked: Sequence[str], corpus: Sequence[str], gold: frozenset[str]
+    metric: Callable[..., RetrievalMetrics], ranked: Sequence[str], corpus: Sequence[str], gold: frozenset[str]
 ) -> dict[str, dict[str, float]]:
     return {str(k): asdict(metric(ranked, corpus, gold, k)) for k in DEPTHS}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import rows
-from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, Judged, aggregate, prompt_for, rule
+from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, QuestionVerdict, aggregate, prompt_for, rule
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 from pytest_ltm.datasets.rulings.gold import Ruling
-from pytest_ltm.judges._ask import Decision, decide
+from pytest_ltm.judges._ask import JudgeDecision, decide
 from pytest_ltm.judges._named import asking
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(given: Namespace) -> int:
         sys.stdout.write(json.dumps(found, indent=2) + "\n" if given.json else agreement_table(found))
         return 0
     ruled = _verdicts(answers, given)
-    sums = aggregate([Judged(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
+    sums = aggregate([QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
     text = json.dumps(_as_json(ruled, sums, missing), indent=2) + "\n" if given.json else table(sums) + _gaps(missing)
     sys.stdout.write(text)
     return 0
@@ -66,7 +66,7 @@ def _judged(one: Answered, ask: AnsweredBy) -> Ruling:
     prompt = prompt_for(one.question_id, one.question_type)
     inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
     decision = decide(ask, inquiry, votes=1)
-    if isinstance(decision, Decision):
+    if isinstance(decision, JudgeDecision):
         return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
     return Ruling("unscored", decision.reason)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import Pace
     from pytest_ltm._record.amendments import Amendment
-    from pytest_ltm.reporting.runs import ConversationFolder, Run
+    from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun
 
 
 INCOMPLETE = 1
@@ -61,7 +61,7 @@ def run(given: Namespace) -> int:
 # --- which conversations the merged run has
 
 
-def parts(runs: Sequence[Run]) -> tuple[list[ConversationFolder], list[str], list[str]]:
+def parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str], list[str]]:
     """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
 
     Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run, or which
@@ -158,7 +158,7 @@ def _general_differences(one: ConversationFolder, other: ConversationFolder) -> 
     ]
 
 
-def _missing_shards(runs: Iterable[Run]) -> list[str]:
+def _missing_shards(runs: Iterable[LoadedRun]) -> list[str]:
     """Return a sentence for each share of `--ltm-shard` that none of the runs is."""
     shards = {str(_plan_parts(run)["shard"]) for run in runs if "shard" in _plan_parts(run)}
     missing = []
@@ -169,7 +169,7 @@ def _missing_shards(runs: Iterable[Run]) -> list[str]:
     return missing
 
 
-def _missing_conversations(runs: Iterable[Run], chosen: Iterable[ConversationFolder]) -> list[str]:
+def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
     """Return a sentence about the conversations that the runs' own settings ask for; threads are not known."""
     have = {part.result.name.planned for part in chosen}
     wanted = dict.fromkeys(name for run in runs for name in _planned(_plan_parts(run)))
@@ -190,7 +190,7 @@ def _planned(plan: Mapping[str, Any]) -> list[ConversationName]:
     ]
 
 
-def _plan_parts(run: Run) -> Mapping[str, Any]:
+def _plan_parts(run: LoadedRun) -> Mapping[str, Any]:
     plan = run.summary.get("plan")
     return plan if isinstance(plan, dict) else {}
 
@@ -198,7 +198,7 @@ def _plan_parts(run: Run) -> Mapping[str, Any]:
 # --- writing it
 
 
-def _joined(runs: Iterable[Run]) -> dict[str, Amendment]:
+def _joined(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
     """Return the amendments of all runs; ConfigurationError if two say different things of one item."""
     found: dict[str, tuple[Amendment, Path]] = {}
     for run in runs:
@@ -220,7 +220,7 @@ def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mappi
         (target / _amendments.FILE).write_bytes(text.encode())
 
 
-def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run:
+def _summed_up(target: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
     """Write summary and verdicts of the merged run, and return it."""
     plan = _plan(runs)
     write_summary(target / "summary.json", {"plan": plan})  # the order of the agents
@@ -243,7 +243,7 @@ def _summed_up(target: Path, runs: Sequence[Run], missing: Sequence[str]) -> Run
     return structs.replace(merged, result=result)
 
 
-def _plan(runs: Sequence[Run]) -> dict[str, Any]:
+def _plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     """Return what the merged run was made from: all agents and spans, the most trials, and no shard."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
     joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
@@ -254,7 +254,7 @@ def _plan(runs: Sequence[Run]) -> dict[str, Any]:
     return joined
 
 
-def _paces(target: Path, run: Run) -> tuple[tuple[Pace, ...], list[str]]:
+def _paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
     """Return how long agents took, and which timings cannot be read."""
     found: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []

@@ -161,7 +161,7 @@ def _claim(folder: Path, header: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ParaphraseUnit:
     """One text of a definition, and what must stay in it."""
 
     text: str
@@ -180,7 +180,9 @@ def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, A
     keys = frozenset(stem for value in _texts(definition.get("expected")) for stem in stems(value))
     said = dict.fromkeys(step[kind] for step in definition["steps"] for kind in ("say", "ask") if kind in step)
     messages = [
-        Message(text, (*_EXACT.findall(text), *sorted(value for value in values if value in text)), keys & stems(text))
+        ParaphraseUnit(
+            text, (*_EXACT.findall(text), *sorted(value for value in values if value in text)), keys & stems(text)
+        )
         for text in said
         if text not in values and not _CODE.search(text)
     ]
@@ -194,7 +196,7 @@ def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, A
     return {**definition, "steps": [_step(step, other) for step in definition["steps"]]}
 
 
-def checked(value: Any, messages: Sequence[Message]) -> list[str]:
+def checked(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
     """Return the messages in other words; ValueError with what is wrong."""
     whole = isinstance(value, list) and all(isinstance(text, str) and text.strip() for text in value)
     need(whole and len(value) == len(messages), f"it must be a list of {len(messages)} texts.")

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ltm._export.library import library
-from pytest_ltm._gate.changes import Ways, changes, one_agent
+from pytest_ltm._gate.changes import CompareHints, changes, one_agent
 from pytest_ltm._record.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.plots import content
@@ -15,12 +15,12 @@ from pytest_ltm.reporting.runs import find, read_run
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
     from pytest_ltm.reporting.plots.content import Content
 
 
 SUFFIXES = ("svg", "pdf", "png")
-WAYS = Ways(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT, or with --agent")
+WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT, or with --agent")
 
 
 def run(given: Namespace) -> int:
@@ -62,7 +62,7 @@ def _content(given: Namespace) -> Content:
     return content.timeline(found) if given.kind == "timeline" else content.depth(found, given.by)
 
 
-def _sides(given: Namespace, named: list[str]) -> tuple[Side, Side]:
+def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
     """Return the earlier and the later side: two that are named, or two agents of one run."""
     sides = [find(text, given.baselines, given.ltm_dir)[0] for text in named]
     if len(sides) == 1:

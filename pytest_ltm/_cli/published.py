@@ -19,7 +19,7 @@ from pytest_ltm.datasets._published_results import (
     MEMORY_SPANS_SINCE,
     PAPERS_NAMES,
     TOKENIZER,
-    Held,
+    PublishedConversation,
     agent_labels,
     benchmark,
     by_conversation,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm.datasets._published_results import Row
+    from pytest_ltm.datasets._published_results import PublishedResult
     from pytest_ltm.reporting.columns import Column
 
 
@@ -69,7 +69,7 @@ def run(given: Namespace) -> int:
     return DIFFERENT if differences else 0
 
 
-def _chosen(rows: Sequence[Row], refs: Sequence[str], begins: str) -> list[Row]:
+def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -> list[PublishedResult]:
     known = sorted({row.ref for row in rows})
     for ref in refs:
         if ref not in known:
@@ -81,14 +81,14 @@ def _chosen(rows: Sequence[Row], refs: Sequence[str], begins: str) -> list[Row]:
     return chosen
 
 
-def imported(rows: Sequence[Row]) -> list[Held]:
+def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     count = counter(TOKENIZER).count if any(row.log for row in rows) else len
     return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 
 
-def notices(rows: Sequence[Row]) -> list[str]:
+def notices(rows: Sequence[PublishedResult]) -> list[str]:
     """Return what a reader should know of imported results, a sentence each."""
     missing = sum(not row.log for row in rows)
     shown = {name: benchmark(name) for name in {row.benchmark for row in rows}}
@@ -151,7 +151,7 @@ def _column_of(conversation: ConversationResult) -> Column:
     return column
 
 
-def checked(rows: Sequence[Row], leaderboard: Path) -> tuple[int, list[str]]:
+def checked(rows: Sequence[PublishedResult], leaderboard: Path) -> tuple[int, list[str]]:
     """Compare each published run, branch by branch, with the leaderboard's numbers.
 
     Returns how many runs were compared, and a sentence for each number that differs.
@@ -169,7 +169,7 @@ def checked(rows: Sequence[Row], leaderboard: Path) -> tuple[int, list[str]]:
     return compared, differences
 
 
-def _differences(rows: Sequence[Row], entry: Mapping[str, Any]) -> Iterator[str]:
+def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> Iterator[str]:
     column = _column_of(held(rows, "agent", len).result)
     datasets = {scenario(row): row.dataset for row in rows}
     pairs: list[tuple[str, float | None, float | None, float]] = [
@@ -198,7 +198,7 @@ def _cell(found: tuple[float, int] | None) -> str:
 # --- as a run folder, as a run of ours leaves it
 
 
-def write(path: Path, conversations: Sequence[Held], notices: Sequence[str]) -> RunResult:
+def write(path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]) -> RunResult:
     """Write a run folder; ConfigurationError if it cannot be written."""
     run = RunResult(
         run_id=path.name,
@@ -218,7 +218,7 @@ def write(path: Path, conversations: Sequence[Held], notices: Sequence[str]) -> 
     return run
 
 
-def _write_conversation(run: Path, each: Held) -> None:
+def _write_conversation(run: Path, each: PublishedConversation) -> None:
     result = each.result
     folder = run / result.name.folder
     folder.mkdir()
@@ -230,7 +230,7 @@ def _write_conversation(run: Path, each: Held) -> None:
         (folder / "journal.jsonl").write_bytes(text.encode())
 
 
-def _events(each: Held) -> Iterator[events.Event]:
+def _events(each: PublishedConversation) -> Iterator[events.Event]:
     """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
     result, exchanges = each.result, each.talk.exchanges
     first = {exchange.by: exchange.number for exchange in reversed(exchanges)}
@@ -242,15 +242,15 @@ def _events(each: Held) -> Iterator[events.Event]:
         number, by = exchange.number, exchange.by
         if by and first[by] == number:
             yield events.Begin(example=by, position=exchange.start, now=exchange.now)
-        yield events.Message(
+        yield events.MessageSent(
             exchange=number, by=by, kind=exchange.kind, text=exchange.message, tokens=exchange.message_tokens,
             position=exchange.start, now=exchange.now,
         )  # fmt: skip
-        yield events.Reply(exchange=number, text=exchange.reply, tokens=exchange.reply_tokens)
+        yield events.ReplyReceived(exchange=number, text=exchange.reply, tokens=exchange.reply_tokens)
         if by and last[by] == number:
             yield events.End(example=by)
     for row in result.scenarios:
-        yield events.Verdict(
+        yield events.VerdictRecorded(
             example=row.id, score=row.score, reason=row.reason, rule=row.rule, evidence=row.evidence, checks=()
         )
     yield events.End(reason="complete")

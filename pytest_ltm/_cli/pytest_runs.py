@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
 _PLAYED = {0, 1, 75}
 """Exit statuses of pytest after which there are results."""
 
 
-def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> Run:
+def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> LoadedRun:
     """Play in a pytest session of its own, below `folder`; return the run. LtmError, with what pytest says, if none.
 
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
@@ -39,7 +39,7 @@ def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | N
     return read_run(runs[-1])
 
 
-def examples(run: Run) -> list[tuple[str, ScenarioResult]]:
+def examples(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:
     """Return each example with the spec of its agent."""
     return [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_ltm._review.decisions import Opinions
-    from pytest_ltm._review.findings import Agreement, Estimate
+    from pytest_ltm._review.findings import ErrorRateEstimate, ReviewerAgreement
     from pytest_ltm._review.queue import Cases
 
 
@@ -60,7 +60,7 @@ def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
-def _pairs(pairs: list[Agreement]) -> Iterator[str]:
+def _pairs(pairs: list[ReviewerAgreement]) -> Iterator[str]:
     for pair in pairs:
         found, who = pair.kappa, " and ".join(pair.reviewers)
         if found.value is None or found.interval is None:
@@ -70,7 +70,7 @@ def _pairs(pairs: list[Agreement]) -> Iterator[str]:
             yield f"{who}: Cohen's kappa {kappa} over {counted(found.cases, 'answer')} that both graded"
 
 
-def _drawn(drawn: Estimate) -> Iterator[str]:
+def _drawn(drawn: ErrorRateEstimate) -> Iterator[str]:
     """Yield what the random sample says."""
     if not drawn.reviewed:
         return
@@ -98,7 +98,9 @@ def _written(given: Namespace, cases: Cases, opinions: Opinions) -> Iterator[str
         yield f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}"
 
 
-def _as_json(cases: Cases, opinions: Opinions, pairs: list[Agreement], drawn: Estimate) -> dict[str, Any]:
+def _as_json(
+    cases: Cases, opinions: Opinions, pairs: list[ReviewerAgreement], drawn: ErrorRateEstimate
+) -> dict[str, Any]:
     return {
         "run": cases.run_id,
         "verdicts": len(cases.cases),

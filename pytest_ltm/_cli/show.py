@@ -13,7 +13,7 @@ from pytest_ltm._engine.result import at_span
 from pytest_ltm._record.run_file import find_run
 from pytest_ltm._statistics import grouped
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm.reporting.chat import Chat, chat_json, chat_lines, example_lines
+from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.text import clip, counted, one_line, wrap
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
 LEAST = 40
@@ -47,7 +47,7 @@ def run(given: Namespace) -> int:
     return 0
 
 
-def _chat(run: Run, row: ScenarioResult) -> Chat:
+def _chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     folder = next(each for each in run.conversations if row in each.result.scenarios)
     record = folder.record()
     examples = folder.plan().get("examples")
@@ -55,10 +55,10 @@ def _chat(run: Run, row: ScenarioResult) -> Chat:
     names = {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in planned}
     definition = names.get(row.id)
     expected = definition.get("expected") if isinstance(definition, dict) else None
-    return Chat(result=row, record=record, expected=expected, damage="" if record else folder.damage())
+    return ExampleChat(result=row, record=record, expected=expected, damage="" if record else folder.damage())
 
 
-def _listed(run: Run, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
+def _listed(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
     for (agent, span, trial), held in grouped(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
         yield clip(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
         yield from example_lines(held, width, color=color)

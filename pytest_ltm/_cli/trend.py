@@ -19,13 +19,13 @@ from pytest_ltm._storage.boundary import is_plain
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.history import read_past, run_folders, standings
 from pytest_ltm.reporting.text import counted, one_line
-from pytest_ltm.reporting.trend import DRAWN, PLAIN, Point, of_run, series_of, trend_json, trend_lines
+from pytest_ltm.reporting.trend import DRAWN, PLAIN, TrendPoint, of_run, series_of, trend_json, trend_lines
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.reporting.trend import Series, Signs
+    from pytest_ltm.reporting.trend import Signs, TrendSeries
 
 
 LEAST = 80
@@ -45,7 +45,7 @@ def run(given: Namespace) -> int:
     return 0
 
 
-def nothing(found: Sequence[Point], paths: Sequence[str]) -> str:
+def nothing(found: Sequence[TrendPoint], paths: Sequence[str]) -> str:
     """Return why there is nothing to draw."""
     where = ", ".join(paths) or "the runs and baselines here"
     if not found:
@@ -55,7 +55,7 @@ def nothing(found: Sequence[Point], paths: Sequence[str]) -> str:
     return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
 
 
-def _lines(series: Sequence[Series], given: Namespace) -> list[str]:
+def _lines(series: Sequence[TrendSeries], given: Namespace) -> list[str]:
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, whole=given.all)
@@ -69,13 +69,15 @@ def _shows(signs: Signs) -> bool:
     return not is_plain(sys.stdout)
 
 
-def gathered(paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = "") -> tuple[list[Point], list[str]]:
+def gathered(
+    paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = ""
+) -> tuple[list[TrendPoint], list[str]]:
     """Return the points of runs and baselines, and sentences on what was left out.
 
     `paths`: run folders and ids, folders of runs, baseline files and folders of such; none: the runs below `ltm_dir`,
     and `baselines`. ConfigurationError if one leads nowhere, or `since` cannot be read.
     """
-    points: list[Point] = []
+    points: list[TrendPoint] = []
     notes: list[str] = []
     for folder in _run_folders(paths, ltm_dir):
         past = read_past(folder)
@@ -109,7 +111,7 @@ def _baseline_files(paths: Sequence[str], baselines: Path) -> Iterator[Path]:
             yield from sorted(each for each in path.glob("*.json") if each.is_file())
 
 
-def _of_baseline(path: Path, notes: list[str]) -> Iterator[Point]:
+def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
     try:
         now = path.read_bytes()
@@ -130,6 +132,6 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[Point]:
             continue
         for standing in standings(side.result):
             facts = partial(tuple, side.plans)
-            yield Point(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing, facts=facts)
+            yield TrendPoint(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing, facts=facts)
     if lost:
         notes.append(f"baseline {path.stem}: {counted(lost, 'version')} left out: {why}")

@@ -50,7 +50,7 @@ def run(given: Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckedVerdict:
     """One labelled reply and what our rules say of it."""
 
     id: str
@@ -92,13 +92,13 @@ class Mutant:
 
 
 @dataclass(slots=True)
-class Found:
+class VerdictCheckReport:
     """All verdicts of one file."""
 
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[CheckedVerdict] = field(default_factory=list)
     mutants: list[Mutant] = field(default_factory=list)
 
-    def wrong(self) -> Iterator[Verdict]:
+    def wrong(self) -> Iterator[CheckedVerdict]:
         """Yield what is not right."""
         return (verdict for verdict in self.verdicts if verdict.outcome != "right")
 
@@ -106,7 +106,7 @@ class Found:
         """Yield the mutants that get full marks."""
         return (mutant for mutant in self.mutants if mutant.passes)
 
-    def counts(self, verdicts: Iterable[Verdict] | None = None) -> dict[str, int]:
+    def counts(self, verdicts: Iterable[CheckedVerdict] | None = None) -> dict[str, int]:
         """Return how many verdicts are of each outcome."""
         counted = Counter(verdict.outcome for verdict in (self.verdicts if verdicts is None else verdicts))
         return {"rows": counted.total(), **{outcome: counted[outcome] for outcome in OUTCOMES}}
@@ -168,15 +168,15 @@ def _cells(kind: str, counted: Mapping[str, int]) -> str:
     return f"{kind:<36}{counted['rows']:>5}{right:>7}{much:>10}{little:>12}{undecided:>11}"
 
 
-def as_json(verdict: Verdict) -> dict[str, Any]:
+def as_json(verdict: CheckedVerdict) -> dict[str, Any]:
     """Return a verdict as JSON values."""
     said = {name: getattr(verdict, name) for name in ("id", "kind", "label", "value", "reason", "reply")}
     return {**said, "outcome": verdict.outcome}
 
 
-def check(path: Path) -> Found:
+def check(path: Path) -> VerdictCheckReport:
     """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none."""
-    found = Found()
+    found = VerdictCheckReport()
     golds: dict[str, dict[str, Any]] = {}
     for where, row in rows(path, ["id"]):
         try:
@@ -221,17 +221,17 @@ def _tuples(value: Any) -> Any:
     return {key: _tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _reply(row: Mapping[str, Any]) -> Verdict:
+def _reply(row: Mapping[str, Any]) -> CheckedVerdict:
     value, reason = value_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return Verdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
 
 
-def _reviewed(row: Mapping[str, Any]) -> Verdict:
+def _reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
     value = None if row["automatic"] is None else float(row["automatic"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return Verdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
@@ -267,10 +267,10 @@ def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
 _VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
 
 
-def _answer(row: Mapping[str, Any]) -> Verdict:
+def _answer(row: Mapping[str, Any]) -> CheckedVerdict:
     ruling = ruling_of(row, row["hypothesis"])
     kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
-    return Verdict(row["id"], kind, False, float(row["label"]), value, ruling.reason, repr(row["hypothesis"]))
+    return CheckedVerdict(row["id"], kind, False, float(row["label"]), value, ruling.reason, repr(row["hypothesis"]))
 
 
 def _mutants_of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Mutant]:

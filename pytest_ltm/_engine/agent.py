@@ -288,7 +288,7 @@ class Announced(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ExpectedReply:
     """What a reply must carry for full marks."""
 
     text: str
@@ -304,7 +304,7 @@ class Prompted(ABC):
     """
 
     @abstractmethod
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Know what the reply to the next message must carry; nothing for a message that asks for nothing."""
 
 

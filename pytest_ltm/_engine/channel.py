@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._engine.agent import Prompt
+from pytest_ltm._engine.agent import ExpectedReply
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.history import ToldTexts
 from pytest_ltm._engine.transcript import Transcript
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._storage.errors import AgentFault
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Channel:
         heard: Callable[[Exchange], object] = lambda _: None,
     ) -> None:
         self.port, self.clock, self.journal = port, clock, journal
-        self.record = Record(transcript=Transcript(count))
+        self.record = ConversationRecord(transcript=Transcript(count))
         self.texts = ToldTexts()
         """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
         self._counter, self._heard = counter, heard
@@ -117,10 +117,10 @@ class Channel:
         agent to send it to, or no place to write it down: then it was not sent.
         """
         is_new, number = self._begin(by)
-        recorded = self.port.upcoming(events.Message)
+        recorded = self.port.upcoming(events.MessageSent)
         if tokens is None and recorded is not None and recorded.text == text:
             tokens = recorded.tokens
-        message = events.Message(
+        message = events.MessageSent(
             exchange=number, by=by, kind=kind, text=text,
             tokens=self._counter.count(text) if tokens is None else tokens,
             position=self.record.position, now=self.clock.now, about=about,
@@ -153,7 +153,7 @@ class Channel:
         """
         is_new, number = self._begin("")
         tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
-        told = events.Filler(
+        told = events.FillerSent(
             exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
             reply_tokens=0, history=history,
         )  # fmt: skip
@@ -168,10 +168,10 @@ class Channel:
 
     def recorded_filler(self) -> FillerExchange | None:
         """Return the filler that comes next in the record, if filler does: what was said is said again."""
-        told = self.port.upcoming(events.Filler)
+        told = self.port.upcoming(events.FillerSent)
         if told is not None:
             return FillerExchange(told.message, told.reply, told.message_tokens)
-        asked = self.port.upcoming(events.Message)
+        asked = self.port.upcoming(events.MessageSent)
         if asked is not None and asked.kind == "filler":
             return FillerExchange(asked.text, "", asked.tokens)
         return None
@@ -182,13 +182,13 @@ class Channel:
         self.journal.close()
         return notice
 
-    def _prompts(self, answer: str | None, about: tuple[int, ...]) -> list[Prompt]:
+    def _prompts(self, answer: str | None, about: tuple[int, ...]) -> list[ExpectedReply]:
         if not self.prompts:
             return []
         own = [] if answer is None else [(answer, about)]
         due = [(text, due.about) for due in self._due if (text := due.answer(self.clock.now))]
         return [
-            Prompt(text, tuple(self.transcript.number(number).message for number in needles))
+            ExpectedReply(text, tuple(self.transcript.number(number).message for number in needles))
             for text, needles in (*own, *due)
         ]
 

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.history import parts
-from pytest_ltm._engine.lane import Body, Ending, Lane, Question, Watching
+from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching
 from pytest_ltm._engine.port import PATIENCE
 from pytest_ltm._engine.result import KeptVerdict, ended_early
 from pytest_ltm._engine.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._engine.sessions import NO_USERS, cannot_come_back, rhythm
 from pytest_ltm._record import events
@@ -52,13 +52,13 @@ class Send(Struct, frozen=True):
     about: tuple[int, ...] = ()
 
 
-class Pass(Struct, frozen=True):
+class SendFiller(Struct, frozen=True):
     """Tell this filler, and no other."""
 
     filler: FillerExchange
 
 
-class Part(Struct, frozen=True):
+class TellHistoryPart(Struct, frozen=True):
     """Tell one message of an exchange of the history."""
 
     number: int
@@ -82,14 +82,14 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Action: TypeAlias = "Decision | Send | Pass | Part | Renew | Close | GiveUp"
+Action: TypeAlias = "Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
 
 
 class ScriptChanged(ConversationOver):
     """A body does not say what its script says; only its own example is over."""
 
 
-class Script:
+class ConversationScript:
     """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
 
     def next(self, talk: Conversation) -> Action | None:
@@ -100,10 +100,10 @@ class Script:
         """Return the decision that comes before the next request of a body."""
         return ()
 
-    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Session | events.Watcher) -> None:
+    def check(self, lane: Lane, made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher) -> None:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """The example waits."""
 
     def release(self, lane: Lane) -> str:
@@ -114,12 +114,12 @@ class Script:
         """Raise ScriptChanged if the example, whose body has ended, is to go on."""
 
 
-class AgendaScript(Script):
+class AgendaScript(ConversationScript):
     """The opening message, then what an agenda decides."""
 
     def __init__(self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()) -> None:
         entries = [
-            Entry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
             for e in plan.examples
         ]
         self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
@@ -140,7 +140,7 @@ class AgendaScript(Script):
             if self._rhythm.is_over(position, now):
                 return Renew()
         match decision:
-            case Resume(index):
+            case ResumeLane(index):
                 self.agenda.resume(index)
             case Start(index):
                 self.agenda.start(index)
@@ -148,7 +148,7 @@ class AgendaScript(Script):
                 self.agenda.tell()
         return decision
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Put the example on the agenda."""
         self._advance(talk)  # a clock on the wall has moved on meanwhile
         self.agenda.suspend(lane.index, tokens=wait.tokens, time=wait.time, told=wait.history)
@@ -162,7 +162,7 @@ class AgendaScript(Script):
         self.agenda.advance(position=talk.channel.transcript.counted, now=talk.channel.clock.now)
 
 
-class Pastime:
+class FillerSender:
     """Fills a conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
 
     def __init__(
@@ -238,7 +238,7 @@ class Conversation:
         self,
         plan: Plan,
         bodies: Sequence[Body],
-        script: Script,
+        script: ConversationScript,
         channel: Channel,
         *,
         filler: Filler,
@@ -246,7 +246,7 @@ class Conversation:
         history: Sequence[PastExchange] = (),
     ) -> None:
         self.plan, self.script, self.channel = plan, script, channel
-        self.pastime = Pastime(channel, filler, counter.count, history)
+        self.pastime = FillerSender(channel, filler, counter.count, history)
         self.counter = counter
         self.notices: list[str] = []
         self.gone: str | None = None
@@ -279,7 +279,7 @@ class Conversation:
 
     def _act(self, action: Action | None) -> None:
         match action:
-            case Resume(index):
+            case ResumeLane(index):
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
             case Start(index):
                 self._begin(self.lanes[index])
@@ -294,25 +294,25 @@ class Conversation:
             case _:
                 self._pass(action)
 
-    def _pass(self, action: Jump | Tell | Part | Fill | Send | Pass | Renew) -> None:
+    def _pass(self, action: JumpTime | Tell | TellHistoryPart | Fill | Send | SendFiller | Renew) -> None:
         match action:
             case Renew():
-                self._renew(events.Session())
-            case Jump(to):
+                self._renew(events.SessionBegan())
+            case JumpTime(to):
                 self._jump(to)
             case Tell(number):
                 if (at := self.pastime.history[number].at) > self.channel.clock.now:
                     self._jump(at)
                 for message in self.pastime.messages(number):
                     self._heard(self.pastime.tell(number, message))
-            case Part(number, message):
+            case TellHistoryPart(number, message):
                 self._heard(self.pastime.tell(number, message))
             case Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
                 self._attempt(lambda: self.pastime.fill(tokens, answered=self.listening))
             case Send(by, kind, text, about):
                 self._attempt(lambda: self.channel.ask(by, kind, text, about))
-            case Pass(filler):
+            case SendFiller(filler):
                 self._attempt(lambda: self.channel.tell(filler))
 
     def give_up(self, reason: str) -> None:
@@ -349,7 +349,7 @@ class Conversation:
         self._speak(lane, lane.body.begin())
 
     def _jump(self, to: datetime) -> None:
-        self.channel.journal.write(events.Jump(to=to))
+        self.channel.journal.write(events.TimeJumped(to=to))
         if not self.channel.port.replaying:
             self.channel.clock.advance(to)
             return
@@ -418,7 +418,7 @@ class Conversation:
         there = len(self.pastime.history)
         if wait.history > there:
             raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
-        event = events.Wait(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
+        event = events.WaitBegan(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
         self.script.check(lane, event)
         self.channel.journal.write(event)
         self.script.wait(self, lane, event)
@@ -428,7 +428,7 @@ class Conversation:
             self._watch(lane, request)
             return None
         if isinstance(request, NewSession):
-            event = events.Session(example=lane.example.key)
+            event = events.SessionBegan(example=lane.example.key)
             self.script.check(lane, event)
             self._renew(event)
             return None
@@ -449,11 +449,11 @@ class Conversation:
             raise
         lane.own.append(exchange)
         if kind == "ask":
-            lane.questions.append(Question(exchange.number, needles))
+            lane.questions.append(CreditedQuestion(exchange.number, needles))
         self._heard(exchange)
         return exchange.reply
 
-    def _renew(self, event: events.Session) -> None:
+    def _renew(self, event: events.SessionBegan) -> None:
         if why := cannot_come_back(self.channel.capabilities):
             raise Unmeasured(why, cause="requires")
         self.channel.journal.write(event)
@@ -471,7 +471,7 @@ class Conversation:
         self.script.check(lane, event)
         last = lane.own[-1].number
         if not lane.questions or lane.questions[-1].number != last:
-            lane.questions.append(Question(last, tuple(number for number in lane.said if number != last)))
+            lane.questions.append(CreditedQuestion(last, tuple(number for number in lane.said if number != last)))
         since = [exchange for exchange in self.channel.transcript.since(last) if not exchange.told]
         watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)

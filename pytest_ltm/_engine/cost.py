@@ -129,7 +129,7 @@ _LIST: Mapping[str, Mapping[str, Price]] = {
 # --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a reply reports tokens only.
 
 
-class Priced(Protocol):
+class PricedReply(Protocol):
     """A reply of an agent or a judge, wherever it is recorded."""
 
     @property
@@ -151,7 +151,7 @@ class Tariff(Struct, frozen=True, kw_only=True):
     free: bool = False
     """Without a price they cost nothing; otherwise the cost is unknown."""
 
-    def cost(self, reply: Priced, *, counted: tuple[int, int] = (0, 0)) -> float | None:
+    def cost(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> float | None:
         """Return the dollars of a recorded reply of agent or judge; None where it is not reported.
 
         `counted`: tokens of the message and of the reply, for where no usage is reported.
@@ -167,12 +167,12 @@ class Tariff(Struct, frozen=True, kw_only=True):
             return 0.0 if self.free else None
         return self.price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
 
-    def estimates(self, reply: Priced) -> bool:
+    def estimates(self, reply: PricedReply) -> bool:
         """Whether tokens or dollars of a reply are an estimate, for want of a report."""
         unreported = reply.usage is None and reply.cost_usd is None and self.price is not None
         return unreported or (reply.usage is not None and reply.usage.estimated)
 
-    def spent(self, reply: Priced, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
+    def spent(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
         asked, said, _ = _used(reply, counted)
@@ -212,18 +212,18 @@ class Bill(Struct):
 
     def hear(self, event: events.Event) -> None:
         """Count what the conversation says."""
-        if isinstance(event, events.Message):
+        if isinstance(event, events.MessageSent):
             self._asked = event.tokens
-        elif isinstance(event, events.Reply):
+        elif isinstance(event, events.ReplyReceived):
             self._add(event, counted=(self._asked, event.tokens))
-        elif isinstance(event, events.Filler):
+        elif isinstance(event, events.FillerSent):
             self.told += 1
             if is_billed(event):
                 self._add(event)
-        if isinstance(event, (events.Reply, events.Filler, events.Fault)) and event.lost is not None:
+        if isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) and event.lost is not None:
             self._lose(event.lost)
 
-    def _add(self, reply: events.Reply | events.Filler, counted: tuple[int, int] = (0, 0)) -> None:
+    def _add(self, reply: events.ReplyReceived | events.FillerSent, counted: tuple[int, int] = (0, 0)) -> None:
         self.hypothetical |= reply.hypothetical
         if self.tariff.estimates(reply):
             self.guesses.add(reply.exchange)
@@ -234,7 +234,7 @@ class Bill(Struct):
             self.input_tokens = (self.input_tokens or 0) + reply.usage.input_tokens
             self.output_tokens = (self.output_tokens or 0) + reply.usage.output_tokens
             self.cached_tokens = (self.cached_tokens or 0) + reply.usage.cached_tokens
-            if isinstance(reply, events.Filler):
+            if isinstance(reply, events.FillerSent):
                 self.told_use = reply.usage + self.told_use
             else:
                 self.metered += 1
@@ -258,12 +258,12 @@ class Bill(Struct):
         return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
 
 
-def is_billed(told: events.Filler) -> bool:
+def is_billed(told: events.FillerSent) -> bool:
     """Whether telling an exchange took something, as far as the agent reports it."""
     return told.usage is not None or told.cost_usd is not None
 
 
-def _used(reply: Priced, counted: tuple[int, int]) -> tuple[int, int, int]:
+def _used(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int, int]:
     """Return tokens in, out, and from the cache: as reported, else those of the message and the reply alone."""
     if reply.usage is None:
         return *counted, 0
@@ -291,14 +291,14 @@ class Limits(Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.usd is not None or self.tokens is not None
 
-    def twice(self, spent: Spent) -> str:
+    def twice(self, spent: SpentBudget) -> str:
         """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
         words = [] if self.usd is None else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
         more = [] if self.tokens is None else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
         return " ".join([*words, *more])
 
 
-class Spent(Struct, frozen=True):
+class SpentBudget(Struct, frozen=True):
     """What was spent."""
 
     usd: float = 0.0
@@ -306,8 +306,8 @@ class Spent(Struct, frozen=True):
     calls: int = 0
     """Replies of agent and judge."""
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
+    def __add__(self, other: SpentBudget) -> SpentBudget:
+        return SpentBudget(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
 
     def __str__(self) -> str:
         dollars = f"${self.usd:.4f}, " if self.usd else ""
@@ -325,11 +325,11 @@ class Budget:
         """Return where one conversation of an agent writes what it spends."""
         return Account(self, conversation, agent)
 
-    def spent(self) -> Spent:
+    def spent(self) -> SpentBudget:
         """Return what all have spent together."""
         return _sum(self._ledger.read())
 
-    def reserve(self, conversation: str, amount: Spent, *, anew: bool) -> None:
+    def reserve(self, conversation: str, amount: SpentBudget, *, anew: bool) -> None:
         """Keep an amount for what a conversation is about to send; BudgetSpent if nothing may be spent any more.
 
         What others have reserved counts as spent. `anew`: nothing is reserved by this process; what is was sent by one
@@ -346,7 +346,7 @@ class Budget:
 
         self._ledger.change(alter)
 
-    def _refuse_if_over(self, spent: Spent) -> None:
+    def _refuse_if_over(self, spent: SpentBudget) -> None:
         limits, over = self.limits, []
         if limits.usd is not None and spent.usd >= limits.usd:
             over.append(f"--ltm-max-cost=${limits.usd:g}")
@@ -355,7 +355,7 @@ class Budget:
         if over:
             raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
 
-    def begin(self, known: Mapping[Side, Mapping[str, Spent]]) -> None:
+    def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
@@ -369,7 +369,7 @@ class Budget:
 
         self._ledger.change(alter)
 
-    def settle(self, side: Side | None, conversation: str, spent: Spent) -> None:
+    def settle(self, side: Side | None, conversation: str, spent: SpentBudget) -> None:
         """Write down what was spent in place of what was reserved; None: nothing was."""
 
         def alter(value: dict[str, Any]) -> dict[str, Any]:
@@ -388,7 +388,7 @@ class Account:
         self._budget, self._conversation, self._agent = budget, conversation, agent
         self.refused: BudgetSpent | None = None
         """Why nothing more was sent, if so."""
-        self._last = Spent()
+        self._last = SpentBudget()
         """The last exchange: the next one is expected to take as much."""
         self._reserved = False
 
@@ -411,7 +411,7 @@ class Account:
     def release(self) -> None:
         """Let go of what was reserved: nothing was sent."""
         if self._reserved:
-            self._settle(None, Spent())
+            self._settle(None, SpentBudget())
 
     def vanish(self) -> None:
         """Count what was reserved: it was sent, and nobody waits for what comes back."""
@@ -420,7 +420,7 @@ class Account:
 
     def lose(self, *, usd: float | None, tokens: int) -> None:
         """Write down what came to nothing; without a price it cost as much as the last reply."""
-        self._settle("lost", Spent(self._last.usd if usd is None else usd, tokens))
+        self._settle("lost", SpentBudget(self._last.usd if usd is None else usd, tokens))
 
     def add(self, side: Side, *, usd: float | None, tokens: int, calls: int = 1, metered: bool = True) -> None:
         """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
@@ -428,7 +428,7 @@ class Account:
         `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise the price of the message and the
         reply alone is not all of it: nobody knows what else was sent.
         """
-        spent = Spent(usd or 0.0, tokens, calls)
+        spent = SpentBudget(usd or 0.0, tokens, calls)
         self._settle(side, spent)
         if side == "agent" and calls:
             self._last = structs.replace(spent, calls=0)
@@ -440,7 +440,7 @@ class Account:
                 "tokens), or limit tokens: --ltm-max-tokens=N"
             )
 
-    def _settle(self, side: Side | None, spent: Spent) -> None:
+    def _settle(self, side: Side | None, spent: SpentBudget) -> None:
         self._reserved = False
         self._budget.settle(side, self._conversation, spent)
 
@@ -464,43 +464,48 @@ def _amount(text: str, given: str, what: str) -> float:
 
 def spent_in(
     journal: Path, timed: Path, *, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
-) -> dict[Side, Spent]:
+) -> dict[Side, SpentBudget]:
     """Return what a recorded conversation has spent; broken lines count as not there.
 
     `user`: of a simulated user's model.
     """
-    sides: dict[Side, Spent] = {"agent": Spent(), "judge": Spent(), "user": Spent(), "lost": Spent()}
+    sides: dict[Side, SpentBudget] = {
+        "agent": SpentBudget(),
+        "judge": SpentBudget(),
+        "user": SpentBudget(),
+        "lost": SpentBudget(),
+    }
     bill, message = Bill(agent), 0
     for event in events.readable(journal):
         bill.hear(event)
-        if isinstance(event, events.Message):
+        if isinstance(event, events.MessageSent):
             message = event.tokens
-        elif isinstance(event, events.Reply) and not event.hypothetical:
+        elif isinstance(event, events.ReplyReceived) and not event.hypothetical:
             usd, tokens = agent.spent(event, counted=(message, event.tokens))
-            sides["agent"] += Spent(usd or 0.0, tokens, 1)
-        elif isinstance(event, events.Filler) and is_billed(event) and not event.hypothetical:
+            sides["agent"] += SpentBudget(usd or 0.0, tokens, 1)
+        elif isinstance(event, events.FillerSent) and is_billed(event) and not event.hypothetical:
             usd, tokens = agent.spent(event)
-            sides["agent"] += Spent(usd or 0.0, tokens)
-        elif isinstance(event, events.Asked) and event.fault is not None and event.usage is not None:
-            tariff = user(event.model) if isinstance(event, events.User) else judge
-            sides["lost"] += Spent(tariff.of(event.usage) or 0.0, event.usage.total)
+            sides["agent"] += SpentBudget(usd or 0.0, tokens)
+        elif isinstance(event, events.ModelAsked) and event.fault is not None and event.usage is not None:
+            tariff = user(event.model) if isinstance(event, events.UserModelAsked) else judge
+            sides["lost"] += SpentBudget(tariff.of(event.usage) or 0.0, event.usage.total)
     if bill.lost is not None:
-        sides["lost"] += Spent(bill.lost_usd or 0.0, bill.lost.total)
+        sides["lost"] += SpentBudget(bill.lost_usd or 0.0, bill.lost.total)
     _add_bought(sides, timed, judge, user)
     return sides
 
 
-def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> Spent:
+def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
     asked = events.readable(journal)
-    lost = [one.usage for one in asked if isinstance(one, events.Judge) and one.fault is not None]
+    lost = [one.usage for one in asked if isinstance(one, events.JudgeAsked) and one.fault is not None]
     timed_ones = readable(timed, timings.decode)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
-    spent = (Spent(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
-    return sum(spent, Spent())
+    spent = (SpentBudget(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
+    return sum(spent, SpentBudget())
 
 
-def _add_bought(sides: dict[Side, Spent], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
+def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
     """Add what was asked of the judge and of users' models, as far as it was really sent."""
     for timing in readable(timed, timings.decode):
         side: Side
@@ -511,28 +516,28 @@ def _add_bought(sides: dict[Side, Spent], timed: Path, judge: Tariff, user: Call
         else:
             continue
         usd, tokens = tariff.spent(timing)
-        sides[side] += Spent(usd or 0.0, tokens, 1)
+        sides[side] += SpentBudget(usd or 0.0, tokens, 1)
         if timing.lost is not None:
-            sides["lost"] += Spent(tariff.of(timing.lost) or 0.0, timing.lost.total)
+            sides["lost"] += SpentBudget(tariff.of(timing.lost) or 0.0, timing.lost.total)
 
 
-def _sum(value: Mapping[str, Any]) -> Spent:
+def _sum(value: Mapping[str, Any]) -> SpentBudget:
     rows = (row for side in value.values() for row in side.values())
-    return sum((_from_row(row) for row in rows), Spent())
+    return sum((_from_row(row) for row in rows), SpentBudget())
 
 
-def _put(value: dict[str, Any], side: Side, conversation: str, spent: Spent) -> None:
+def _put(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
     rows = value.setdefault(side, {})
     rows[conversation] = _row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
 
 
-def _row(spent: Spent) -> list[float]:
+def _row(spent: SpentBudget) -> list[float]:
     return [spent.usd, spent.tokens, spent.calls]
 
 
-def _from_row(row: Any) -> Spent:
+def _from_row(row: Any) -> SpentBudget:
     usd, tokens, calls = row
-    return Spent(float(usd), int(tokens), int(calls))
+    return SpentBudget(float(usd), int(tokens), int(calls))
 
 
 # --- Forecast: what conversations would take, of a dry run.
@@ -552,7 +557,7 @@ class Bar(Struct, frozen=True, kw_only=True):
     """Where its own messages begin."""
 
 
-class Use(Struct, frozen=True, kw_only=True):
+class TokenUse(Struct, frozen=True, kw_only=True):
     """What some messages of a conversation take."""
 
     messages: int = 0
@@ -563,8 +568,8 @@ class Use(Struct, frozen=True, kw_only=True):
     """Of those, what may come from the provider's cache at best."""
     tokens_out: int = 0
 
-    def __add__(self, other: Use) -> Use:
-        return Use(
+    def __add__(self, other: TokenUse) -> TokenUse:
+        return TokenUse(
             messages=self.messages + other.messages, tokens_in=self.tokens_in + other.tokens_in,
             cached=self.cached + other.cached, tokens_out=self.tokens_out + other.tokens_out,
         )  # fmt: skip
@@ -591,13 +596,13 @@ class Forecast(Struct, frozen=True, kw_only=True):
     filler_tokens: int
     told: int
     """Exchanges that the agent is told without being asked for a reply."""
-    scenarios: Use
-    filler: Use
+    scenarios: TokenUse
+    filler: TokenUse
     """Filler, and the history of a data set."""
-    harness: Use
+    harness: TokenUse
     """The opening message, and messages that end a scenario."""
-    judge: Use
-    users: Mapping[str, Use]
+    judge: TokenUse
+    users: Mapping[str, TokenUse]
     """What the models of simulated users would take at most."""
     longest_gap: int
     """Tokens between something said and the question that depends on it."""
@@ -624,7 +629,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
             filler=self.filler + other.filler,
             harness=self.harness + other.harness,
             judge=self.judge + other.judge,
-            users={name: self.users.get(name, Use()) + other.users.get(name, Use()) for name in names},
+            users={name: self.users.get(name, TokenUse()) + other.users.get(name, TokenUse()) for name in names},
             longest_gap=max(self.longest_gap, other.longest_gap),
             simulated_seconds=self.simulated_seconds + other.simulated_seconds,
             examples=self.examples + other.examples,
@@ -633,6 +638,6 @@ class Forecast(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def agent_use(self) -> Use:
+    def agent_use(self) -> TokenUse:
         """What the agent would take."""
         return self.scenarios + self.filler + self.harness

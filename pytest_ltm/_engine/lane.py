@@ -16,7 +16,7 @@ from pytest_ltm._engine.agent import SEES_CLOCK
 from pytest_ltm._engine.handle import Sheet
 from pytest_ltm._engine.scenario import Wait
 from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
-from pytest_ltm._engine.transcript import Heard
+from pytest_ltm._engine.transcript import TranscriptView
 from pytest_ltm._storage.errors import ScenarioError, Unmeasured, did_you_mean, text_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CreditedQuestion:
     """A message asked for credit, by exchange numbers."""
 
     number: int
@@ -98,7 +98,7 @@ class Watching:
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        said = self.request.watcher(Heard(self.since))
+        said = self.request.watcher(TranscriptView(self.since))
         if said is not None and not isinstance(said, (Score, Unscored)):
             raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
         self.verdict = said
@@ -125,7 +125,7 @@ class Lane:
     start: int | None = None
     """Tokens of the conversation that count towards spans, when it began."""
     own: list[Exchange] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[CreditedQuestion] = field(default_factory=list)
     watching: list[Watching] = field(default_factory=list)
     broken: BaseException | None = None
     """The agent's fault, or what one of its watchers raised."""

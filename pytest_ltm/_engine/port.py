@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from pytest_ltm._engine.agent import Prompt, Reply, Usage
+    from pytest_ltm._engine.agent import ExpectedReply, Reply, Usage
     from pytest_ltm._engine.cost import Account
     from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm._engine.transcript import Exchange
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
-R = TypeVar("R", events.Reply, events.Filler)
+R = TypeVar("R", events.ReplyReceived, events.FillerSent)
 _NEEDLES = 100
 """Messages at most that are looked for on the chance that a watcher follows."""
 
 
-class Speaker(Protocol):
+class AgentLine(Protocol):
     """Talks to one agent; whatever goes wrong there is an AgentFault."""
 
     agent: Any
@@ -72,7 +72,7 @@ class Speaker(Protocol):
     def announce(self, example: str) -> None:
         """Say whose message comes next, if the agent wants to know."""
 
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Hand a control what full marks ask for in reply to the next message."""
 
     def retrieved(self) -> tuple[str, ...] | None:
@@ -117,17 +117,17 @@ class Port(Protocol):
         """
 
     def reply(
-        self, message: events.Message, images: Sequence[str] = (), prompts: Sequence[Prompt] = ()
-    ) -> events.Reply:
+        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+    ) -> events.ReplyReceived:
         """Return the reply to a message and the images in these files; AgentFault if there is none.
 
         `prompts`: what full marks ask for, for a control that is Prompted.
         """
 
-    def tell(self, told: events.Filler) -> events.Filler:
+    def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Tell an exchange that needs no answer and return what was told; AgentFault if the agent will not have it."""
 
-    def written(self, reply: events.Reply) -> None:
+    def written(self, reply: events.ReplyReceived) -> None:
         """The reply is in the journal."""
 
     def new_session(self) -> str | None:
@@ -193,7 +193,7 @@ PUT_BACK = ("Stateless", "Checkpointable", "AcceptsHistory")
 """Capabilities by which an agent's state can be restored, in order of preference."""
 
 
-class Known(Struct, frozen=True):
+class RecordedAgent(Struct, frozen=True):
     """What a journal knows of an agent that need not be there."""
 
     capabilities: frozenset[str]
@@ -218,11 +218,15 @@ class Connection:
     """
 
     def __init__(
-        self, make: Callable[[], Speaker], *, known: Known | None = None, checkpoints: Checkpoints | None = None
+        self,
+        make: Callable[[], AgentLine],
+        *,
+        known: RecordedAgent | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self._make, self._known = make, known
         self._checkpoints = checkpoints or Checkpoints(None)
-        self._speaker: Speaker | None = None
+        self._speaker: AgentLine | None = None
         self._first: bytes | None = None
         """The state before the first message."""
         self._used = False
@@ -231,14 +235,14 @@ class Connection:
         self._lost: Usage | None = None
 
     @classmethod
-    def of(cls, speaker: Speaker) -> Self:
+    def of(cls, speaker: AgentLine) -> Self:
         """Return the connection of an agent that is there already."""
         connection = cls(lambda: speaker)
         connection._speaker = speaker
         return connection
 
     @property
-    def speaker(self) -> Speaker:
+    def speaker(self) -> AgentLine:
         """What talks to the agent; AgentError if the agent cannot be made."""
         if self._speaker is None:
             self._speaker = self._make()
@@ -287,7 +291,7 @@ class Connection:
         text: str,
         now: datetime,
         images: Sequence[str] = (),
-        prompts: Sequence[Prompt] = (),
+        prompts: Sequence[ExpectedReply] = (),
         user: str = "",
     ) -> Reply:
         """Return the agent's reply to a message and the images in these files; AgentFault if there is none."""
@@ -417,7 +421,7 @@ def _at_once(_by: str, call: Callable[[], T]) -> T:
     return call()
 
 
-class Live:
+class LivePort:
     """Asks an agent, within the budget, and times it.
 
     `calling` has every call of the agent: what surrounds one is put in place there, and there a conversation can be
@@ -445,7 +449,7 @@ class Live:
         self._said = Transcript()
         self._exchange = -1
         """The number of the last message that went out."""
-        self._asked: tuple[events.Message, float] | None = None
+        self._asked: tuple[events.MessageSent, float] | None = None
         """The last message that was answered, and the seconds that it took."""
 
     @property
@@ -479,8 +483,8 @@ class Live:
         self._clock.tick()
 
     def reply(
-        self, message: events.Message, images: Sequence[str] = (), prompts: Sequence[Prompt] = ()
-    ) -> events.Reply:
+        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+    ) -> events.ReplyReceived:
         """Ask the agent."""
         self._exchange = message.exchange
         self._have(message.by)
@@ -499,7 +503,7 @@ class Live:
 
         reply, seconds, retrieved, in_context = self._attempt(message.by, ask)
         self._asked = message, seconds
-        return events.Reply(
+        return events.ReplyReceived(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
             cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
             places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
@@ -507,7 +511,7 @@ class Live:
         )  # fmt: skip
 
     def _places(
-        self, message: events.Message, retrieved: Sequence[str], in_context: Sequence[str]
+        self, message: events.MessageSent, retrieved: Sequence[str], in_context: Sequence[str]
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
         about = [self._said.number(number) for number in message.about]
@@ -516,7 +520,7 @@ class Live:
         needles = {one.number: one.message for one in earlier}
         return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
 
-    def tell(self, told: events.Filler) -> events.Filler:
+    def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Tell the agent."""
         self._exchange = told.exchange
         self._have("")
@@ -541,7 +545,7 @@ class Live:
         self._charge(told, calls=0)
         return told
 
-    def written(self, reply: events.Reply) -> None:
+    def written(self, reply: events.ReplyReceived) -> None:
         """Write down what the reply took, and charge it."""
         if self._asked is None:
             return
@@ -581,7 +585,9 @@ class Live:
                 self._account.vanish()
             raise
 
-    def _charge(self, took: events.Reply | events.Filler, *, calls: int, counted: tuple[int, int] = (0, 0)) -> None:
+    def _charge(
+        self, took: events.ReplyReceived | events.FillerSent, *, calls: int, counted: tuple[int, int] = (0, 0)
+    ) -> None:
         """Charge what was answered or told; what was told and used nothing is free."""
         if self._account is None:
             return
@@ -642,22 +648,22 @@ class Recorded:
         """Be where the recorded message was sent."""
         if not self.replaying:
             self._then.ready(by)
-        elif (message := self.upcoming(events.Message)) is not None:
+        elif (message := self.upcoming(events.MessageSent)) is not None:
             self._follow(message.now)
 
     def reply(
-        self, message: events.Message, images: Sequence[str] = (), prompts: Sequence[Prompt] = ()
-    ) -> events.Reply:
+        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+    ) -> events.ReplyReceived:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
-        return self._taken(events.Reply, message.exchange) or self._then.reply(message, images, prompts)
+        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(message, images, prompts)
 
     def new_session(self) -> str | None:
         """Have the agent that goes on made anew; one of the record is gone."""
         return None if self.replaying else self._then.new_session()
 
-    def tell(self, told: events.Filler) -> events.Filler:
+    def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Return what was told then."""
-        return self._taken(events.Filler, told.exchange) or self._then.tell(told)
+        return self._taken(events.FillerSent, told.exchange) or self._then.tell(told)
 
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)

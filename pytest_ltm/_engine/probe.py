@@ -41,7 +41,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbeQuestion:
     """A question of the plan, and the words of its answer that nobody can know who was told nothing."""
 
     text: str
@@ -59,7 +59,7 @@ class Question:
         return found if len(found) >= ceil(SHARE * len(self.telling)) else frozenset()
 
 
-def questions(definitions: Mapping[str, Definition]) -> tuple[Question, ...]:
+def questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
     """Return the most telling questions of a plan, at most one of each scenario; `definitions`: by scenario.
 
     >>> from pytest_ltm import Ask, Definition, Say
@@ -71,10 +71,10 @@ def questions(definitions: Mapping[str, Definition]) -> tuple[Question, ...]:
     best = [max(found, key=lambda one: one.letters) for each in definitions.values() if (found := list(_in(each)))]
     chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
     asked = _stems(" ".join(one.text for one in chosen))
-    return tuple(Question(one.text, telling) for one in chosen if (telling := one.telling - asked))
+    return tuple(ProbeQuestion(one.text, telling) for one in chosen if (telling := one.telling - asked))
 
 
-def is_known(asked: Sequence[tuple[Question, str]]) -> bool:
+def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
     found = [some for question, reply in asked if (some := question.found_in(reply))]
     return len(found) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*found))) >= KNOWN_LETTERS
@@ -106,7 +106,7 @@ class Secret(Struct, frozen=True):
         return plain(self.word) in plain(reply)
 
 
-def _in(definition: Definition) -> Iterator[Question]:
+def _in(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
     asks = definition.questions
     expected = list(definition.expected) if isinstance(definition.expected, (list, tuple)) else []
@@ -118,7 +118,7 @@ def _in(definition: Definition) -> Iterator[Question]:
         telling = _stems(" ".join(filter(None, [*_texts(of_it), *answers]))) - in_questions - _SAYS_NOTHING
         telling = telling & told if told else telling
         if telling and len(ask.text) <= LONGEST:
-            yield Question(ask.text, telling)
+            yield ProbeQuestion(ask.text, telling)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -115,7 +115,7 @@ class QuestionResult:
     """What the agent says that it retrieved for its answer, best first; None where it does not report it."""
 
 
-class Metric(Struct, frozen=True):
+class ExampleMetric(Struct, frozen=True):
     """A figure beside the score, such as an answer's F1: it is shown and averaged, and earns nothing."""
 
     name: str
@@ -192,7 +192,7 @@ class ScenarioResult:
     user_estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of those tokens were not reported: they are estimates."""
     questions: tuple[QuestionResult, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[ExampleMetric, ...] = ()
     """Figures beside the score, in the order in which the scenario noted them."""
     automatic: Automatic | None = None
     """What the rules said, where a person has amended the verdict; None: not amended."""
@@ -370,7 +370,7 @@ class Precheck:
     """Some of the tokens or dollars were not reported: they are estimates."""
 
 
-class Seconds(Struct, frozen=True, kw_only=True):
+class CallDurations(Struct, frozen=True, kw_only=True):
     """How long calls took."""
 
     total: float
@@ -384,9 +384,9 @@ class Pace(Struct, frozen=True, kw_only=True):
 
     agent: str
     span_label: str
-    asking: Seconds | None = None
+    asking: CallDurations | None = None
     """Its replies; None where they were not timed."""
-    storing: Seconds | None = None
+    storing: CallDurations | None = None
     """What it was only told."""
 
 

@@ -25,13 +25,13 @@ class Start(Struct, frozen=True):
     lane: int
 
 
-class Resume(Struct, frozen=True):
+class ResumeLane(Struct, frozen=True):
     """Resume this example: its wait is over."""
 
     lane: int
 
 
-class Jump(Struct, frozen=True):
+class JumpTime(Struct, frozen=True):
     """Let time pass until then: no example can continue before."""
 
     to: datetime
@@ -55,10 +55,10 @@ class Finish(Struct, frozen=True):
     """Every example has ended, or lasts to the end of the conversation."""
 
 
-Decision: TypeAlias = "Start | Resume | Jump | Tell | Fill | Finish"
+Decision: TypeAlias = "Start | ResumeLane | JumpTime | Tell | Fill | Finish"
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class AgendaEntry(Struct, frozen=True, kw_only=True):
     """What the agenda knows of one example; its lane is its place in the plan."""
 
     scenario: str
@@ -75,7 +75,7 @@ class Agenda:
     """
 
     def __init__(
-        self, entries: Sequence[Entry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+        self, entries: Sequence[AgendaEntry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
     ) -> None:
         self._entries = entries
         self._position, self._now = position, now
@@ -102,13 +102,13 @@ class Agenda:
     def decide(self, *, listening: bool = False) -> Decision:
         """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
         if self._ready:
-            return Resume(self._ready[0][2])
+            return ResumeLane(self._ready[0][2])
         if self._candidates:
             return Start(self._candidates[0])
         if self._tells_next():
             return Tell(self._told)
         if self._by_time:
-            return Jump(self._by_time[0][0])
+            return JumpTime(self._by_time[0][0])
         if listening or self._by_tokens:
             return Fill(0 if listening else self._by_tokens[0][0] - self._position)
         return Finish()
@@ -193,7 +193,7 @@ class Agenda:
         return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
 
 
-def _foes(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+def _foes(entries: Iterable[AgendaEntry]) -> dict[str, frozenset[str]]:
     """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe unless it says."""
     foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
     for entry in entries:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.recall import metrics
-from pytest_ltm._engine.result import Cause, Metric, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._engine.result import Cause, ExampleMetric, NeedleRef, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pytest_ltm._engine.cost import Bill
-    from pytest_ltm._engine.lane import Ending, Lane, Question
+    from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
     from pytest_ltm._engine.transcript import Kind, Transcript
-    from pytest_ltm._record.fold import Record
+    from pytest_ltm._record.fold import ConversationRecord
 
 
 def scenario_result(
@@ -63,12 +63,12 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(Metric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
+        metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
         **place,
     )
 
 
-def totals(record: Record, bill: Bill) -> dict[str, Any]:
+def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
     """Return what the result of a conversation says of its tokens and dollars."""
     said = record.transcript
 
@@ -120,7 +120,7 @@ def describe(error: BaseException | None) -> str:
     return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
 
 
-def question_result(question: Question, transcript: Transcript) -> QuestionResult:
+def question_result(question: CreditedQuestion, transcript: Transcript) -> QuestionResult:
     """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]

@@ -143,7 +143,7 @@ class Transcript(Sequence[Exchange]):
         return iter(self._exchanges)
 
 
-class Heard(Sequence[Exchange]):
+class TranscriptView(Sequence[Exchange]):
     """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
 
     __slots__ = ("_exchanges",)

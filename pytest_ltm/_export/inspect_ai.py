@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._export.library import library
-from pytest_ltm._export.output import Output
+from pytest_ltm._export.output import ExportTarget
 from pytest_ltm._export.parts import parts
 from pytest_ltm._export.rows import seconds_of
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._storage.boundary import for_library, printable
 from pytest_ltm._storage.schema import fields_of, to_record
 from pytest_ltm.reporting.html.details import definitions
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm._export.loaded import Results
-    from pytest_ltm._export.parts import Part
+    from pytest_ltm._export.parts import RunSlice
 
 
 SCORER = "ltm"
 
 
-def outputs(results: Results, to: Path) -> Sequence[Output]:
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return a log for each agent and span in the folder `to`; LtmError where inspect_ai is absent."""
     library("inspect_ai.log", extra="inspect", user="--to inspect")
-    return [Output(to / _file(part), partial(_write, part)) for part in parts(results)]
+    return [ExportTarget(to / _file(part), partial(_write, part)) for part in parts(results)]
 
 
-def _file(part: Part) -> str:
+def _file(part: RunSlice) -> str:
     """Return the name that `inspect view` lists logs by: time, task, id."""
     task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:_LONGEST].strip("-.")
     return f"{part.began:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
@@ -50,12 +50,12 @@ _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
 _LONGEST = 80
 
 
-def _write(part: Part, path: Path) -> None:
+def _write(part: RunSlice, path: Path) -> None:
     log = library("inspect_ai.log", extra="inspect", user="")
     log.write_eval_log(log.EvalLog.model_validate(for_library(_log(part))), str(path))
 
 
-def _log(part: Part) -> dict[str, Any]:
+def _log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
     used = Usage(
@@ -117,11 +117,11 @@ def _usage(used: Usage, agent: str) -> dict[str, Any]:
     return {_model(agent): tokens} if used.total else {}
 
 
-def _samples(part: Part) -> Iterator[dict[str, Any]]:
+def _samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for held in part.conversations:
-        record, known, timed = held.record() or Record(), definitions(held.plan()), seconds_of(held.path)
+        record, known, timed = held.record() or ConversationRecord(), definitions(held.plan()), seconds_of(held.path)
         for result in held.result.scenarios:
             epochs[result.id] += 1
             expected = (known.get(result.id) or {}).get("expected")
@@ -135,7 +135,7 @@ def _samples(part: Part) -> Iterator[dict[str, Any]]:
             }
 
 
-def _own(result: ScenarioResult, record: Record) -> list[Exchange]:
+def _own(result: ScenarioResult, record: ConversationRecord) -> list[Exchange]:
     """Return what the example said, was asked for credit and got no reply to, in order."""
     unanswered = [one for one in record.unanswered.values() if one.by == result.id]
     asked = filter(None, (record.exchange(one.number) for one in result.questions))
@@ -143,7 +143,7 @@ def _own(result: ScenarioResult, record: Record) -> list[Exchange]:
     return [own[number] for number in sorted(own)]
 
 
-def _sample(result: ScenarioResult, record: Record, own: Sequence[Exchange], target: str) -> dict[str, Any]:
+def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Exchange], target: str) -> dict[str, Any]:
     asked = result.questions[-1] if result.questions else None
     messages = list(_messages(own, record, result.agent))
     used = sum((reply.usage for one in own if (reply := record.replies.get(one.number)) and reply.usage), Usage())
@@ -183,7 +183,7 @@ def _error(reason: str) -> dict[str, str]:
     return {"message": reason, "traceback": reason, "traceback_ansi": reason}
 
 
-def _messages(own: Iterable[Exchange], record: Record, agent: str) -> Iterator[dict[str, Any]]:
+def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
     before: Exchange | None = None
     for said in own:

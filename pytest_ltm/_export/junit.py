@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_ltm._export.output import Output
+from pytest_ltm._export.output import ExportTarget
 from pytest_ltm._export.rows import seconds_of
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.disk import write_whole
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm._export.loaded import Results
-    from pytest_ltm._record.fold import Record
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm._record.fold import ConversationRecord
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
-def outputs(results: Results, to: Path) -> Sequence[Output]:
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return one file: a test suite for each run, a test case for each example."""
-    return [Output(to, lambda path: write_whole(path, _xml(results)))]
+    return [ExportTarget(to, lambda path: write_whole(path, _xml(results)))]
 
 
 def _xml(results: Results) -> bytes:
@@ -37,7 +37,7 @@ def _xml(results: Results) -> bytes:
     return bytes(ET.tostring(top, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _suite(run: Run) -> ET.Element:
+def _suite(run: LoadedRun) -> ET.Element:
     cases = list(_cases(run))
     outcomes = Counter(row.outcome for row in run.result.scenarios)
     seconds = sum(float(case.get("time", 0)) for case in cases)
@@ -53,7 +53,7 @@ def _suite(run: Run) -> ET.Element:
     return suite
 
 
-def _cases(run: Run) -> Iterator[ET.Element]:
+def _cases(run: LoadedRun) -> Iterator[ET.Element]:
     again = origin(run).command
     for held in run.conversations:
         record, timed = held.record(), seconds_of(held.path)
@@ -64,7 +64,7 @@ def _cases(run: Run) -> Iterator[ET.Element]:
             yield case
 
 
-def _case(result: ScenarioResult, record: Record | None, again: str) -> ET.Element:
+def _case(result: ScenarioResult, record: ConversationRecord | None, again: str) -> ET.Element:
     nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
     address, bracket, parameters = nodeid.partition("[")
     file, *names = address.split("::")

@@ -18,8 +18,8 @@ from pytest_ltm._export.library import library
 from pytest_ltm._export.rows import (
     ExampleRow,
     ExchangeRow,
+    PlacedRow,
     QuestionRow,
-    Row,
     VerdictRow,
     of_journal,
     of_results,
@@ -29,16 +29,16 @@ from pytest_ltm._record.resume import JOURNAL, RESULTS
 from pytest_ltm._record.run_file import LATEST, find_run
 from pytest_ltm._storage.boundary import for_library
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.runs import ConversationFolder, Run, read_run
+from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-AnyRow = TypeVar("AnyRow", bound=Row)
+AnyRow = TypeVar("AnyRow", bound=PlacedRow)
 
 
-class Table(Sequence[AnyRow], Generic[AnyRow]):
+class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     """Rows of one kind, in the order in which they were planned or said."""
 
     def __init__(self, kind: type[AnyRow], rows: Iterable[AnyRow]) -> None:
@@ -113,7 +113,7 @@ _OF_PANDAS: Mapping[type, str] = {
 class Results:
     """What `load` found: four tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[LoadedRun, ...]
     """The runs, with the conversations that have not come to their end; for the exports of this package."""
     lost: tuple[str, ...] = ()
     """Why conversations or whole runs are not there, or not to their end."""
@@ -122,22 +122,22 @@ class Results:
         return f"<results of {', '.join(run.result.run_id for run in self.runs)}: {len(self.examples):,} examples>"
 
     @property
-    def examples(self) -> Table[ExampleRow]:
+    def examples(self) -> ResultTable[ExampleRow]:
         """A row for each example: score, outcome, distances, cost."""
         return self._results[0]
 
     @property
-    def questions(self) -> Table[QuestionRow]:
+    def questions(self) -> ResultTable[QuestionRow]:
         """A row for each question asked for credit, with its answer and the nearest needle."""
         return self._results[1]
 
     @property
-    def verdicts(self) -> Table[VerdictRow]:
+    def verdicts(self) -> ResultTable[VerdictRow]:
         """A row for each verdict, and one for what a person has put in its place."""
         return self._results[2]
 
     @property
-    def exchanges(self) -> Table[ExchangeRow]:
+    def exchanges(self) -> ResultTable[ExchangeRow]:
         """A row for each message and its reply, filler included; the journals are read when it is first asked for."""
         return self._journals[0]
 
@@ -147,12 +147,12 @@ class Results:
         return self.lost + self._journals[1]
 
     @cached_property
-    def _results(self) -> tuple[Table[ExampleRow], Table[QuestionRow], Table[VerdictRow]]:
+    def _results(self) -> tuple[ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]]:
         rows = [row for run, held in self._conversations for row in of_results(held.result, run, held.path.name)]
         return _table(ExampleRow, rows), _table(QuestionRow, rows), _table(VerdictRow, rows)
 
     @cached_property
-    def _journals(self) -> tuple[Table[ExchangeRow], tuple[str, ...]]:
+    def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
         rows: list[ExchangeRow] = []
         problems: list[str] = []
         for run, held in self._conversations:
@@ -160,15 +160,15 @@ class Results:
             said, problem = of_journal(held.path, {"run": run, "conversation": held.path.name, **place})
             rows += said
             problems += [problem] if problem else []
-        return Table(ExchangeRow, rows), tuple(problems)
+        return ResultTable(ExchangeRow, rows), tuple(problems)
 
     @property
     def _conversations(self) -> list[tuple[str, ConversationFolder]]:
         return [(run.result.run_id, held) for run in self.runs for held in run.conversations]
 
 
-def _table(kind: type[AnyRow], rows: Iterable[Row]) -> Table[AnyRow]:
-    return Table(kind, (row for row in rows if isinstance(row, kind)))
+def _table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
+    return ResultTable(kind, (row for row in rows if isinstance(row, kind)))
 
 
 def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
@@ -188,7 +188,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of runs, those that cannot be read
             are listed in `missing`.
     """
-    found: dict[Path, Run] = {}
+    found: dict[Path, LoadedRun] = {}
     lost: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
@@ -207,7 +207,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
     return Results(runs=tuple(told), lost=tuple(lost))
 
 
-def _by_its_path(run: Run) -> Run:
+def _by_its_path(run: LoadedRun) -> LoadedRun:
     """Return a run whose name another one has, too, with its path for a name."""
     return structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
 
@@ -222,7 +222,7 @@ def _is_run(folder: Path) -> bool:
     return any(next(folder.glob(f"*/{name}"), None) for name in (RESULTS, JOURNAL))
 
 
-def _read(path: Path) -> tuple[Run, list[str]]:
+def _read(path: Path) -> tuple[LoadedRun, list[str]]:
     """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
     open_ = [
         journal.parent for journal in sorted(path.glob(f"*/{JOURNAL}")) if not (journal.parent / RESULTS).is_file()
@@ -237,7 +237,7 @@ def _read(path: Path) -> tuple[Run, list[str]]:
             lost.append(str(error))
     if found and not any(path.glob(f"*/{RESULTS}")):
         nothing = RunResult(run_id=path.resolve().name, conversations=(), folder=str(path))
-        run = Run(path=path, result=nothing, conversations=(), summary={})
+        run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
     held = (*run.conversations, *found)

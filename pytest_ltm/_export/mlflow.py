@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._export.library import library
-from pytest_ltm._export.output import Output
+from pytest_ltm._export.output import ExportTarget
 from pytest_ltm._export.parts import examples_of, parts
 from pytest_ltm._storage.boundary import for_library, printable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._export.loaded import Results
-    from pytest_ltm._export.parts import Part
+    from pytest_ltm._export.parts import RunSlice
 
 
 EXPERIMENT = "pytest-ltm"
@@ -32,7 +32,7 @@ _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
 
-def outputs(results: Results, to: Path) -> Sequence[Output]:
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     library("mlflow", extra="mlflow", user="--to mlflow")
@@ -41,7 +41,8 @@ def outputs(results: Results, to: Path) -> Sequence[Output]:
     there = _ids(to) if (to / DATABASE).is_file() else set()
     rows = examples_of(results)
     return [
-        Output(to, partial(_write, part, rows(part)), printable(part.name), part.id in there) for part in parts(results)
+        ExportTarget(to, partial(_write, part, rows(part)), printable(part.name), part.id in there)
+        for part in parts(results)
     ]
 
 
@@ -62,7 +63,7 @@ def _ids(store: Path) -> set[str]:
     return {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment(client, store)])}
 
 
-def _write(part: Part, examples: Mapping[str, Any], store: Path) -> None:
+def _write(part: RunSlice, examples: Mapping[str, Any], store: Path) -> None:
     store.mkdir(exist_ok=True)
     client = _client(store)
     experiment = _experiment(client, store)

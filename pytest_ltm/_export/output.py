@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Output(Struct, frozen=True):
+class ExportTarget(Struct, frozen=True):
     """One file, or one entry of a store, and what writes it."""
 
     path: Path
@@ -35,7 +35,7 @@ class Output(Struct, frozen=True):
         return f"{self.path}: {self.entry}" if self.entry else str(self.path)
 
 
-def write_all(outputs: Sequence[Output], *, force: bool) -> None:
+def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
     taken = [each for each in outputs if each.taken]
     if taken and not force:

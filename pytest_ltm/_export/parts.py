@@ -14,7 +14,7 @@ from pytest_ltm._record import timings
 from pytest_ltm._record.resume import TIMINGS
 from pytest_ltm._storage.boundary import for_library
 from pytest_ltm.reporting.columns import Column, columns, metrics_json
-from pytest_ltm.reporting.runs import ConversationFolder, Run  # noqa: TC001 - read by msgspec
+from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun  # noqa: TC001 - read by msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pytest_ltm._export.loaded import Results
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class RunSlice(Struct, frozen=True, kw_only=True):
     """One agent at one memory span in one run."""
 
-    run: Run
+    run: LoadedRun
     column: Column
     conversations: tuple[ConversationFolder, ...]
 
@@ -112,23 +112,23 @@ _FIGURES = {
 }  # fmt: skip
 
 
-def examples_of(results: Results) -> Callable[[Part], dict[str, list[Any]]]:
+def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
     """Return what returns the examples of a part by column."""
     names, grouped = list(results.examples.columns), defaultdict(list)
     for row in results.examples.records():
         grouped[row["run"], row["agent"], row["span_label"]].append(row)
 
-    def examples(part: Part) -> dict[str, list[Any]]:
+    def examples(part: RunSlice) -> dict[str, list[Any]]:
         place = for_library((part.run.result.run_id, part.column.agent, part.column.span_label))
         return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
 
     return examples
 
 
-def parts(results: Results) -> Iterator[Part]:
+def parts(results: Results) -> Iterator[RunSlice]:
     """Yield the parts of all runs, in the order of their tables."""
     for run in results.runs:
         for column in columns(run.result):
             place = column.agent, column.span_label
             mine = [held for held in run.conversations if (held.result.agent, held.result.span_label) == place]
-            yield Part(run=run, column=column, conversations=tuple(mine))
+            yield RunSlice(run=run, column=column, conversations=tuple(mine))

@@ -16,14 +16,14 @@ from msgspec import Struct
 from pytest_ltm._engine.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._engine.transcript import Exchange, Kind
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._record.timings import ReplyTime, TellTime
 from pytest_ltm._record.timings import load as load_timings
 from pytest_ltm._storage.errors import LtmError
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class PlacedRow(Struct, frozen=True, kw_only=True):
     """Where something was played: the columns that every table begins with."""
 
     run: str
@@ -40,7 +40,7 @@ class Row(Struct, frozen=True, kw_only=True):
     """The trial, or `<trial>.<thread>` where a trial has several conversations."""
 
 
-class ExampleRow(Row, frozen=True, kw_only=True):
+class ExampleRow(PlacedRow, frozen=True, kw_only=True):
     """How one example of a scenario went: one pytest item."""
 
     scenario: str
@@ -105,7 +105,7 @@ class ExampleRow(Row, frozen=True, kw_only=True):
     """Figures beside the score, by name; in frames and files a column `metric_NAME` each."""
 
 
-class QuestionRow(Row, frozen=True, kw_only=True):
+class QuestionRow(PlacedRow, frozen=True, kw_only=True):
     """One question asked for credit, with the nearest of the needles that its answer depends on."""
 
     scenario: str
@@ -138,7 +138,7 @@ class QuestionRow(Row, frozen=True, kw_only=True):
     """The best place of a needle among those texts, from 1; None if none is there, or it is not known."""
 
 
-class ExchangeRow(Row, frozen=True, kw_only=True):
+class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
     """One message to the agent and its reply, from the journal."""
 
     number: int
@@ -185,7 +185,7 @@ class ExchangeRow(Row, frozen=True, kw_only=True):
     """Texts that the agent says it retrieved for the reply; None where it does not say."""
 
 
-class VerdictRow(Row, frozen=True, kw_only=True):
+class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     """What was decided about an example, and by whom: two rows where a person has corrected the first."""
 
     scenario: str
@@ -216,12 +216,12 @@ class VerdictRow(Row, frozen=True, kw_only=True):
     """The sentences of the others, joined by `; `."""
 
 
-TABLES: Mapping[str, type[Row]] = {
+TABLES: Mapping[str, type[PlacedRow]] = {
     "examples": ExampleRow, "questions": QuestionRow, "exchanges": ExchangeRow, "verdicts": VerdictRow,
 }  # fmt: skip
 
 
-def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Row]:
+def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
     for result in held.scenarios:
         place = {
@@ -304,11 +304,11 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
 
     A conversation without a journal has none.
     """
-    record, paid, problem = Record(), dict[int, events.Reply | events.Filler](), ""
+    record, paid, problem = ConversationRecord(), dict[int, events.ReplyReceived | events.FillerSent](), ""
     path = folder / JOURNAL
     try:
         for _, event in record.follow(path) if path.is_file() else ():
-            if isinstance(event, (events.Reply, events.Filler)):
+            if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:
         problem = str(error)
@@ -328,7 +328,7 @@ def seconds_of(folder: Path) -> dict[int, float]:
 
 def _exchange(
     said: Exchange,
-    paid: events.Reply | events.Filler | None,
+    paid: events.ReplyReceived | events.FillerSent | None,
     seconds: float | None,
     fault: str,
     place: Mapping[str, Any],

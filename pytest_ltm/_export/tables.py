@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_ltm._export.library import library
-from pytest_ltm._export.output import Output
+from pytest_ltm._export.output import ExportTarget
 from pytest_ltm._export.rows import TABLES
 from pytest_ltm._storage.boundary import cell
 from pytest_ltm._storage.disk import write_whole
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ltm._export.loaded import Results, Table
-    from pytest_ltm._export.rows import Row
+    from pytest_ltm._export.loaded import Results, ResultTable
+    from pytest_ltm._export.rows import PlacedRow
 
 
-def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[Output]:
+def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[ExportTarget]:
     """Return a file for each table in the folder `to`, or the file `to` for the table that `only` names.
 
     `kind`: csv, jsonl or parquet. LtmError where the library for it is absent.
@@ -33,12 +33,12 @@ def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[O
         library("pyarrow.parquet", extra="parquet", user="--to parquet")
     write = _WRITERS[kind]
     return [
-        Output(to if only else to / f"{name}.{kind}", partial(write, table=getattr(results, name)))
+        ExportTarget(to if only else to / f"{name}.{kind}", partial(write, table=getattr(results, name)))
         for name in ([only] if only else TABLES)
     ]
 
 
-def _write_csv(path: Path, table: Table[Row]) -> None:
+def _write_csv(path: Path, table: ResultTable[PlacedRow]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
@@ -47,12 +47,12 @@ def _write_csv(path: Path, table: Table[Row]) -> None:
     write_whole(path, text.getvalue().encode())
 
 
-def _write_jsonl(path: Path, table: Table[Row]) -> None:
+def _write_jsonl(path: Path, table: ResultTable[PlacedRow]) -> None:
     lines = (json.dumps(record, ensure_ascii=False, default=_time_as_text) for record in table.records())
     write_whole(path, "".join(f"{escaped(line)}\n" for line in lines).encode())
 
 
-def _write_parquet(path: Path, table: Table[Row]) -> None:
+def _write_parquet(path: Path, table: ResultTable[PlacedRow]) -> None:
     arrow, parquet = library("pyarrow", extra="parquet", user=""), library("pyarrow.parquet", extra="parquet", user="")
     types = {
         str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(),

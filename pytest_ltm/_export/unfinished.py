@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.lane import Question
+from pytest_ltm._engine.lane import CreditedQuestion
 from pytest_ltm._engine.plan import Plan
 from pytest_ltm._engine.result import ConversationName, ConversationResult, ScenarioResult
 from pytest_ltm._engine.score import Check
 from pytest_ltm._engine.scoring import question_result
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 
@@ -33,7 +33,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    record, plan = Record.of(folder / JOURNAL), _plan(folder / "plan.json")
+    record, plan = ConversationRecord.of(folder / JOURNAL), _plan(folder / "plan.json")
     header = record.header
     return ConversationResult(
         agent=name.agent,
@@ -62,7 +62,9 @@ def _plan(path: Path) -> Plan:
         raise LtmError(f"{path}: not a plan: {error}") from error
 
 
-def _example(planned: PlannedExample, name: ConversationName, span: int | None, record: Record) -> ScenarioResult:
+def _example(
+    planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
+) -> ScenarioResult:
     said = record.example(planned.key).verdict
     questions = _questions(planned.key, record)
     own = record.transcript.of(planned.key)
@@ -92,7 +94,7 @@ def _example(planned: PlannedExample, name: ConversationName, span: int | None, 
     )
 
 
-def _questions(example: str, record: Record) -> Sequence[QuestionResult]:
+def _questions(example: str, record: ConversationRecord) -> Sequence[QuestionResult]:
     asked = [one for one in record.messages.values() if (one.by, one.kind) == (example, "ask")]
     replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
-    return [question_result(Question(one.exchange, one.about), record.transcript) for one in replied]
+    return [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]

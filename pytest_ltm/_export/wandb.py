@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._export.library import library
-from pytest_ltm._export.output import Output
+from pytest_ltm._export.output import ExportTarget
 from pytest_ltm._export.parts import examples_of, parts
 from pytest_ltm._storage.boundary import for_library, printable
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._export.loaded import Results
-    from pytest_ltm._export.parts import Part
+    from pytest_ltm._export.parts import RunSlice
 
 
 PROJECT = "pytest-ltm"
@@ -28,7 +28,7 @@ _QUIET = {
 """What W&B would add of itself: this machine, its packages, its repository, what is printed."""
 
 
-def outputs(results: Results, to: Path) -> Sequence[Output]:
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an offline run for each agent and span in the folder `to`; LtmError where wandb is absent."""
     os.environ["WANDB_ERROR_REPORTING"] = "false"
     for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
@@ -36,16 +36,16 @@ def outputs(results: Results, to: Path) -> Sequence[Output]:
     library("wandb", extra="wandb", user="--to wandb")
     rows = examples_of(results)
     return [
-        Output(to, partial(_write, part, rows(part)), printable(part.name), bool(_written(part, to)))
+        ExportTarget(to, partial(_write, part, rows(part)), printable(part.name), bool(_written(part, to)))
         for part in parts(results)
     ]
 
 
-def _written(part: Part, to: Path) -> list[Path]:
+def _written(part: RunSlice, to: Path) -> list[Path]:
     return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
 
 
-def _write(part: Part, examples: Mapping[str, list[Any]], to: Path) -> None:
+def _write(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
     wandb = library("wandb", extra="wandb", user="")
     to.mkdir(exist_ok=True)
     for old in _written(part, to):

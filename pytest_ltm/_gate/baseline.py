@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pytest_ltm._engine.plan import natural
 from pytest_ltm._engine.result import Cause, ConversationResult, RunResult, ScenarioResult
-from pytest_ltm._gate.changes import Side
+from pytest_ltm._gate.changes import GateSide
 from pytest_ltm._gate.plan_facts import PlanFacts
 from pytest_ltm._record.run_file import LATEST
 from pytest_ltm._statistics import FULL_MARKS
@@ -39,7 +39,7 @@ def check_name(name: str) -> str:
     return name.removesuffix(".json")
 
 
-def dump(side: Side, version: str) -> str:
+def dump(side: GateSide, version: str) -> str:
     """Return the text of the baseline of a side with one agent; equal results give equal text.
 
     It holds no time and no run id: the file changes only where a result does.
@@ -119,7 +119,7 @@ def _json(value: object) -> str:
 # --- Reading baselines, which may come from anywhere: every error names the file, the field and what was expected.
 
 
-def load(path: Path, name: str = "") -> Side:
+def load(path: Path, name: str = "") -> GateSide:
     """Return the baseline in a file; LtmError names the file, the field and what was expected."""
     try:
         content = path.read_bytes()
@@ -128,7 +128,7 @@ def load(path: Path, name: str = "") -> Side:
     return parsed(content, str(path), name or f"baseline {path.stem!r}")
 
 
-def parsed(content: bytes, where: str, name: str) -> Side:
+def parsed(content: bytes, where: str, name: str) -> GateSide:
     """Return the baseline that a file held; `where` is how errors name the file."""
     try:
         data = json.loads(content.decode())
@@ -140,7 +140,7 @@ def parsed(content: bytes, where: str, name: str) -> Side:
 _TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
 
 
-def _side(top: Field, name: str) -> Side:
+def _side(top: Field, name: str) -> GateSide:
     found = top.value.get("format") if isinstance(top.value, dict) else None
     if found != FORMAT:
         hint = " It is the summary of a run: name the run's folder." if "summary" in str(found)[:30] else ""
@@ -167,7 +167,7 @@ def _side(top: Field, name: str) -> Side:
         own, facts = {**settings, "span": conversations[-1].span}, {} if taken else examples.get(place, {})
         whole = conversations[-1].plan_fingerprint
         plans.append(PlanFacts(span_label=place[0], trial=place[1], fingerprint=whole, settings=own, examples=facts))
-    return Side(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
+    return GateSide(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
 
 
 def _scenarios(item: Field) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_ltm._statistics import Comparison, Pair, Paired
 
 
-class Side(Struct, frozen=True, kw_only=True):
+class GateSide(Struct, frozen=True, kw_only=True):
     """Results, and the plans that they came from."""
 
     name: str
@@ -47,7 +47,7 @@ class Side(Struct, frozen=True, kw_only=True):
         return tuple(held for held in self.result.conversations if held.agent == agent)
 
 
-def one_agent(side: Side, agent: str = "", how: str = "") -> Side:
+def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     """Return the side with one agent only: the one named, else the only one it has.
 
     ConfigurationError if there is no such agent or none is named and it has several; `how` says how to name one.
@@ -68,7 +68,7 @@ def one_agent(side: Side, agent: str = "", how: str = "") -> Side:
 _MOST, _MOST_TRIALS = 8, 4
 
 
-class Ways(Struct, frozen=True, kw_only=True):
+class CompareHints(Struct, frozen=True, kw_only=True):
     """What a user can do, as an option of pytest or of a command."""
 
     common: str
@@ -81,7 +81,7 @@ class Ways(Struct, frozen=True, kw_only=True):
     """By scenario the node id of its function, for those that can be deselected."""
 
 
-def refusal(unequal: Unequal, before: str, ways: Ways) -> str:
+def refusal(unequal: Unequal, before: str, ways: CompareHints) -> str:
     """Return the text."""
     spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
     lines = [f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"]
@@ -190,7 +190,7 @@ class Changes(Struct, frozen=True, kw_only=True):
         return next(found, None)
 
 
-def changes(before: Side, after: Side, ways: Ways, *, common: bool = False) -> Changes:
+def changes(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False) -> Changes:
     """Return what changed from one side, which has one agent, to the other.
 
     Raises ConfigurationError if their plans differ, saying in what and which of the `ways` out there are; with
@@ -212,7 +212,7 @@ def changes(before: Side, after: Side, ways: Ways, *, common: bool = False) -> C
     )
 
 
-def check(before: Side, after: Side, ways: Ways, *, common: bool) -> None:
+def check(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool) -> None:
     """Raise ConfigurationError unless the two may be compared."""
     mine = {plan.place for plan in after.plans}
     if not mine & {plan.place for plan in before.plans}:
@@ -222,8 +222,8 @@ def check(before: Side, after: Side, ways: Ways, *, common: bool) -> None:
         raise ConfigurationError(refusal(differing, before.name, ways))
 
 
-def _nothing_shared(before: Side, after: Side) -> str:
-    def said(side: Side) -> str:
+def _nothing_shared(before: GateSide, after: GateSide) -> str:
+    def said(side: GateSide) -> str:
         spans = dict.fromkeys(plan.span_label for plan in side.plans)
         trials = dict.fromkeys(plan.trial for plan in side.plans)
         some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (len(trials) > _MOST_TRIALS)
@@ -241,7 +241,7 @@ class _Part(NamedTuple):
     """Span, trial and name of the equal examples of other conversations."""
 
     @classmethod
-    def of(cls, before: Side, after: Side) -> _Part:
+    def of(cls, before: GateSide, after: GateSide) -> _Part:
         return cls(equal_places(before.plans, after.plans), equal_examples(before.plans, after.plans))
 
     def has(self, row: ScenarioResult) -> bool:
@@ -249,7 +249,7 @@ class _Part(NamedTuple):
         return place in self.places or (*place, row.id) in self.examples
 
 
-def _change(before: Side, held: Sequence[ConversationResult], span: str, part: _Part) -> Change | None:
+def _change(before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part) -> Change | None:
     now = [each for each in held if each.span_label == span]
     then = [each for each in before.result.conversations if each.span_label == span]
     shared = {each.trial for each in now} & {each.trial for each in then}

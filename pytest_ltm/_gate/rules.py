@@ -31,7 +31,7 @@ Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class GateMetric:
     """One number about one agent, mostly at one memory span."""
 
     name: str
@@ -72,55 +72,55 @@ def _known(values: Sequence[float | None]) -> float | None:
 
 
 METRICS = (
-    Metric(
+    GateMetric(
         "mean", "share", "the mean score", "mean over scenarios of the mean over examples and trials, 0 to 1",
         of_rows=lambda rows: accuracy(scores_by_scenario(rows)),
     ),
-    Metric(
+    GateMetric(
         "total", "points", "the total", "sum over scenarios of the mean over examples",
         of_rows=lambda rows: total(scores_by_scenario(rows)) if any(row.scored for row in rows) else None,
     ),
-    Metric(
+    GateMetric(
         "worst", "share", "the lowest mean of a scenario", "mean of the scenario with the lowest one", against=False,
         of_rows=lambda rows: min((mean(values) or 0.0 for values in scores_by_scenario(rows).values()), default=None),
     ),
-    Metric(
+    GateMetric(
         "pass_rate", "share", "the pass rate", "share of the scored examples that pass",
         of_rows=lambda rows: mean([float(row.outcome == "passed") for row in rows if row.scored]),
     ),
-    Metric(
+    GateMetric(
         "cost", "usd", "the cost", "USD, as far as the agent tells; of a scenario: of its own exchanges",
         higher_is_better=False, of_whole=lambda held: _known([each.cost_usd for each in held]),
         of_rows=lambda rows: _known([row.cost_usd for row in rows if row.tokens or row.cost_usd is not None]),
     ),
-    Metric(
+    GateMetric(
         "tokens", "tokens", "the number of tokens",
         "tokens of all messages and replies; of a scenario: of its own exchanges", higher_is_better=False,
         of_rows=lambda rows: _known([float(row.tokens) for row in rows]),
         of_whole=lambda held: _known([float(each.tokens) for each in held]),
     ),
-    Metric(
+    GateMetric(
         "reply_tokens", "tokens", "the number of tokens that the agent generated", "tokens that the agent generated",
         higher_is_better=False, scoped=False, of_whole=lambda held: _known([float(each.reply_tokens) for each in held]),
     ),
-    Metric(
+    GateMetric(
         "span", "tokens", "the memory span that was kept, in tokens,",
         "largest memory span up to which 85 % of the isolated score is kept, over all spans of the run", scoped=False,
     ),
-    Metric(
+    GateMetric(
         "unscored", "share", "the share of examples without a score",
         "share of examples without a score, errors not counted", higher_is_better=False,
         of_rows=lambda rows: mean([float(not row.scored and row.outcome != "error") for row in rows]),
     ),
-    Metric(
+    GateMetric(
         "errors", "share", "the share of examples with an error", "share of examples that ended in an error",
         higher_is_better=False, of_rows=lambda rows: mean([float(row.outcome == "error") for row in rows]),
     ),
-    Metric(
+    GateMetric(
         "p", "chance", "the chance of such a drop if nothing changed",
         "one-sided probability of the paired test that the scores dropped by chance", under=False,
     ),
-    Metric(
+    GateMetric(
         "holm", "chance", "the chance of such a drop of a scenario if nothing changed",
         "the same for each scenario, corrected for looking at all of them", under=False, scoped=False,
     ),
@@ -131,20 +131,20 @@ PATTERNS = ("pass^K", "pass@K")
 """Names of metrics with a number of their own."""
 
 
-def metric(name: str) -> Metric | None:
+def metric(name: str) -> GateMetric | None:
     """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
     if found := _RECALL.fullmatch(name):
         first = int(found[1])
         among = f"among the first {first}" if first > 1 else "in the first of the"
         words = f"the share of needles {among} retrieved texts"
-        return Metric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=first))
+        return GateMetric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=first))
     found = _TRIES.fullmatch(name)
     if found is None:
         return next((one for one in METRICS if one.name == name), None)
     tries, every = int(found["tries"]), found["kind"] == "^"
     words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
-    return Metric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
+    return GateMetric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
 
 
 def _recall(rows: Rows, k: int) -> float | None:
@@ -208,7 +208,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     text: str
     """As it was written."""
-    metric: Metric
+    metric: GateMetric
     limit: float
     """A share from 0 to 1, points, tokens or USD; of a relative rule the share of the baseline's value."""
     relative: bool
@@ -322,7 +322,7 @@ def _scope(text: str, head: str) -> tuple[Scope, str]:
     return Scope(kind=kind, name=name), of  # type: ignore[arg-type]
 
 
-def _limit(text: str, limit: str, of: Metric, *, against: bool) -> tuple[float, bool]:
+def _limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tuple[float, bool]:
     """Return the limit, and whether it is a share of the baseline's value."""
     found = _NUMBER.fullmatch(limit.strip())
     if found is None:
@@ -343,7 +343,7 @@ def _limit(text: str, limit: str, of: Metric, *, against: bool) -> tuple[float, 
     return value, relative
 
 
-def _check(text: str, value: float, of: Metric, *, relative: bool) -> None:
+def _check(text: str, value: float, of: GateMetric, *, relative: bool) -> None:
     if of.unit == "chance" and not 0 < value < 1:
         raise ConfigurationError(f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05")
     if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:

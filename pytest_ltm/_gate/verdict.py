@@ -64,7 +64,7 @@ class Finding(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateVerdict:
     """What a gate says of a run."""
 
     findings: tuple[Finding, ...]
@@ -95,7 +95,7 @@ class Verdict:
         return STATUS[self.state]
 
 
-def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None, *, lost_too: str = "") -> Verdict:
+def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None, *, lost_too: str = "") -> GateVerdict:
     """Return the verdict on a run; `lost_too`: what else makes it say too little.
 
     Rules hold for each agent at each memory span. Trials that must pass (`pass_k`) are looked at, too, and an
@@ -113,7 +113,7 @@ def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None,
     )
     if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
         findings += _errors(places)
-    return Verdict(findings=tuple(findings), lost=unmeasured(run) or lost_too or _lost_before(rules, changes))
+    return GateVerdict(findings=tuple(findings), lost=unmeasured(run) or lost_too or _lost_before(rules, changes))
 
 
 def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from pytest_ltm._providers.answers import Answer, ToolCall, Used
-from pytest_ltm._providers.completions import Completions, ContextOverflow, Refused, sendable
+from pytest_ltm._providers.answers import ModelResponse, ToolCall, Used
+from pytest_ltm._providers.completions import Completions, ContextOverflow, RequestRefused, sendable
 from pytest_ltm._providers.limiter import share
-from pytest_ltm._providers.model import PARAMETERS, Model, model
+from pytest_ltm._providers.model import PARAMETERS, ModelSpec, model
 
 __all__ = [
-    "PARAMETERS", "Answer", "Completions", "ContextOverflow", "Model", "Refused", "ToolCall", "Used", "model",
-    "sendable", "share",
-]  # fmt: skip
+    "PARAMETERS",
+    "Completions",
+    "ContextOverflow",
+    "ModelResponse",
+    "ModelSpec",
+    "RequestRefused",
+    "ToolCall",
+    "Used",
+    "model",
+    "sendable",
+    "share",
+]

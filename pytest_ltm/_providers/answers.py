@@ -16,7 +16,7 @@ from pytest_ltm._text.patterns import later
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._providers.model import Model
+    from pytest_ltm._providers.model import ModelSpec
 
 
 __tracebackhide__ = True
@@ -41,7 +41,7 @@ class ToolCall(Struct, frozen=True):
     """As the model wrote them: JSON, if all is well; without secrets."""
 
 
-class Answer(Struct, frozen=True):
+class ModelResponse(Struct, frozen=True):
     """What the model said."""
 
     text: str
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
-def answer_of(response: Any, model: Model, *, tools: bool = False) -> Answer:
+def answer_of(response: Any, model: ModelSpec, *, tools: bool = False) -> ModelResponse:
     """Return what a response says; the client makes objects of whatever arrives, so nothing is taken for granted.
 
     `tools`: the model was offered some, so that it may call them instead of saying something, or do neither.
@@ -65,7 +65,7 @@ def answer_of(response: Any, model: Model, *, tools: bool = False) -> Answer:
     text = _text(getattr(message, "content", None))
     calls = tuple(_calls(message)) if tools else ()
     if calls:
-        return Answer(redacted(text) if isinstance(text, str) else "", used_in(response), calls)
+        return ModelResponse(redacted(text) if isinstance(text, str) else "", used_in(response), calls)
     if text is None:
         text = getattr(message, "refusal", None)
     reason = getattr(choice, "finish_reason", None)
@@ -73,7 +73,7 @@ def answer_of(response: Any, model: Model, *, tools: bool = False) -> Answer:
         raise AgentFault(_SILENT[reason].format(model=model.name))
     if not isinstance(text, str):
         raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
-    return Answer(redacted(text), used_in(response))
+    return ModelResponse(redacted(text), used_in(response))
 
 
 _SILENT = {
@@ -102,7 +102,7 @@ def _text(content: Any) -> Any:
     return "".join(part for part in parts if isinstance(part, str)) if parts else None
 
 
-def _no_answer(response: Any, model: Model) -> AgentFault:
+def _no_answer(response: Any, model: ModelSpec) -> AgentFault:
     error = getattr(response, "error", None)
     if isinstance(error, dict):  # some gateways pass on errors as answers
         text = f"{model.base_url} answered with an error: {str(error.get('message', error))[:300]}"
@@ -116,7 +116,7 @@ def _no_answer(response: Any, model: Model) -> AgentFault:
     )
 
 
-def vectors_of(response: Any, model: Model, count: int) -> list[list[float]]:
+def vectors_of(response: Any, model: ModelSpec, count: int) -> list[list[float]]:
     """Return the vectors of a response in the order of their texts; AgentFault where there is not one for each."""
     data = getattr(response, "data", None)
     found = sorted(data, key=lambda one: getattr(one, "index", 0) or 0) if isinstance(data, list) else []

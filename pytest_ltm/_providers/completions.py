@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pytest_ltm._providers import limiter as _limiter
 from pytest_ltm._providers.answers import (
-    Answer,
+    ModelResponse,
     Used,
     about_key,
     answer_of,
@@ -22,7 +22,7 @@ from pytest_ltm._providers.answers import (
     used_in,
     vectors_of,
 )
-from pytest_ltm._providers.limiter import Limiter, Turn
+from pytest_ltm._providers.limiter import Limiter, RateLimitSlot
 from pytest_ltm._providers.model import ENDPOINTS
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import openai
 
-    from pytest_ltm._providers.model import Model
+    from pytest_ltm._providers.model import ModelSpec
 
 
 __tracebackhide__ = True
@@ -62,13 +62,13 @@ class ContextOverflow(AgentFault):
         self.limit, self.asked = limit, asked
 
 
-class Refused(AgentFault):
+class RequestRefused(AgentFault):
     """Another status than 200, in the server's own words; where the key is to blame, with where it comes from.
 
     `status_code`, `code` and `response` are those of the client's error, for the retries.
     """
 
-    def __init__(self, model: Model, error: openai.APIStatusError) -> None:
+    def __init__(self, model: ModelSpec, error: openai.APIStatusError) -> None:
         super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{_hint(model, error)}")
         self.status_code, self.code, self.response = error.status_code, error.code, error.response
 
@@ -81,7 +81,7 @@ class Completions:
     key is not set.
     """
 
-    def __init__(self, model: Model, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
+    def __init__(self, model: ModelSpec, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
         self.model = model
         longest = timeout or _limiter.reply_timeout()
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
@@ -89,13 +89,13 @@ class Completions:
         self._client = _client(model, timeout if can_interrupt() else longest)
         self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
         self._parameters = _parameters(model)
-        self._turn: Turn | None = None
+        self._turn: RateLimitSlot | None = None
         self._renamed = False
         self.lost: Used | None = None
         """What the last request took if it came to nothing; None if it did not, was refused or never arrived."""
 
     @contextmanager
-    def turn(self) -> Iterator[Turn]:
+    def turn(self) -> Iterator[RateLimitSlot]:
         """Wait for a turn at the endpoint, and keep it for all requests in the block; within one, that one serves."""
         if self._turn is not None:
             yield self._turn
@@ -107,7 +107,7 @@ class Completions:
             finally:
                 self._turn = None
 
-    def complete(self, messages: Sequence[Message], **more: Any) -> Answer:
+    def complete(self, messages: Sequence[Message], **more: Any) -> ModelResponse:
         """Return the model's answer to the messages; `more` are further parameters of this request.
 
         Raises Refused for another status than 200, ContextOverflow where that is because of the prompt's length,
@@ -142,7 +142,7 @@ class Completions:
         """Close the connections."""
         self._client.close()
 
-    def _request(self, ask: Callable[[], object], turn: Turn) -> object:
+    def _request(self, ask: Callable[[], object], turn: RateLimitSlot) -> object:
         from openai import APIConnectionError, APIStatusError
 
         while True:
@@ -155,7 +155,7 @@ class Completions:
                 if error.status_code in _BUSY:
                     turn.refused(_retry_after(error))
                 if not self._adjust(error):
-                    raise Refused(self.model, error) from None  # the client's frames tell nobody anything
+                    raise RequestRefused(self.model, error) from None  # the client's frames tell nobody anything
             except APIConnectionError as error:
                 if type(error.__cause__).__name__ in _UNREACHED:
                     self.lost = None
@@ -198,7 +198,7 @@ class Completions:
         return False
 
 
-def _client(model: Model, timeout: float | None) -> openai.OpenAI:
+def _client(model: ModelSpec, timeout: float | None) -> openai.OpenAI:
     try:
         from openai import OpenAI
     except ImportError as error:
@@ -211,7 +211,7 @@ def _client(model: Model, timeout: float | None) -> openai.OpenAI:
     )
 
 
-def _headers(model: Model) -> Any:
+def _headers(model: ModelSpec) -> Any:
     """Keep the names of an account at one provider from another."""
     from openai import Omit
 
@@ -220,7 +220,7 @@ def _headers(model: Model) -> Any:
     return {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
 
 
-def _parameters(model: Model) -> dict[str, Any]:
+def _parameters(model: ModelSpec) -> dict[str, Any]:
     at_home = urlsplit(model.base_url).hostname == urlsplit(ENDPOINTS["openai"].base_url).hostname
     parameters = {
         # Servers that imitate the endpoint know the older name; the endpoint itself deprecates it.
@@ -233,7 +233,7 @@ def _parameters(model: Model) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def _temperature(model: Model) -> float | None:
+def _temperature(model: ModelSpec) -> float | None:
     if model.temperature is None:
         return 0
     return None if model.temperature == "default" else model.temperature
@@ -250,7 +250,7 @@ def _said(error: openai.APIStatusError) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _hint(model: Model, error: openai.APIStatusError) -> str:
+def _hint(model: ModelSpec, error: openai.APIStatusError) -> str:
     """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
     if about_key(error.status_code, _text(error)):
         return f" {model.about_key()}"
@@ -259,7 +259,7 @@ def _hint(model: Model, error: openai.APIStatusError) -> str:
     return ""
 
 
-def _raise_if_too_long(error: openai.APIStatusError, model: Model) -> None:
+def _raise_if_too_long(error: openai.APIStatusError, model: ModelSpec) -> None:
     found = too_long(error.status_code, _text(error))
     if found is not None:
         what = f"the prompt is too long for model {model.name!r}: {_said(error)}"

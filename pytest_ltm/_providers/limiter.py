@@ -183,7 +183,7 @@ def value_of(endpoint: str) -> Value:
     return Shared(_SHARING.folder / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json")
 
 
-class Turn:
+class RateLimitSlot:
     """A request's turn at the endpoint."""
 
     def __init__(self, limiter: Limiter, ticket: Ticket) -> None:
@@ -207,7 +207,7 @@ class Limiter:
         self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
 
     @contextmanager
-    def turn(self, longest: float = LONGEST_WAIT) -> Iterator[Turn]:
+    def turn(self, longest: float = LONGEST_WAIT) -> Iterator[RateLimitSlot]:
         """Wait for a turn and keep it for the time of the block; Ctrl-C ends the wait.
 
         Raises TransientFault if none comes within `longest` seconds, AgentFault if the endpoint itself asked for more.
@@ -215,7 +215,7 @@ class Limiter:
         ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
         try:
             self._wait(ticket, longest)
-            yield Turn(self, ticket)
+            yield RateLimitSlot(self, ticket)
         finally:
             self.change(partial(leave, ticket=ticket))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
-class Endpoint(NamedTuple):
+class ServiceEndpoint(NamedTuple):
     """Where an OpenAI-compatible service is."""
 
     base_url: str
@@ -25,8 +25,8 @@ class Endpoint(NamedTuple):
     """The environment variable with the key, by the provider's own convention; "": it needs none."""
 
 
-ENDPOINTS: Mapping[str, Endpoint] = {
-    name: Endpoint(*where) for name, where in packaged(__file__, "endpoints.yml").items()
+ENDPOINTS: Mapping[str, ServiceEndpoint] = {
+    name: ServiceEndpoint(*where) for name, where in packaged(__file__, "endpoints.yml").items()
 }
 """By the name that may stand for the address: `openai:MODEL@ollama`."""
 
@@ -46,7 +46,7 @@ _VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEPT = frozenset({"model", "messages", "stream", "n"})
 
 
-class Model(Struct, frozen=True, kw_only=True):
+class ModelSpec(Struct, frozen=True, kw_only=True):
     """A chat model at an OpenAI-compatible endpoint; holds no key, only the name of the variable that does."""
 
     name: str
@@ -91,7 +91,7 @@ class Model(Struct, frozen=True, kw_only=True):
         return {"model": self.name, "endpoint": self.base_url, **said}
 
 
-def model(argument: str, parameters: Field, *, also: Iterable[str] = ()) -> tuple[Model, dict[str, Field]]:
+def model(argument: str, parameters: Field, *, also: Iterable[str] = ()) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that `MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
 
     `parameters` are those of a file; a query may add others. Raises AgentError, or DefinitionError with the place in
@@ -112,10 +112,10 @@ def model(argument: str, parameters: Field, *, also: Iterable[str] = ()) -> tupl
     return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
 
 
-def _model(name: str, base_url: str, key_env: str, fields: Mapping[str, Field]) -> Model:
+def _model(name: str, base_url: str, key_env: str, fields: Mapping[str, Field]) -> ModelSpec:
     said = {key: field for key, field in fields.items() if field.value is not None}
     given = {key: read(said[key]) for key, read in _READERS.items() if key in said}
-    return Model(name=name, base_url=base_url, **{"key_env": key_env, **given})
+    return ModelSpec(name=name, base_url=base_url, **{"key_env": key_env, **given})
 
 
 def _whose(head: str) -> tuple[str, str, str]:

@@ -26,7 +26,7 @@ NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
 # Nothing in a line refers back to it, so the garbage collector need not look at the many that a conversation makes.
-class Line(
+class JournalRecord(
     msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False, tag_field="event",
     tag=str.lower,
 ):  # fmt: skip
@@ -34,10 +34,10 @@ class Line(
 
 
 T = TypeVar("T")
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=JournalRecord)
 
 
-def encode(line: Line, *, clean: bool = False) -> str:
+def encode(line: JournalRecord, *, clean: bool = False) -> str:
     """Return the JSON text of a line, without secrets; `clean`: it cannot contain any."""
     try:
         text = _encode(line).decode()
@@ -48,7 +48,7 @@ def encode(line: Line, *, clean: bool = False) -> str:
     return escaped(text) + "\n"
 
 
-class Lines(Generic[L]):
+class RecordCodec(Generic[L]):
     """The kinds of lines that one sort of file has.
 
     Args:

@@ -19,7 +19,7 @@ from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.transcript import Kind
 from pytest_ltm._record import codec
 from pytest_ltm._record.chain import Chain, bare, damages
-from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, whole_lines
+from pytest_ltm._record.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
 from pytest_ltm._storage.errors import LtmError
 
 FORMAT = 3
@@ -39,7 +39,7 @@ class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """0 if the agent could not be made."""
 
 
-class Header(Line, frozen=True, kw_only=True):
+class Header(JournalRecord, frozen=True, kw_only=True):
     """The first event: what the conversation was begun with."""
 
     format: NonNegativeInt = field(default_factory=lambda: FORMAT)  # unlike a default it is always written
@@ -52,7 +52,7 @@ class Header(Line, frozen=True, kw_only=True):
     """None in an imported conversation."""
 
 
-class Begin(Line, frozen=True, kw_only=True):
+class Begin(JournalRecord, frozen=True, kw_only=True):
     """An example begins."""
 
     example: str
@@ -61,7 +61,7 @@ class Begin(Line, frozen=True, kw_only=True):
     now: datetime
 
 
-class Message(Line, frozen=True, kw_only=True):
+class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
     """A message, written down before it is sent."""
 
     exchange: NonNegativeInt
@@ -81,7 +81,7 @@ class Message(Line, frozen=True, kw_only=True):
     """Whose message it is, as an agent that SeparatesUsers is told."""
 
 
-class Reply(Line, frozen=True, kw_only=True):
+class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     """The agent's reply to the message of that number."""
 
     exchange: NonNegativeInt
@@ -102,7 +102,7 @@ class Reply(Line, frozen=True, kw_only=True):
     """What attempts before it used that came to nothing."""
 
 
-class Filler(Line, frozen=True, kw_only=True):
+class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     """An exchange that the agent was told and generated nothing for."""
 
     exchange: NonNegativeInt
@@ -123,7 +123,7 @@ class Filler(Line, frozen=True, kw_only=True):
     """What attempts before it used that came to nothing."""
 
 
-class Wait(Line, frozen=True, kw_only=True):
+class WaitBegan(JournalRecord, tag="wait", frozen=True, kw_only=True):
     """An example waits until all three are over."""
 
     example: str
@@ -134,20 +134,20 @@ class Wait(Line, frozen=True, kw_only=True):
     """How many exchanges of the history must have been told."""
 
 
-class Jump(Line, frozen=True, kw_only=True):
+class TimeJumped(JournalRecord, tag="jump", frozen=True, kw_only=True):
     """Time jumps, because no example could speak."""
 
     to: datetime
 
 
-class Session(Line, frozen=True, kw_only=True):
+class SessionBegan(JournalRecord, tag="session", frozen=True, kw_only=True):
     """The user's next session begins: the agent is made anew, and has its own memory only."""
 
     example: str = ""
     """The example that asked for it; "": it was due."""
 
 
-class Watcher(Line, frozen=True, kw_only=True):
+class Watcher(JournalRecord, frozen=True, kw_only=True):
     """An example begins to watch."""
 
     example: str
@@ -155,7 +155,7 @@ class Watcher(Line, frozen=True, kw_only=True):
     """How many replies it counts; None: it lasts to the end of the conversation."""
 
 
-class Asked(Line, frozen=True, kw_only=True):
+class ModelAsked(JournalRecord, tag="asked", frozen=True, kw_only=True):
     """An example had a model beside the agent asked something: it replied or it failed."""
 
     example: str
@@ -177,18 +177,18 @@ class Asked(Line, frozen=True, kw_only=True):
             raise ValueError("a model that is asked either replies or has a fault")
 
 
-class Judge(Asked, frozen=True, kw_only=True):
+class JudgeAsked(ModelAsked, tag="judge", frozen=True, kw_only=True):
     """An example asked the judge."""
 
 
-class User(Asked, frozen=True, kw_only=True):
+class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):
     """A simulated user's model was asked for its next message."""
 
     model: str
     """Which one, as the scenario names it."""
 
 
-class Verdict(Line, frozen=True, kw_only=True):
+class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
     """The outcome of an example."""
 
     example: str
@@ -201,7 +201,7 @@ class Verdict(Line, frozen=True, kw_only=True):
     """Label and whether it passed."""
 
 
-class Fault(Line, frozen=True, kw_only=True):
+class Fault(JournalRecord, frozen=True, kw_only=True):
     """The agent did not take a message or what it was told, or did not reply."""
 
     exchange: NonNegativeInt
@@ -212,7 +212,7 @@ class Fault(Line, frozen=True, kw_only=True):
     """What was used all the same."""
 
 
-class End(Line, frozen=True, kw_only=True):
+class End(JournalRecord, frozen=True, kw_only=True):
     """An example has ended, or the conversation has."""
 
     example: str | None = None
@@ -225,12 +225,25 @@ class End(Line, frozen=True, kw_only=True):
 
 
 Event: TypeAlias = (
-    Header | Begin | Message | Reply | Filler | Wait | Jump | Session | Watcher | Judge | User | Verdict | Fault | End
-)  # fmt: skip
-_LINES: Lines[Event] = Lines(get_args(Event), f"journal format {FORMAT}")
+    Header
+    | Begin
+    | MessageSent
+    | ReplyReceived
+    | FillerSent
+    | WaitBegan
+    | TimeJumped
+    | SessionBegan
+    | Watcher
+    | JudgeAsked
+    | UserModelAsked
+    | VerdictRecorded
+    | Fault
+    | End
+)
+_LINES: RecordCodec[Event] = RecordCodec(get_args(Event), f"journal format {FORMAT}")
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
 """By what "event" says."""
-_CLEAN = frozenset({Begin, Wait, Jump, Session, Watcher, Reply})
+_CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyReceived})
 """Events of names and numbers, and what an agent said, which is redacted on arrival and not again."""
 
 # --- from and to a line
@@ -255,15 +268,15 @@ def decode(line: bytes | str, where: str) -> Event:
 def without_texts(event: Event) -> Event:
     """Return an event with its names and numbers only."""
     match event:
-        case Message():
+        case MessageSent():
             return replace(event, text="")
-        case Reply():
+        case ReplyReceived():
             return replace(event, text="", retrieved=None)
-        case Filler():
+        case FillerSent():
             return replace(event, message="", reply="")
-        case Asked(reply=str()):
+        case ModelAsked(reply=str()):
             return replace(event, prompt="", reply="")
-        case Asked():
+        case ModelAsked():
             return replace(event, prompt="", fault="")
         case _:
             return event

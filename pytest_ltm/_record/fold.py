@@ -35,24 +35,24 @@ class Example(Struct):
     """Tokens of the conversation before it; None if it never began."""
     end: int | None = None
     """Tokens of the conversation up to its end; None if it has not ended."""
-    waits: list[events.Wait] = field(default_factory=list)
+    waits: list[events.WaitBegan] = field(default_factory=list)
     watchers: list[events.Watcher] = field(default_factory=list)
-    judged: list[events.Judge] = field(default_factory=list)
+    judged: list[events.JudgeAsked] = field(default_factory=list)
     """What it asked the judge, the calls that failed included."""
-    voiced: list[events.User] = field(default_factory=list)
+    voiced: list[events.UserModelAsked] = field(default_factory=list)
     """What the models of its simulated users were asked, the calls that failed included."""
-    verdict: events.Verdict | None = None
+    verdict: events.VerdictRecorded | None = None
 
 
-class Record(Struct):
+class ConversationRecord(Struct):
     """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
 
     header: events.Header | None = None
     transcript: Transcript = field(default_factory=Transcript)
     """The exchanges: a message without a reply is none."""
-    messages: dict[int, events.Message] = field(default_factory=dict)
+    messages: dict[int, events.MessageSent] = field(default_factory=dict)
     """All messages that were sent, by their exchange."""
-    replies: dict[int, events.Reply] = field(default_factory=dict)
+    replies: dict[int, events.ReplyReceived] = field(default_factory=dict)
     """What the agent generated, by exchange."""
     faults: dict[int, events.Fault] = field(default_factory=dict)
     """By exchange."""
@@ -155,27 +155,27 @@ class Record(Struct):
         self.example(event.example).begin = event.position
         self.now, self.speaking = event.now, event.example
 
-    def _wait(self, event: events.Wait) -> None:
+    def _wait(self, event: events.WaitBegan) -> None:
         self.example(event.example).waits.append(event)
 
-    def _jump(self, event: events.Jump) -> None:
+    def _jump(self, event: events.TimeJumped) -> None:
         self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
         self.now = event.to
 
-    def _session(self, event: events.Session) -> None:
+    def _session(self, event: events.SessionBegan) -> None:
         del event
         self.sessions.append(self.position)
 
     def _watcher(self, event: events.Watcher) -> None:
         self.example(event.example).watchers.append(event)
 
-    def _judge(self, event: events.Judge) -> None:
+    def _judge(self, event: events.JudgeAsked) -> None:
         self.example(event.example).judged.append(event)
 
-    def _user(self, event: events.User) -> None:
+    def _user(self, event: events.UserModelAsked) -> None:
         self.example(event.example).voiced.append(event)
 
-    def _verdict(self, event: events.Verdict) -> None:
+    def _verdict(self, event: events.VerdictRecorded) -> None:
         self.example(event.example).verdict = event
 
     def _fault(self, event: events.Fault) -> None:
@@ -189,19 +189,19 @@ class Record(Struct):
         else:
             self.example(event.example).end = self.position
 
-    def _message(self, event: events.Message) -> None:
+    def _message(self, event: events.MessageSent) -> None:
         self.messages[event.exchange] = event
         self.position, self.now = event.position, event.now
         self.speaking, self.last = event.by, event.exchange
 
-    def _reply(self, event: events.Reply) -> None:
+    def _reply(self, event: events.ReplyReceived) -> None:
         asked = self.messages.get(event.exchange)
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
         self._said(_exchange(asked, event), event.now)
 
-    def _filler(self, event: events.Filler) -> None:
+    def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
         self._said(
             Exchange(
@@ -227,23 +227,23 @@ class Record(Struct):
     _ADD: ClassVar[Mapping[type[events.Event], Callable[[Any, Any], None]]] = {
         events.Header: _header,
         events.Begin: _begin,
-        events.Message: _message,
-        events.Reply: _reply,
-        events.Filler: _filler,
-        events.Wait: _wait,
-        events.Jump: _jump,
-        events.Session: _session,
+        events.MessageSent: _message,
+        events.ReplyReceived: _reply,
+        events.FillerSent: _filler,
+        events.WaitBegan: _wait,
+        events.TimeJumped: _jump,
+        events.SessionBegan: _session,
         events.Watcher: _watcher,
-        events.Judge: _judge,
-        events.User: _user,
-        events.Verdict: _verdict,
+        events.JudgeAsked: _judge,
+        events.UserModelAsked: _user,
+        events.VerdictRecorded: _verdict,
         events.Fault: _fault,
         events.End: _end,
     }
 
 
-def _exchange(asked: events.Message, given: events.Reply | None = None) -> Exchange:
-    got = given or events.Reply(exchange=asked.exchange, text="", tokens=0)
+def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None) -> Exchange:
+    got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
     return Exchange(
         number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 E = TypeVar("E", bound=events.Event)
-LASTING = (events.Header, events.Reply, events.Asked)
+LASTING = (events.Header, events.ReplyReceived, events.ModelAsked)
 """What is paid for, and what it takes to make use of it."""
 
 
@@ -144,7 +144,7 @@ def _contrast(recorded: events.Event, new: events.Event) -> str:
     name = next(each for each in new.__struct_fields__ if getattr(recorded, each) != getattr(new, each))
     by = getattr(recorded, "by", "") or getattr(recorded, "example", "") or "the conversation"
     then, now = _shown(getattr(recorded, name)), _shown(getattr(new, name))
-    return f"{type(new).__name__.lower()} of {by}, {name}: recorded {then}, now {now}"
+    return f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {now}"
 
 
 def _shown(value: object) -> str:

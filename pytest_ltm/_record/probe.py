@@ -9,14 +9,14 @@ from typing import Literal, TypeAlias, get_args
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.cost import Tariff
 from pytest_ltm._engine.result import Precheck
-from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, readable
+from pytest_ltm._record.codec import JournalRecord, NonNegativeInt, RecordCodec, encode, readable
 from pytest_ltm._storage.disk import Appender, write_whole
 
 FILE = "probe.jsonl"
 Verdict: TypeAlias = Literal["clean", "leaks", "skipped"]
 
 
-class Asked(Line, frozen=True, kw_only=True):
+class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
     """A message of the probe and its reply."""
 
     agent: str
@@ -33,7 +33,7 @@ class Asked(Line, frozen=True, kw_only=True):
     """Some of its tokens or dollars were not reported."""
 
 
-class Decided(Line, frozen=True, kw_only=True):
+class Decided(JournalRecord, frozen=True, kw_only=True):
     """What the probe of an agent came to; it is never probed again in this run."""
 
     agent: str
@@ -47,8 +47,8 @@ class Decided(Line, frozen=True, kw_only=True):
     """Some of the tokens or dollars were not reported."""
 
 
-Row: TypeAlias = Asked | Decided
-_LINES: Lines[Row] = Lines(get_args(Row), "a probe")
+Row: TypeAlias = ProbeExchange | Decided
+_LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
 
 
 def write(path: Path, row: Row) -> None:
@@ -94,7 +94,7 @@ def prechecks(run: Path) -> list[Precheck]:
 
 def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
-    own = [row for row in rows if isinstance(row, Asked) and row.agent == agent]
+    own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
     each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
     costs = [usd for usd, _ in each if usd is not None]
     guessed = any(row.estimated or tariff.estimates(row) for row in own)

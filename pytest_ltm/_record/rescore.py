@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from pytest_ltm._engine.conversation import Close, GiveUp, Part, Pass, Renew, Script, ScriptChanged, Send
+from pytest_ltm._engine.conversation import (
+    Close,
+    ConversationScript,
+    GiveUp,
+    Renew,
+    ScriptChanged,
+    Send,
+    SendFiller,
+    TellHistoryPart,
+)
 from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.plan import Plan
 from pytest_ltm._engine.scenario import Ask
-from pytest_ltm._engine.schedule import Finish, Jump, Resume, Start
+from pytest_ltm._engine.schedule import Finish, JumpTime, ResumeLane, Start
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import conversations_in
 from pytest_ltm._storage.errors import AgentError, ConversationOver, Divergence, LtmError
@@ -30,10 +39,16 @@ NO_AGENT = "it uses the agent itself, and there is none"
 NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
 _TAKEN = (
-    events.Message, events.Reply, events.Filler, events.Fault, events.Wait, events.Session, events.Watcher
-)  # fmt: skip
-A = TypeVar("A", events.Judge, events.User)
-_APART = (events.Header, events.Asked, events.Verdict)
+    events.MessageSent,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.Fault,
+    events.WaitBegan,
+    events.SessionBegan,
+    events.Watcher,
+)
+A = TypeVar("A", events.JudgeAsked, events.UserModelAsked)
+_APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 
 
 class Playback:
@@ -45,19 +60,19 @@ class Playback:
     replaying = True
     """No agent, judge or user's model is ever called."""
 
-    def __init__(self, record: Record, said: Iterable[events.Event]) -> None:
+    def __init__(self, record: ConversationRecord, said: Iterable[events.Event]) -> None:
         self.record = record
         self.wanted = ""
         """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
-        self._asked: dict[tuple[type[events.Asked], str, str, int], deque[Any]] = {}
+        self._asked: dict[tuple[type[events.ModelAsked], str, str, int], deque[Any]] = {}
         self._events: deque[events.Event] = deque()
         for event in said:
-            if isinstance(event, events.Asked):
+            if isinstance(event, events.ModelAsked):
                 key = type(event), event.example, event.prompt, event.vote
                 self._asked.setdefault(key, deque()).append(event)
             elif not isinstance(event, _APART) and getattr(event, "reason", None) is None:
                 self._events.append(event)
-        if self._events and isinstance(self._events[-1], events.Message):
+        if self._events and isinstance(self._events[-1], events.MessageSent):
             self._events.pop()  # never replied to
         self._left = Counter(speaker for event in self._events if (speaker := _speaker(event)))
 
@@ -66,7 +81,7 @@ class Playback:
         """Return what a journal holds, None if there is none or it has no header; LtmError for any other file."""
         if not path.is_file():
             return None
-        record = Record()
+        record = ConversationRecord()
         said = [event for _, event in record.follow(path)]
         return cls(record, said) if said else None
 
@@ -151,9 +166,9 @@ def as_recorded(text: str) -> str:
 
 def _speaker(event: events.Event | None) -> str:
     """Return the example whose body made an event, "" where none did."""
-    if isinstance(event, events.Message):
+    if isinstance(event, events.MessageSent):
         return event.by if event.kind in SPOKEN else ""
-    return event.example if isinstance(event, (events.Wait, events.Session, events.Watcher)) else ""
+    return event.example if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher)) else ""
 
 
 # --- RecordScript: follows a record instead of an agenda, and so needs no agent and no filler.
@@ -161,7 +176,7 @@ def _speaker(event: events.Event | None) -> str:
 CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
 
 
-class RecordScript(Script):
+class RecordScript(ConversationScript):
     """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
 
     `passed` must observe the conversation, so that the record keeps up with it.
@@ -196,14 +211,14 @@ class RecordScript(Script):
                 self._playback.skip()
                 lane = self._lanes.get(name)
                 action = Start(lane.index) if lane is not None and lane.start is None else None
-            case events.Jump(to=to):
+            case events.TimeJumped(to=to):
                 self._playback.skip()
-                action = Jump(to)
+                action = JumpTime(to)
             case events.End(example=str(name)):
                 action = self._end(talk, name)
-            case events.Session(example=""):
+            case events.SessionBegan(example=""):
                 action = Renew()
-            case events.Wait(example=name) | events.Session(example=name) | events.Watcher(example=name):
+            case events.WaitBegan(example=name) | events.SessionBegan(example=name) | events.Watcher(example=name):
                 # A waiting body that waited again, or began to watch, goes on as soon as its wait was over.
                 action = self._resumed(name)
                 if action is None:
@@ -220,7 +235,7 @@ class RecordScript(Script):
                     action = self._end(talk, name)
                     if action is not None:
                         yield action
-                case events.Message(kind="reset", by=by) if by != lane.example.key:
+                case events.MessageSent(kind="reset", by=by) if by != lane.example.key:
                     yield _again(event)
                 case _:
                     break
@@ -231,23 +246,23 @@ class RecordScript(Script):
         if isinstance(event, events.End) and record.ended_early:
             raise ConversationOver(record.ended_early)
 
-    def check(self, lane: Lane, made: Say | Ask | events.Wait | events.Session | events.Watcher) -> None:
+    def check(self, lane: Lane, made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher) -> None:
         """Raise ScriptChanged if the record has something else."""
         event = self._playback.next
-        if isinstance(made, events.Session):
+        if isinstance(made, events.SessionBegan):
             if made != event:
                 raise ScriptChanged("it begins a session where it did not")
-        elif isinstance(made, (events.Wait, events.Watcher)):
+        elif isinstance(made, (events.WaitBegan, events.Watcher)):
             if made != event:
                 is_same = type(event) is type(made) and _speaker(event) == made.example
                 what = "for something else" if is_same else "where it did not"
                 raise ScriptChanged(f"it waits or watches {what}")
-        elif not isinstance(event, events.Message) or event.by != lane.example.key:
+        elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
             raise ScriptChanged(f"it says {_shown(made.text)}, where it said nothing")
         elif (event.kind, event.text) != ("ask" if isinstance(made, Ask) else "say", as_recorded(made.text)):
             raise ScriptChanged(f"it says {_shown(made.text)}, where it said {_shown(event.text)}")
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.Wait) -> None:
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Remember that it waits."""
         del talk, wait
         self._waiting.add(lane.index)
@@ -255,7 +270,7 @@ class RecordScript(Script):
     def release(self, lane: Lane) -> str:
         """Return the message that was sent after it."""
         match self._playback.next:
-            case events.Message(kind="reset", by=lane.example.key, text=text):
+            case events.MessageSent(kind="reset", by=lane.example.key, text=text):
                 return text
         return ""
 
@@ -270,32 +285,32 @@ class RecordScript(Script):
 
     # --- one event of the record
 
-    def _resumed(self, example: str) -> Resume | None:
+    def _resumed(self, example: str) -> ResumeLane | None:
         lane = self._lanes.get(example)
         if lane is None or lane.index not in self._waiting:
             return None
         self._waiting.discard(lane.index)
-        return Resume(lane.index)
+        return ResumeLane(lane.index)
 
     def _said(self, talk: Conversation, event: events.Event) -> Action:
         match event:
-            case events.Message(kind="history", text=text):
+            case events.MessageSent(kind="history", text=text):
                 return self._history(talk, text)
-            case events.Message(by=by, kind=kind):
+            case events.MessageSent(by=by, kind=kind):
                 return (self._resumed(by) if kind in SPOKEN else None) or _again(event)
-            case events.Filler(history=history, message=message, reply=reply):
-                return self._history(talk, message) if history else Pass(FillerExchange(message, reply))
+            case events.FillerSent(history=history, message=message, reply=reply):
+                return self._history(talk, message) if history else SendFiller(FillerExchange(message, reply))
             case events.Fault():  # what the agent was told and would not have: its text is not recorded
-                return Pass(FillerExchange("", ""))
+                return SendFiller(FillerExchange("", ""))
         raise Divergence("the journal holds a reply to no message")
 
-    def _history(self, talk: Conversation, text: str) -> Part:
+    def _history(self, talk: Conversation, text: str) -> TellHistoryPart:
         """Return the next part of the history, which must be what was told."""
         if not self._parts and self._told < len(talk.pastime.history):
             self._parts.extend(talk.pastime.messages(self._told))
         if not self._parts or as_recorded(self._parts[0]) != text:
             raise ConversationOver("the recorded history is not the data set's")
-        part = Part(self._told, self._parts.popleft())
+        part = TellHistoryPart(self._told, self._parts.popleft())
         self._told += not self._parts
         return part
 
@@ -334,7 +349,7 @@ class RecordScript(Script):
         return GiveUp(record.ended_early or CUT_SHORT)
 
 
-def _again(event: events.Message) -> Send:
+def _again(event: events.MessageSent) -> Send:
     return Send(event.by, event.kind, event.text, event.about)
 
 

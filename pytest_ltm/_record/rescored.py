@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._record import events
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class RuleVerdict(Struct, frozen=True, kw_only=True):
     """A verdict of the rules."""
 
     score: float | None
@@ -42,8 +42,8 @@ class Move(Struct, frozen=True, kw_only=True):
     agent: str
     span_label: str
     trial: str
-    before: Said
-    after: Said
+    before: RuleVerdict
+    after: RuleVerdict
     why: str
     """What has changed of that which decides a verdict; a few words."""
     amended: bool
@@ -137,8 +137,8 @@ def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[Conversa
         agent=after.agent,
         span_label=after.span_label,
         trial=after.trial,
-        before=Said(score=one.score, outcome=one.outcome, reason=one.reason),
-        after=Said(score=other.score, outcome=other.outcome, reason=other.reason),
+        before=RuleVerdict(score=one.score, outcome=one.outcome, reason=one.reason),
+        after=RuleVerdict(score=other.score, outcome=other.outcome, reason=other.reason),
         why="; ".join(why) or unversioned,
         amended=after.automatic is not None,
     )
@@ -284,7 +284,7 @@ def ending_of(row: ScenarioResult) -> Ending:
     return Ending(verdict=Unscored(row.reason, cause=cause))
 
 
-def ending_told(verdict: events.Verdict | None) -> Ending:
+def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
     """Return how an example ended, from its event in the journal; without one it was not reached."""
     if verdict is None:
         return Ending(unreached="no verdict is recorded")

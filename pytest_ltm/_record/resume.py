@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._engine.plan import Plan, differences
-from pytest_ltm._engine.port import PATIENCE, Known, cannot_be_put_back
+from pytest_ltm._engine.port import PATIENCE, RecordedAgent, cannot_be_put_back
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.timings import Resumed, Timings
 from pytest_ltm._storage.disk import refused
 from pytest_ltm._storage.errors import DefinitionError, LtmError
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
-_OUTSIDE = (events.Header, events.Reply, events.Filler, events.Asked, events.Fault)
+_OUTSIDE = (events.Header, events.ReplyReceived, events.FillerSent, events.ModelAsked, events.Fault)
 
 
 class Recording(Struct, frozen=True, kw_only=True):
     """A journal that can be resumed."""
 
-    record: Record
+    record: ConversationRecord
     header: events.Header
     kept: int
     """Bytes that are kept when it is resumed."""
@@ -68,7 +68,7 @@ def read_recording(path: Path) -> Recording | None:
     """
     if not path.is_file():
         return None
-    record = Record()
+    record = ConversationRecord()
     end = outside = before_faults = 0
     for end, event in record.follow(path):
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
@@ -120,12 +120,12 @@ class AgentRecord(Struct, frozen=True, kw_only=True):
     facts: events.AgentFacts
 
 
-def known(recording: Recording) -> Known:
+def known(recording: Recording) -> RecordedAgent:
     """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
     agent = recording.header.agent
     if agent is None or agent.max_message_tokens < 1:
         raise LtmError("the journal's header does not list its agent's capabilities")
-    return Known(frozenset(agent.capabilities), agent.max_message_tokens)
+    return RecordedAgent(frozenset(agent.capabilities), agent.max_message_tokens)
 
 
 def plan_differences(recording: Recording, plan: Plan) -> list[str]:

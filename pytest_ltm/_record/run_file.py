@@ -15,7 +15,7 @@ from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import holder
-from pytest_ltm._storage.revision import Source  # noqa: TC001 - read by msgspec
+from pytest_ltm._storage.revision import SourceRevision  # noqa: TC001 - read by msgspec
 from pytest_ltm._storage.schema import json_text, shown
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """What options and ini file came to; equal for runs that can be resumed, JSON values."""
     versions: Mapping[str, str]
     """Of what took part."""
-    source: Source | None = None
+    source: SourceRevision | None = None
     """The commit that is tested; None where it is unknown."""
 
 
@@ -85,10 +85,10 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 class _Tested(Struct):
-    source: Source | None = None
+    source: SourceRevision | None = None
 
 
-def source_of(folder: Path) -> Source | None:
+def source_of(folder: Path) -> SourceRevision | None:
     """Return the commit that a run tested; None where its run file says none, or cannot be read."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=_Tested).source

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._record.chain import Chain
-from pytest_ltm._record.codec import Line, Lines, NonNegativeInt, encode, readable, whole_lines
+from pytest_ltm._record.codec import JournalRecord, NonNegativeInt, RecordCodec, encode, readable, whole_lines
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, append_line
 from pytest_ltm._storage.errors import LtmError
 
 
-class _Timing(Line, frozen=True, kw_only=True):
+class _Timing(JournalRecord, frozen=True, kw_only=True):
     """What was timed."""
 
     at: datetime | None = None
@@ -117,7 +117,7 @@ class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
 Timing: TypeAlias = (
     ReplyTime | TellTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
 )
-_LINES: Lines[Timing] = Lines(get_args(Timing), "these timings")
+_LINES: RecordCodec[Timing] = RecordCodec(get_args(Timing), "these timings")
 T = TypeVar("T", ReplyTime, TellTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed, Began, Ended)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from pytest_ltm._record import amendments, codec
 from pytest_ltm._record.amendments import Amendment
-from pytest_ltm._record.codec import Line, Lines
+from pytest_ltm._record.codec import JournalRecord, RecordCodec
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, make_private
 from pytest_ltm._storage.errors import ConfigurationError
@@ -33,7 +33,7 @@ LONGEST_REASON = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 
 
-class Decision(Line, frozen=True, kw_only=True, tag="decision"):
+class ReviewDecision(JournalRecord, frozen=True, kw_only=True, tag="decision"):
     """What one person says of one answer."""
 
     nodeid: str
@@ -50,7 +50,7 @@ class Decision(Line, frozen=True, kw_only=True, tag="decision"):
             raise ValueError(f"a credit lies between 0 and 1, not {self.credit!r}")
 
 
-_LINES: Lines[Decision] = Lines((Decision,), "a review")
+_LINES: RecordCodec[ReviewDecision] = RecordCodec((ReviewDecision,), "a review")
 
 
 def named(name: str) -> str:
@@ -62,7 +62,7 @@ def named(name: str) -> str:
     return name
 
 
-def read(run_folder: Path) -> dict[str, list[Decision]]:
+def read(run_folder: Path) -> dict[str, list[ReviewDecision]]:
     """Return what each reviewer said, in the order of writing; lines that cannot be read are left out."""
     files = sorted((run_folder / FOLDER).glob("*.jsonl"))
     return {file.stem: list(codec.readable(file, _LINES.decode)) for file in files if _NAME.fullmatch(file.stem)}
@@ -75,10 +75,10 @@ class Opinions:
         said: By reviewer, as `read` returns it.
     """
 
-    def __init__(self, said: Mapping[str, list[Decision]]) -> None:
+    def __init__(self, said: Mapping[str, list[ReviewDecision]]) -> None:
         self.reviewers = tuple(said)
-        self._blind: dict[str, dict[str, Decision]] = {}
-        self._settled: dict[str, tuple[str, Decision]] = {}
+        self._blind: dict[str, dict[str, ReviewDecision]] = {}
+        self._settled: dict[str, tuple[str, ReviewDecision]] = {}
         for name, decisions in said.items():
             for one in decisions:
                 if not one.settles:
@@ -86,11 +86,11 @@ class Opinions:
                 elif one.nodeid not in self._settled or one.now >= self._settled[one.nodeid][1].now:
                     self._settled[one.nodeid] = name, one
 
-    def of(self, nodeid: str) -> Mapping[str, Decision]:
+    def of(self, nodeid: str) -> Mapping[str, ReviewDecision]:
         """Return by reviewer what was said of an answer in ignorance of what others said."""
         return self._blind.get(nodeid, {})
 
-    def by(self, reviewer: str) -> Mapping[str, Decision]:
+    def by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
         """Return by node id what one reviewer said."""
         return {nodeid: said[reviewer] for nodeid, said in self._blind.items() if reviewer in said}
 
@@ -107,7 +107,7 @@ class Opinions:
         """Return the node ids of all answers in dispute."""
         return [nodeid for nodeid in self._blind if self.disputed(nodeid)]
 
-    def settled(self, nodeid: str) -> tuple[str, Decision] | None:
+    def settled(self, nodeid: str) -> tuple[str, ReviewDecision] | None:
         """Return who settled what was said of an answer, and how."""
         return self._settled.get(nodeid)
 
@@ -132,7 +132,7 @@ class Opinions:
         return Amendment(score=credit, reason=f"{reasons} ({told})" if reasons else told, by=tuple(said))
 
 
-def decide(run_folder: Path, row: ScenarioResult, reviewer: str, decision: Decision) -> None:
+def decide(run_folder: Path, row: ScenarioResult, reviewer: str, decision: ReviewDecision) -> None:
     """Write down what a reviewer says, and the amendment where reviewers give another score than the rules did.
 
     An amendment of reviewers who no longer agree is taken back; one that was made by `ltm amend` is not, but reviewers
@@ -161,6 +161,6 @@ def _amend(run_folder: Path, row: ScenarioResult, opinions: Opinions) -> None:
         amendments.write(run_folder, row.nodeid, None)
 
 
-def decision(nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False) -> Decision:
+def decision(nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False) -> ReviewDecision:
     """Return a decision that is made now."""
-    return Decision(nodeid=nodeid, credit=credit, reason=reason, now=wall_time(), settles=settles)
+    return ReviewDecision(nodeid=nodeid, credit=credit, reason=reason, now=wall_time(), settles=settles)

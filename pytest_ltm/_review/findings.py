@@ -25,7 +25,7 @@ def grade(credit: float) -> str:
     return "wrong" if credit <= SAME else "right" if credit >= 1 - SAME else "partly"
 
 
-class Agreement(Struct, frozen=True, kw_only=True):
+class ReviewerAgreement(Struct, frozen=True, kw_only=True):
     """How well two reviewers agree who did not know what the other said."""
 
     reviewers: tuple[str, str]
@@ -33,7 +33,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Of the grades right, partly and wrong, over all answers to which both gave one."""
 
 
-def agreements(opinions: Opinions) -> list[Agreement]:
+def agreements(opinions: Opinions) -> list[ReviewerAgreement]:
     """Return the agreement of each pair of reviewers."""
     found = []
     for one, other in combinations(opinions.reviewers, 2):
@@ -43,11 +43,11 @@ def agreements(opinions: Opinions) -> list[Agreement]:
             mine, yours = said.credit, theirs[nodeid].credit if nodeid in theirs else None
             if mine is not None and yours is not None:
                 table[GRADES.index(grade(mine))][GRADES.index(grade(yours))] += 1
-        found.append(Agreement(reviewers=(one, other), kappa=kappa(table)))
+        found.append(ReviewerAgreement(reviewers=(one, other), kappa=kappa(table)))
     return found
 
 
-class Estimate(Struct, frozen=True, kw_only=True):
+class ErrorRateEstimate(Struct, frozen=True, kw_only=True):
     """How often the automatic verdict is wrong, from a random sample."""
 
     asked: int
@@ -83,15 +83,15 @@ class Estimate(Struct, frozen=True, kw_only=True):
         return wilson(self.wrong, self.reviewed)
 
 
-def estimate(sample: Iterable[Case], opinions: Opinions) -> Estimate:
+def estimate(sample: Iterable[Case], opinions: Opinions) -> ErrorRateEstimate:
     """Return what the reviewers' credits say of the verdicts of a random sample."""
-    counts = dict.fromkeys(Estimate.__struct_fields__, 0)
+    counts = dict.fromkeys(ErrorRateEstimate.__struct_fields__, 0)
     for case in sample:
         counts["asked"] += 1
         if kind := _compared(case, opinions):
             counts[kind] += 1
             counts["reviewed"] += kind in ("too_much", "too_little")
-    return Estimate(**counts)
+    return ErrorRateEstimate(**counts)
 
 
 def _compared(case: Case, opinions: Opinions) -> str:

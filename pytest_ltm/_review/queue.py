@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult, ScenarioResult
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
 
 
 Kind = Literal["unsure", "judge and rules", "split votes", "moved", "near the limit", "words"]
@@ -111,7 +111,7 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
         )
 
 
-def read_cases(path: Path, before: Side | None = None) -> Cases:
+def read_cases(path: Path, before: GateSide | None = None) -> Cases:
     """Return the examples of a run folder that can be reviewed, each with the reasons to look at it.
 
     `before`: what the run is compared with. LtmError if there are no results to read.
@@ -196,7 +196,7 @@ def _split(journal: Path, held: ConversationResult) -> dict[str, str]:
     }
 
 
-def _asked(journal: Path) -> Iterator[events.Judge]:
+def _asked(journal: Path) -> Iterator[events.JudgeAsked]:
     """Yield what the judge of a conversation was asked, as far as the journal can be read."""
     if not journal.is_file():
         return
@@ -206,7 +206,7 @@ def _asked(journal: Path) -> Iterator[events.Judge]:
                 event = events.decode(bare(line), "")
             except LtmError:
                 continue
-            if isinstance(event, events.Judge):
+            if isinstance(event, events.JudgeAsked):
                 yield event
 
 
@@ -235,7 +235,7 @@ def _key(row: ScenarioResult) -> tuple[str, ...]:
     return row.agent, row.scenario, row.example, row.span_label, row.trial
 
 
-def _earlier(before: Side | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
+def _earlier(before: GateSide | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
     """Return the scores that agents had, those of the only agent where it has another name."""
     if before is None:
         return {}

@@ -10,7 +10,7 @@ from operator import truediv
 from typing import TYPE_CHECKING
 
 from pytest_ltm._statistics.counts import LEVEL, Interval, holm, t_below, t_quantile
-from pytest_ltm._statistics.pairs import Unit, UnitKind, enough, unit_kind, units_of
+from pytest_ltm._statistics.pairs import SignUnit, UnitKind, enough, unit_kind, units_of
 from pytest_ltm._statistics.totals import grouped
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Flips:
         return Interval(self.means[k - 1], self.means[-k]) if k else None
 
 
-def flips(units: Sequence[Unit], rng: random.Random, draws: int = DRAWS) -> Flips:
+def flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> Flips:
     """Return what all assignments of signs say, or a sample: each draw and its opposite, and no flip.
 
     An assignment loses at least as much as was found if the units that it flips gained nothing together. With a
@@ -143,7 +143,7 @@ class Scatter:
         return self.difference / self.error if self.error > _NOISE else copysign(inf, self.difference)
 
 
-def scatter(units: Sequence[Unit]) -> Scatter:
+def scatter(units: Sequence[SignUnit]) -> Scatter:
     """Return the standard error of the mean over independent units, two at least.
 
     sqrt(n / (n - 1) · sum of (gain - weight · mean)²): the cluster-robust error of a mean (Liang and Zeger, 1986).
@@ -158,12 +158,12 @@ def scatter(units: Sequence[Unit]) -> Scatter:
     return Scatter(difference=difference, error=sqrt(whole * count / (count - 1)), degrees=degrees)
 
 
-def of_conversations(conversations: Sequence[Unit]) -> Scatter:
+def of_conversations(conversations: Sequence[SignUnit]) -> Scatter:
     """Return the standard error that minds what befalls whole conversations, of which there are few, two at least."""
     return dataclasses.replace(scatter(conversations), degrees=len(conversations) - 1)
 
 
-def unseen(cells: Sequence[Unit], conversations: Sequence[Unit], alpha: float, power: float) -> float:
+def unseen(cells: Sequence[SignUnit], conversations: Sequence[SignUnit], alpha: float, power: float) -> float:
     """Return the drop that is mostly seen where no pair differs, so that the scatter is not 0 but unknown.
 
     A drop x of units that lose a whole point or nothing has the variance x (1 - x) · sum of w²; the smallest that is
@@ -210,21 +210,21 @@ class Chance:
         return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
 
 
-def chance(units: Sequence[Unit], few: Sequence[Unit], rng: random.Random, draws: int) -> Chance:
+def chance(units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int) -> Chance:
     """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
     return Chance(flipped=flips(units, rng, draws), few=of_conversations(few) if few else None)
 
 
-def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[Unit, ...]:
+def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the conversations, where smaller units stand in their place; else none."""
     return () if kind == "conversation" else units_of(pairs, "conversation")
 
 
-def with_one_more(units: Sequence[Unit], imagined: Unit) -> tuple[Unit, ...]:
+def with_one_more(units: Sequence[SignUnit], imagined: SignUnit) -> tuple[SignUnit, ...]:
     """Return the units and an imagined one, with weights that make 1 again."""
     everything = [*units, imagined]
     whole = fsum(unit.weight for unit in everything)
-    return tuple(Unit(unit.gain / whole, unit.weight / whole) for unit in everything)
+    return tuple(SignUnit(unit.gain / whole, unit.weight / whole) for unit in everything)
 
 
 ALPHA = 0.05
@@ -359,7 +359,7 @@ def compare_scenarios(
     }
 
 
-def _detectable(units: Sequence[Unit], few: Sequence[Unit], alpha: float, power: float) -> float | None:
+def _detectable(units: Sequence[SignUnit], few: Sequence[SignUnit], alpha: float, power: float) -> float | None:
     found = [scatter(units), *([of_conversations(few)] if few else [])]
     if all(each.error < _NOISE for each in found):
         return unseen(units, few, alpha, power)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.result import Pace, Seconds
+from pytest_ltm._engine.result import CallDurations, Pace
 from pytest_ltm._record.timings import ReplyTime, TellTime
 from pytest_ltm._statistics.totals import percentile
 
@@ -27,8 +27,8 @@ def paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]
     return tuple(found)
 
 
-def _seconds(took: Sequence[float]) -> Seconds | None:
+def _seconds(took: Sequence[float]) -> CallDurations | None:
     if not took:
         return None
     ordered = sorted(took)
-    return Seconds(total=sum(took), median=round(median(ordered), 6), p95=round(percentile(ordered, 0.95), 6))
+    return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile(ordered, 0.95), 6))

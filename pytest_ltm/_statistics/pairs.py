@@ -145,7 +145,7 @@ UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
 _NOISE = 1e-9
 
 
-class Unit(Struct, frozen=True):
+class SignUnit(Struct, frozen=True):
     """What may have had the other sign as a whole."""
 
     gain: float
@@ -171,12 +171,14 @@ def enough(alpha: float) -> int:
     return max(2, ceil(log2(1 / alpha) - _NOISE))
 
 
-def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[Unit, ...]:
+def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the units with the weights that make their sum the mean over scenarios; sorted by their keys."""
     counts = Counter(pair.scenario for pair in pairs)
     weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
     return tuple(
-        Unit(fsum(weights[pair.scenario] * pair.gain for pair in group), fsum(weights[pair.scenario] for pair in group))
+        SignUnit(
+            fsum(weights[pair.scenario] * pair.gain for pair in group), fsum(weights[pair.scenario] for pair in group)
+        )
         for group in members(pairs, kind).values()
     )
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from pytest_ltm._statistics.comparison import DRAWS, chance, few_conversations, with_one_more
 from pytest_ltm._statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson
-from pytest_ltm._statistics.pairs import Pair, Unit, enough, members, paired, passed, placed, unit_kind, units_of
+from pytest_ltm._statistics.pairs import Pair, SignUnit, enough, members, paired, passed, placed, unit_kind, units_of
 from pytest_ltm._statistics.totals import FULL_MARKS, accuracy, grouped
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Rando
     units, few = units_of(margins, kind), few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
     worst, best = (
-        chance(with_one_more(units, Unit(weight * gain, weight)), between, rng, draws).interval(level)
+        chance(with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws).interval(level)
         for gain in (-owed, 1 - owed)
     )
     return Interval(worst.low, best.high) if worst and best else None

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalEstimate:
     """A value and where it may lie."""
 
     value: float
     interval: Interval
 
-    def __neg__(self) -> Estimate:
-        return Estimate(-self.value, Interval(-self.interval.high, -self.interval.low))
+    def __neg__(self) -> IntervalEstimate:
+        return IntervalEstimate(-self.value, Interval(-self.interval.high, -self.interval.low))
 
-    def __sub__(self, other: Estimate) -> Estimate:
+    def __sub__(self, other: IntervalEstimate) -> IntervalEstimate:
         return summed([self, -other])
 
 
-def mark(scores: Sequence[float], level: float = LEVEL) -> Estimate:
+def mark(scores: Sequence[float], level: float = LEVEL) -> IntervalEstimate:
     """Return the mean of independent scores between 0 and 1. ValueError without any.
 
     Its interval is Wilson's for as many marks in as many examples: exact in form for passes and fails, too wide for
@@ -35,10 +35,10 @@ def mark(scores: Sequence[float], level: float = LEVEL) -> Estimate:
     if not scores:
         raise ValueError("there is no mean of nothing")
     whole = min(fsum(scores), float(len(scores)))
-    return Estimate(whole / len(scores), wilson(whole, len(scores), level))
+    return IntervalEstimate(whole / len(scores), wilson(whole, len(scores), level))
 
 
-def summed(parts: Iterable[Estimate]) -> Estimate:
+def summed(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:
     """Return the sum of independent estimates; a difference is the sum with what is negative.
 
     Its distance to either bound is the root of the sum of the squared distances of the parts, each to the same side
@@ -48,4 +48,4 @@ def summed(parts: Iterable[Estimate]) -> Estimate:
     value = fsum(part.value for part in held)
     below = sqrt(fsum((part.value - part.interval.low) ** 2 for part in held))
     above = sqrt(fsum((part.interval.high - part.value) ** 2 for part in held))
-    return Estimate(value, Interval(value - below, value + above))
+    return IntervalEstimate(value, Interval(value - below, value + above))

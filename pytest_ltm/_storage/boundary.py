@@ -116,7 +116,7 @@ class Screen:
         return getattr(self.beneath, name)
 
 
-class Lines:
+class LineSanitizer:
     """Makes lines fit to be shown one after the other: a private key has many."""
 
     def __init__(self) -> None:

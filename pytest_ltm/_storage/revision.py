@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Source(Struct, frozen=True, omit_defaults=True):
+class SourceRevision(Struct, frozen=True, omit_defaults=True):
     """Which version of the code was tested. Who made it, and what else its repository says, is not kept."""
 
     commit: str = ""
@@ -36,7 +36,7 @@ _CI = (
 """By CI system: the variable with the commit, and those with its branch, the first that is set."""
 
 
-def source(folder: Path, environment: Mapping[str, str] = os.environ) -> Source | None:
+def source(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:
     """Return what is checked out in a folder; None if that is unknown. It raises nothing.
 
     A CI job says which branch its commit belongs to, because it checks out no branch, and both where the code was
@@ -49,24 +49,24 @@ def source(folder: Path, environment: Mapping[str, str] = os.environ) -> Source 
         commit = environment.get(variable, "")
         if _HASH.fullmatch(commit) and (found is None or found.commit == commit):
             branch = next((name for each in branches if (name := environment.get(each))), "")
-            return Source(commit, branch[:_LONGEST])
+            return SourceRevision(commit, branch[:_LONGEST])
     return found
 
 
-def _checked_out(folder: Path) -> Source | None:
+def _checked_out(folder: Path) -> SourceRevision | None:
     try:
         git = next(path / ".git" for path in (folder, *folder.parents) if (path / ".git").exists())
         if git.is_file():  # of a worktree or a submodule
             git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref:"):
-            return Source(head) if _HASH.fullmatch(head) else None
+            return SourceRevision(head) if _HASH.fullmatch(head) else None
         ref = head.removeprefix("ref:").strip()
         common = git / _text(git / "commondir") if (git / "commondir").exists() else git
         commit = _text(git / ref) or _text(common / ref) or _packed(common / "packed-refs", ref)
     except (StopIteration, OSError, ValueError):
         return None
-    return Source(commit, ref.removeprefix("refs/heads/")[:_LONGEST]) if _HASH.fullmatch(commit) else None
+    return SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST]) if _HASH.fullmatch(commit) else None
 
 
 def _text(path: Path) -> str:

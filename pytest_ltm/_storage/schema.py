@@ -218,7 +218,7 @@ def parse(text: str, where: str) -> Field:
     """Return the content of a YAML text; `where` names its file in errors."""
     import yaml
 
-    reader = _Reader(where)
+    reader = _YamlReader(where)
     try:
         loader = _loader_class()(text)
         node = loader.get_single_node()
@@ -254,7 +254,7 @@ def _loader_class() -> type[Any]:
     return Loader
 
 
-class _Reader:
+class _YamlReader:
     """Turns nodes into plain values and notes the line of each."""
 
     def __init__(self, where: str) -> None:

@@ -31,7 +31,7 @@ def month_number(name: str) -> int | None:
     return _NUMBERS.get(name[:3].lower())
 
 
-class Stretch(Struct, frozen=True):
+class DateRange(Struct, frozen=True):
     """Days from the first to the last, both in it."""
 
     first: date
@@ -42,11 +42,11 @@ class Stretch(Struct, frozen=True):
         """How many days it has."""
         return (self.last - self.first).days + 1
 
-    def within(self, other: Stretch) -> bool:
+    def within(self, other: DateRange) -> bool:
         """Return whether all of it lies in the other."""
         return other.first <= self.first and self.last <= other.last
 
-    def shared(self, other: Stretch) -> int:
+    def shared(self, other: DateRange) -> int:
         """Return how many days it shares with the other."""
         return max(0, (min(self.last, other.last) - max(self.first, other.first)).days + 1)
 
@@ -101,7 +101,7 @@ _MIDDLE = 12
 """Of a day and a month in figures, one above this is the day."""
 
 
-def stretches(text: str) -> list[Stretch]:
+def stretches(text: str) -> list[DateRange]:
     """Return the times that a text names with their year, in its order; what it says in other ways is left out.
 
     Of a time that can be read in two ways it is the first reading.
@@ -109,7 +109,7 @@ def stretches(text: str) -> list[Stretch]:
     return [readings[0] for readings, _ in dated(text)]
 
 
-def dated(text: str) -> Iterator[tuple[tuple[Stretch, ...], int]]:
+def dated(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
     """Yield the times that a text names with their year, each as its possible readings, with where its name stands.
 
     Two readings have 05/06/2022, and the weekend before a Sunday.
@@ -125,7 +125,7 @@ def dated(text: str) -> Iterator[tuple[tuple[Stretch, ...], int]]:
         end = named.end()
 
 
-def _stretches(named: re.Match[str]) -> Iterator[Stretch]:
+def _stretches(named: re.Match[str]) -> Iterator[DateRange]:
     part = {name.rstrip("0123456789"): text for name, text in named.groupdict().items() if text}
     year, month = int(part["year"]) + 2000 * (len(part["year"]) == 2), part.get("month", "")
     readings = [(month, part.get("day", ""))]
@@ -140,35 +140,35 @@ def _stretches(named: re.Match[str]) -> Iterator[Stretch]:
             continue
 
 
-def _stretch(year: int, month: str, day: str, part: dict[str, str]) -> Stretch:
+def _stretch(year: int, month: str, day: str, part: dict[str, str]) -> DateRange:
     if "season" in part:
         first, last = _SEASONS[part["season"]]
         over = last > len(MONTHS)
-        return Stretch(date(year, first, 1), _end_of(year + over, last - over * len(MONTHS)))
+        return DateRange(date(year, first, 1), _end_of(year + over, last - over * len(MONTHS)))
     if not month:
-        return Stretch(date(year, 1, 1), date(year, 12, 31))
+        return DateRange(date(year, 1, 1), date(year, 12, 31))
     number = int(month) if month.isdecimal() else month_number(month) or 0
     if not day:
-        return Stretch(date(year, number, 1), _end_of(year, number))
+        return DateRange(date(year, number, 1), _end_of(year, number))
     begin = date(year, number, int(day))
     until = (month_number(part["until"]) or 0) if "until" in part else number
     end = date(year, until, int(part.get("end", day)))
     if end < begin:
         raise ValueError("it ends before it begins")
-    return Stretch(begin, end)
+    return DateRange(begin, end)
 
 
 def _end_of(year: int, month: int) -> date:
     return date(year, month, monthrange(year, month)[1])
 
 
-def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
+def _placed(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     """Return the stretches that the words before a date may make of it: the week before it, the Friday after it, ..."""
     if found := _WEEK_OF.search(before):
         first = stretch.last - timedelta(6)
         if found["which"] != "last":
             first = stretch.first + timedelta(_ORDER[found["which"]])
-        week = Stretch(first, first + timedelta(6))
+        week = DateRange(first, first + timedelta(6))
         return (_weekend(week) if found["end"] else week,)
     if found := _COUNTED.search(before):
         count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
@@ -182,11 +182,11 @@ def _placed(stretch: Stretch, before: str) -> tuple[Stretch, ...]:
     if found and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
         days, third = stretch.days, _THIRDS[found["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
-        return (Stretch(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
+        return (DateRange(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
     return (stretch,)
 
 
-def _counted(stretch: Stretch, count: int, unit: str) -> Stretch:
+def _counted(stretch: DateRange, count: int, unit: str) -> DateRange:
     """Return the month that many months or years away; of a whole year, the year."""
     if unit == "year" and stretch.days > _MOST_OF_A_YEAR:
         return _stretch(stretch.first.year + count, "", "", {})
@@ -194,28 +194,28 @@ def _counted(stretch: Stretch, count: int, unit: str) -> Stretch:
     return _stretch(month // 12, str(month % 12 + 1), "", {})
 
 
-def _weekend(week: Stretch) -> Stretch:
+def _weekend(week: DateRange) -> DateRange:
     saturday = week.first + timedelta((5 - week.first.weekday()) % 7)
-    return Stretch(saturday, saturday + timedelta(1))
+    return DateRange(saturday, saturday + timedelta(1))
 
 
-def _moved(stretch: Stretch, unit: str, way: str) -> tuple[Stretch, ...]:
+def _moved(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, ...]:
     day = timedelta(1)
     if way == "of":
         if stretch.days > 1 and unit == "week":
             return (stretch,)
         monday = stretch.first - stretch.first.weekday() * day
-        week = Stretch(monday, monday + 6 * day)
+        week = DateRange(monday, monday + 6 * day)
         return (_weekend(week) if unit == "weekend" else week if unit == "week" else stretch,)
     first = stretch.last + day if way in ("after", "following") else stretch.first - 7 * day
-    week = Stretch(first, first + 6 * day)
+    week = DateRange(first, first + 6 * day)
     if unit in _DAYS:
         only = week.first + ((_DAYS.index(unit) - week.first.weekday()) % 7) * day
-        return (Stretch(only, only),)
+        return (DateRange(only, only),)
     if unit != "weekend":
         return (week,)
     weekend = _weekend(week)
-    earlier = Stretch(weekend.first - 7 * day, weekend.last - 7 * day)
+    earlier = DateRange(weekend.first - 7 * day, weekend.last - 7 * day)
     return (weekend, earlier) if weekend.last >= stretch.first > weekend.first else (weekend,)
 
 
@@ -228,7 +228,7 @@ _YEARLESS = later(
 )
 
 
-def yearless(text: str, year: int) -> list[Stretch]:
+def yearless(text: str, year: int) -> list[DateRange]:
     """Return the days and months that a text names without a year, as those of a year; months with a capital."""
     found = []
     for named in _YEARLESS.finditer(text):
@@ -237,5 +237,5 @@ def yearless(text: str, year: int) -> list[Stretch]:
         days = monthrange(year, number)[1]
         day = int(part.get("day", 0))
         if day <= days:
-            found.append(Stretch(date(year, number, day or 1), date(year, number, day or days)))
+            found.append(DateRange(date(year, number, day or 1), date(year, number, day or days)))
     return found

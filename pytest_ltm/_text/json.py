@@ -47,7 +47,7 @@ def published_json(text: str) -> Any:
     start = _first_bracket(source)
     if start < 0:
         raise NoJSON("no { or [ in the text")
-    return _Reader(source, single_quotes=False).value(start, 0)[0]
+    return _JsonReader(source, single_quotes=False).value(start, 0)[0]
 
 
 def values(text: str) -> Iterator[Any]:
@@ -56,7 +56,7 @@ def values(text: str) -> Iterator[Any]:
     Never raises; at most MAX_STARTS brackets are tried, so the time is linear.
     """
     for source in (*reversed(fenced_blocks(text)[-MAX_STARTS:]), text):
-        reader, at = _Reader(source), 0
+        reader, at = _JsonReader(source), 0
         for _ in range(MAX_STARTS):
             at = _first_bracket(source, at)
             if at < 0:
@@ -79,7 +79,7 @@ def _first_bracket(text: str, start: int = 0) -> int:
     return min(found, default=-1)
 
 
-class _Reader:
+class _JsonReader:
     """Reads values from one text; every method takes a position and returns a value and the position after it."""
 
     def __init__(self, text: str, *, single_quotes: bool = True) -> None:

@@ -44,7 +44,7 @@ _CTRL_C: Fatal = (KeyboardInterrupt,)
 _OURS = str(Path(__file__).parents[1])
 
 
-class Refused(AgentError):
+class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
@@ -152,7 +152,7 @@ class AgentSource:
                 return call()
         except fatal:
             raise
-        except Refused:
+        except AgentUnavailable:
             raise
         except BaseException as error:
             raise AgentError(f"agent {self.spec!r} {what}: {told(error)}{_place(error)}") from error
@@ -380,7 +380,7 @@ def reported(counts: Mapping[str, Any]) -> Usage:
     return Usage(**found, estimated=not is_told)
 
 
-class Asks:
+class FreshPromptAgent:
     """Has another agent reply, which knows nothing but what it is shown for each message anew.
 
     `agent`: one that `model` has made; by default it makes another.

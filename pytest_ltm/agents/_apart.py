@@ -17,10 +17,10 @@ from pytest_ltm._engine.port import cannot_be_put_back
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._adapt import AgentSource, Refused, grant, is_keyless
+from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant, is_keyless
 from pytest_ltm.agents._hub import OutOfTime, watched
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
-from pytest_ltm.agents._retry import Told, Trouble
+from pytest_ltm.agents._retry import RemoteCause, Trouble
 from pytest_ltm.agents._speaker import call_within
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _Where(Struct, frozen=True):
             process.kill()
             process.close()
         if "error" in answer:
-            raise Refused(answer["error"]) from _raised(answer)
+            raise AgentUnavailable(answer["error"]) from _raised(answer)
         return Promised(frozenset(answer["named"]), answer["max_message_tokens"])
 
 
@@ -209,13 +209,15 @@ class AgentApart(Apart):
                 seconds=_unwatched(self._where.how.limit),
             )  # fmt: skip
         except OutOfStep as error:
-            raise Refused(f"agent {self._where.spec!r} could not be made: its process {self._ended(error)}") from None
+            raise AgentUnavailable(
+                f"agent {self._where.spec!r} could not be made: its process {self._ended(error)}"
+            ) from None
         except BaseException:
             self._kill()
             raise
         if "error" in answer:
             self._kill()
-            raise Refused(answer["error"]) from _raised(answer)
+            raise AgentUnavailable(answer["error"]) from _raised(answer)
         return answer
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
@@ -260,10 +262,10 @@ class Traceback(Exception):
     """Where something was raised in the agent's process."""
 
 
-def _raised(answer: Mapping[str, Any]) -> Told:
+def _raised(answer: Mapping[str, Any]) -> RemoteCause:
     """Return an exception of the name that it had there, with the traceback as its cause."""
     name, passing = answer["type"], answer["passing"]
-    error: Told = type(name, (Told,), {"__module__": __name__})(answer["error"])
+    error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(answer["error"])
     error.passing, error.lost = None if passing is None else Trouble(*passing), answer["lost"]
     if answer["traceback"]:
         error.__cause__ = Traceback(redacted(f"in the agent's process\n{answer['traceback']}"))

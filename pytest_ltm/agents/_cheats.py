@@ -17,14 +17,14 @@ from pytest_ltm._engine.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, did_you_mean
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
-from pytest_ltm.agents._adapt import Asks, capabilities, source
+from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities, source
 from pytest_ltm.agents._capabilities import members, whose
 from pytest_ltm.reader.memory import count, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.agent import Prompt
+    from pytest_ltm._engine.agent import ExpectedReply
     from pytest_ltm.agents._adapt import AgentSource
 
 
@@ -242,7 +242,7 @@ OWN = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
 """Capabilities that a padded agent does not take from the other one."""
 
 
-class Padded(Asks):
+class Padded(FreshPromptAgent):
     """Has another agent reply and adds a number of tokens to each reply; that agent never sees what was added.
 
     It has the other agent's capabilities. Configured.
@@ -297,7 +297,7 @@ class Padded(Asks):
 class PromptedPadded(Padded, Prompted):
     """The same in front of a control that is prompted."""
 
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Hand them on."""
         self._agent.prompt(prompts)
 

@@ -7,9 +7,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_ltm._engine.agent import Prompt, Prompted, Reply, Usage
+from pytest_ltm._engine.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import Asks, settled, source
+from pytest_ltm.agents._adapt import FreshPromptAgent, settled, source
 from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.reader.memory import Full, Memory, Window, count, tokens_of
 from pytest_ltm.reader.reader import Reader
@@ -87,7 +87,7 @@ NOTED = "Okay, I have noted that."
 MILLION = 1_000_000
 
 
-class Cost:
+class ChatCostMeter:
     """Spends nothing, and reports what a chat model would have used that is sent the whole conversation each time.
 
     The model of cost: every message re-sends all earlier messages and replies, so a reply's input is the sum of all
@@ -127,7 +127,7 @@ class Cost:
         return {"cost": {"in": self._in, "out": self._out}}
 
 
-class Shown(Asks):
+class ContextWindowAgent(FreshPromptAgent):
     """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply.
 
     AcceptsHistory, Configured.
@@ -201,7 +201,7 @@ def make_cost(argument: str) -> AgentSource:
             f"agent 'cost:{argument}': {argument!r} is not a pair of prices. Write dollars per million tokens in and "
             f"out, as in 'cost:3/15'."
         )
-    return source(lambda: Cost(dollars_in, dollars_out), spec=f"cost:{argument}")
+    return source(lambda: ChatCostMeter(dollars_in, dollars_out), spec=f"cost:{argument}")
 
 
 def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
@@ -217,7 +217,7 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     if not bias.model:
         raise AgentError(f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'.")
     found = find(bias.model)
-    return source(lambda: Shown(ByLength(tokens, count, shortest=bias.shortest), found, name), spec=name)
+    return source(lambda: ContextWindowAgent(ByLength(tokens, count, shortest=bias.shortest), found, name), spec=name)
 
 
 # --- Echo and Silent: the two simplest agents, for trying things out and as the control rows of a report.
@@ -261,10 +261,10 @@ class Oracle(Prompted):
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
         self._make, self._policy = make, memory
-        self._prompts: Sequence[Prompt] = ()
+        self._prompts: Sequence[ExpectedReply] = ()
         self.reset()
 
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Know what the reply to the next message must carry."""
         self._prompts = prompts
 

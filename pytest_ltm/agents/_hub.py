@@ -122,7 +122,7 @@ MOST = 2**23
 """The characters that are kept, from the beginning and from the end, of what an agent prints during one call."""
 
 
-class Said:
+class CapturedOutput:
     """What is printed, logged and warned of in one thread; `level`: from which logs are wanted."""
 
     def __init__(self) -> None:
@@ -153,14 +153,14 @@ class Said:
         return parts
 
 
-SAYING: ContextVar[Said | None] = ContextVar("SAYING", default=None)
+SAYING: ContextVar[CapturedOutput | None] = ContextVar("SAYING", default=None)
 """Where what is said in this thread is kept; None: it is said at once."""
 
 
 # --- Requests, and the threads that carry them out.
 
 
-class Request:
+class HubRequest:
     """Something that a conversation waits for; without a `call`, for a time or a turn."""
 
     def __init__(self, own: OwnThread, call: Callable[[], Any] | None, seconds: float | None) -> None:
@@ -175,7 +175,7 @@ class Request:
         """Seconds of the processor that it took."""
         self.ended = 0.0
         """When it was answered; 0: it was not yet."""
-        self.answers: SimpleQueue[Request | None]
+        self.answers: SimpleQueue[HubRequest | None]
         self._pauses = pauses()
 
     def start(self) -> None:
@@ -200,11 +200,11 @@ class Request:
 class _Serving(threading.Thread):
     """Carries out requests one after the other; it never holds up the end of the process."""
 
-    def __init__(self, said: Said, context: Context) -> None:
+    def __init__(self, said: CapturedOutput, context: Context) -> None:
         super().__init__(name="ltm-agent", daemon=True)
         self._context = context
-        self.requests: SimpleQueue[Request | None] = SimpleQueue()
-        self.current: Request | None = None
+        self.requests: SimpleQueue[HubRequest | None] = SimpleQueue()
+        self.current: HubRequest | None = None
         self.wake: Callable[[], object] | None = None
         self.is_left = False
         self._said = said
@@ -236,7 +236,7 @@ class _Serving(threading.Thread):
             request.answers.put(request)
             request = None
 
-    def interrupt(self, request: Request, kind: type[BaseException]) -> None:
+    def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
         """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
         import ctypes
 
@@ -273,7 +273,7 @@ class OwnThread:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._serving: _Serving | None = None
-        self._said = Said()
+        self._said = CapturedOutput()
         self._wake = threading.Event()
         self._around: Callable[[], AbstractContextManager[object]] = nullcontext
         self._held: dict[Hashable, int] = {}
@@ -293,7 +293,7 @@ class OwnThread:
 
     def ask(self, call: Callable[[], T], seconds: float | None) -> T:
         """Return what the call returns; OutOfTime after so many seconds."""
-        request = Request(self, call, seconds)
+        request = HubRequest(self, call, seconds)
         self._hub.wait(request)
         self.busy += request.busy
         said = self._said.take()
@@ -306,7 +306,7 @@ class OwnThread:
 
     def pause(self, seconds: float) -> None:
         """Wait so long."""
-        request = Request(self, None, seconds)
+        request = HubRequest(self, None, seconds)
         request.start()
         self._hub.wait(request)
 
@@ -347,7 +347,7 @@ class OwnThread:
             self._serving = self._started()
         return self._serving
 
-    def hand_over(self, request: Request) -> None:
+    def hand_over(self, request: HubRequest) -> None:
         """Have the thread carry it out; from a call that nobody waits for any more it has a moment to come back."""
         request.start()
         serving = self.begin()
@@ -355,14 +355,14 @@ class OwnThread:
             request.at = stopwatch() + GRACE
         serving.requests.put(request)
 
-    def move(self, request: Request) -> None:
+    def move(self, request: HubRequest) -> None:
         """Leave the thread to itself, which did not come back, and take another one."""
         self.release()
         request.start()
         self._serving = self._started()
         self._serving.requests.put(request)
 
-    def interrupt(self, request: Request, kind: type[BaseException] = OutOfTime) -> None:
+    def interrupt(self, request: HubRequest, kind: type[BaseException] = OutOfTime) -> None:
         """Raise it in the middle of a request."""
         self._wake.set()
         if self._serving is not None:
@@ -380,7 +380,7 @@ class OwnThread:
             serving.requests.put(None)
 
     def _started(self) -> _Serving:
-        self._said, self._wake = Said(), threading.Event()
+        self._said, self._wake = CapturedOutput(), threading.Event()
         context = self.context.copy()
         context.run(WAKE.set, self._wake)
         serving = _Serving(self._said, context)
@@ -399,11 +399,11 @@ class Hub:
 
     def __init__(self, aside: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
         self._aside, self._main = aside, getcurrent()
-        self._answers: SimpleQueue[Request | None] = SimpleQueue()
-        self._waiting: dict[Request, greenlet] = {}
-        self._deadlines: list[tuple[float, int, Request]] = []
+        self._answers: SimpleQueue[HubRequest | None] = SimpleQueue()
+        self._waiting: dict[HubRequest, greenlet] = {}
+        self._deadlines: list[tuple[float, int, HubRequest]] = []
         self._numbers = itertools.count()
-        self._turns: dict[Hashable, list[Request]] = {}
+        self._turns: dict[Hashable, list[HubRequest]] = {}
         """By what is taken, who waits for it."""
         self._playing: list[OwnThread] = []
         self.stopping = False
@@ -474,7 +474,7 @@ class Hub:
 
     # --- what conversations ask for
 
-    def wait(self, request: Request) -> None:
+    def wait(self, request: HubRequest) -> None:
         """Wait until it is answered; OutOfTime if its time is over, Stopped where nothing new is sent."""
         own = request.own
         if request.call is None or not own.exchanging:
@@ -496,7 +496,7 @@ class Hub:
         if turn in self._turns:
             if own.pinned or getcurrent() is self._main:
                 return False
-            request = Request(own, None, None)
+            request = HubRequest(own, None, None)
             self._turns[turn].append(request)
             self.wait(request)
         else:
@@ -516,7 +516,7 @@ class Hub:
 
     # --- its own
 
-    def _block(self, request: Request) -> None:
+    def _block(self, request: HubRequest) -> None:
         """Wait while everybody does."""
         if request.call is None:
             sleep(request.seconds or 0.0)
@@ -535,15 +535,15 @@ class Hub:
                 if request.ended:
                     return
 
-    def _look(self, request: Request) -> None:
+    def _look(self, request: HubRequest) -> None:
         if request.at is not None and request in self._waiting:
             heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
 
-    def _is_current(self, deadline: tuple[float, int, Request]) -> bool:
+    def _is_current(self, deadline: tuple[float, int, HubRequest]) -> bool:
         at, _, request = deadline
         return request.at == at and request in self._waiting
 
-    def _is_over(self, request: Request) -> bool:
+    def _is_over(self, request: HubRequest) -> bool:
         """Whether its conversation goes on, now that its time is over; else it has been interrupted."""
         if request.call is None:
             return True
@@ -561,7 +561,7 @@ class Hub:
             return True
         return False
 
-    def _throw(self, request: Request) -> None:
+    def _throw(self, request: HubRequest) -> None:
         green = self._waiting.pop(request, None)
         if green is not None:
             green.throw(Stopped)

@@ -136,13 +136,13 @@ class WebPerson:
         choices: How filler is shown, and whether earlier messages may be read again.
     """
 
-    def __init__(self, folder: Path, choices: Choices) -> None:
+    def __init__(self, folder: Path, choices: HumanTestTerms) -> None:
         name = ConversationName.of_folder(folder.name)
         _mailbox.invited(folder.parent, folder.name if name is None else name.agent)
         self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
         self._number, self._answered = 0, self._box.answered()
         self._now: datetime | None = None
-        self._told: list[_mailbox.Told] = []
+        self._told: list[_mailbox.NoReplyMessage] = []
 
     async def reply(self, message: str) -> str:
         """Put the message into the box and return what the person answers, however long that takes."""
@@ -160,7 +160,7 @@ class WebPerson:
         """Note an exchange that needs no answer; one from before the run was resumed has been shown already."""
         self._number += 1
         if self._number > self._answered:
-            self._told.append(_mailbox.Told(message=_utf8(message), reply=_utf8(reply)))
+            self._told.append(_mailbox.NoReplyMessage(message=_utf8(message), reply=_utf8(reply)))
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time, which is shown with each message."""
@@ -170,10 +170,10 @@ class WebPerson:
         """Return that it is a person, and on what terms."""
         return {"human": "web", **to_record(self._choices)}
 
-    def _message(self, text: str) -> _mailbox.Message:
+    def _message(self, text: str) -> _mailbox.HumanPrompt:
         told, shortened = self._told, self._choices.filler == "shortened"
-        shown = [_mailbox.Told(_short(one.message), _short(one.reply)) for one in told[-REMINDED:]]
-        return _mailbox.Message(
+        shown = [_mailbox.NoReplyMessage(_short(one.message), _short(one.reply)) for one in told[-REMINDED:]]
+        return _mailbox.HumanPrompt(
             id=_mailbox.message_id(self._number, text),
             number=self._number,
             text=_utf8(text),
@@ -185,7 +185,7 @@ class WebPerson:
         )
 
 
-class Choices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HumanTestTerms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """On what terms a person sits a test in the browser."""
 
     filler: Literal["shortened", "full"] = "shortened"
@@ -198,7 +198,7 @@ def _web(spec: str) -> AgentSource:
     """Return the source of people in the browser; AgentError for terms that there are not."""
     _, _, terms = spec.partition("?")
     try:
-        choices = msgspec.convert(dict(part.partition("=")[::2] for part in terms.split("&") if part), Choices)
+        choices = msgspec.convert(dict(part.partition("=")[::2] for part in terms.split("&") if part), HumanTestTerms)
     except msgspec.ValidationError as error:
         raise AgentError(
             f"agent {spec!r}: {error}. Write 'human:web', 'human:web?notes=allowed' or 'human:web?filler=full'."

@@ -37,14 +37,14 @@ LONGEST_NICKNAME = 40
 S = TypeVar("S", bound=Struct)
 
 
-class Told(Struct, frozen=True):
+class NoReplyMessage(Struct, frozen=True):
     """An exchange that needed no answer."""
 
     message: str
     reply: str
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class HumanPrompt(Struct, frozen=True, kw_only=True):
     """What a person is asked."""
 
     id: str
@@ -54,7 +54,7 @@ class Message(Struct, frozen=True, kw_only=True):
     text: str
     now: datetime | None
     """The conversation's time."""
-    told: tuple[Told, ...] = ()
+    told: tuple[NoReplyMessage, ...] = ()
     """What was said since the person's last answer: all of it, or the last of it shortened."""
     more: int = 0
     """How many exchanges before those were left out."""
@@ -64,7 +64,7 @@ class Message(Struct, frozen=True, kw_only=True):
     """`allowed`: earlier messages may be read again."""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ReadReceipt(Struct, frozen=True, kw_only=True):
     """What has happened with a message before it is answered."""
 
     id: str
@@ -78,7 +78,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Seconds of the breaks that are over."""
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class HumanAnswer(Struct, frozen=True, kw_only=True):
     """What a person answered."""
 
     id: str
@@ -163,16 +163,16 @@ class Box:
 
     # --- what the run does
 
-    def ask(self, message: Message) -> None:
+    def ask(self, message: HumanPrompt) -> None:
         """Put a message in, unless it is there: then it may have been answered meanwhile."""
         make_private(self.folder, exist_ok=True)
-        before = _read(self._path(message.number, "message"), Message)
+        before = _read(self._path(message.number, "message"), HumanPrompt)
         if before is None or before.id != message.id:
             _write(self._path(message.number, "message"), message)
 
-    def answer(self, message: Message) -> Answer | None:
+    def answer(self, message: HumanPrompt) -> HumanAnswer | None:
         """Return the answer to a message; None while there is none."""
-        found = _read(self._path(message.number, "answer"), Answer)
+        found = _read(self._path(message.number, "answer"), HumanAnswer)
         return found if found is not None and found.id == message.id else None
 
     def answered(self) -> int:
@@ -181,24 +181,24 @@ class Box:
 
     # --- what the page does
 
-    def open(self) -> Message | None:
+    def open(self) -> HumanPrompt | None:
         """Return the message that waits for an answer."""
         number = max(self._numbers("message"), default=0)
-        message = _read(self._path(number, "message"), Message)
+        message = _read(self._path(number, "message"), HumanPrompt)
         return message if message is not None and self.answer(message) is None else None
 
-    def seen(self, message: Message) -> Seen:
+    def seen(self, message: HumanPrompt) -> ReadReceipt:
         """Return what has happened with a message."""
-        found = _read(self._path(message.number, "seen"), Seen)
-        return found if found is not None and found.id == message.id else Seen(id=message.id)
+        found = _read(self._path(message.number, "seen"), ReadReceipt)
+        return found if found is not None and found.id == message.id else ReadReceipt(id=message.id)
 
-    def read_on(self, message: Message, read: int) -> None:
+    def read_on(self, message: HumanPrompt, read: int) -> None:
         """Note that one more exchange has been read, if `read` is how many there were: a second tab changes nothing."""
         seen = self.seen(message)
         if seen.read == read < len(message.told):
             self._note(message, structs.replace(seen, read=read + 1))
 
-    def show(self, message: Message) -> Seen:
+    def show(self, message: HumanPrompt) -> ReadReceipt:
         """Note that the message itself is shown, if it is for the first time."""
         seen = self.seen(message)
         if seen.shown is None:
@@ -206,47 +206,47 @@ class Box:
             self._note(message, seen)
         return seen
 
-    def pause(self, message: Message) -> None:
+    def pause(self, message: HumanPrompt) -> None:
         """Begin a break."""
         seen = self.seen(message)
         if seen.paused is None:
             self._note(message, structs.replace(seen, paused=wall_time()))
 
-    def go_on(self, message: Message) -> None:
+    def go_on(self, message: HumanPrompt) -> None:
         """End a break."""
         seen = self.seen(message)
         if seen.paused is not None:
             took = (wall_time() - seen.paused).total_seconds() if seen.shown else 0.0
             self._note(message, structs.replace(seen, paused=None, pauses=seen.pauses + max(took, 0.0)))
 
-    def reply(self, message: Message, text: str) -> bool:
+    def reply(self, message: HumanPrompt, text: str) -> bool:
         """Answer a message; False if it has been answered, be it in another tab."""
         self.go_on(message)
         seen, now = self.seen(message), wall_time()
         took = now - seen.shown - timedelta(seconds=seen.pauses) if seen.shown else timedelta(0)
-        answer = Answer(
+        answer = HumanAnswer(
             id=message.id, text=text, shown=seen.shown, answered=now, seconds=max(took.total_seconds(), 0.0)
         )
         path = self._path(message.number, "answer")
-        before = _read(path, Answer)
+        before = _read(path, HumanAnswer)
         if before is not None and before.id != message.id:  # to what stood here before the run was changed
             path.unlink(missing_ok=True)
         return _create(path, answer)
 
-    def earlier(self) -> Iterator[tuple[Message, Answer]]:
+    def earlier(self) -> Iterator[tuple[HumanPrompt, HumanAnswer]]:
         """Yield what was asked and answered, where the person may read it again."""
         for number in sorted(self._numbers("message")):
-            message = _read(self._path(number, "message"), Message)
+            message = _read(self._path(number, "message"), HumanPrompt)
             answer = None if message is None or message.notes != "allowed" else self.answer(message)
             if message is not None and answer is not None:
                 yield message, answer
 
     def times(self) -> list[float]:
         """Return the seconds that each answer took."""
-        answers = (_read(self._path(number, "answer"), Answer) for number in self._numbers("answer"))
+        answers = (_read(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
         return [answer.seconds for answer in answers if answer is not None]
 
-    def _note(self, message: Message, seen: Seen) -> None:
+    def _note(self, message: HumanPrompt, seen: ReadReceipt) -> None:
         _write(self._path(message.number, "seen"), seen)
 
     def _path(self, number: int, kind: str) -> Path:

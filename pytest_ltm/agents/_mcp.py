@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Promised
 from pytest_ltm._storage.errors import AgentError, AgentFault, told
-from pytest_ltm.agents._adapt import AgentSource, Refused, is_keyless
+from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
 from pytest_ltm.agents._store import ALWAYS, reads_of, stored
 
 if TYPE_CHECKING:
@@ -61,12 +61,14 @@ class Server:
         except Exception as error:
             said = self._tail()
             self._stack.close()
-            raise Refused(f"MCP server {shlex.join(command)!r} did not start: {told(_first(error))}{said}") from error
+            raise AgentUnavailable(
+                f"MCP server {shlex.join(command)!r} did not start: {told(_first(error))}{said}"
+            ) from error
         self._schemas = {tool.name: tool.input_schema for tool in tools}
         lacking = [tool.name for tool in (add, search) if tool.name not in self._schemas]
         if lacking:
             self._stack.close()
-            raise Refused(
+            raise AgentUnavailable(
                 f"MCP server {shlex.join(command)!r} has no tool {lacking[0]!r}. It has "
                 f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
             )

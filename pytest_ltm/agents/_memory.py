@@ -19,8 +19,8 @@ from pytest_ltm.memory.thinking import make_thinker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm._providers import Model
-    from pytest_ltm.memory.parameters import Settings
+    from pytest_ltm._providers import ModelSpec
+    from pytest_ltm.memory.parameters import MemorySettings
     from pytest_ltm.memory.thinking import Thinker
 
 
@@ -52,19 +52,19 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     return made
 
 
-def _most(how: Settings) -> int:
+def _most(how: MemorySettings) -> int:
     if how.pressure is not None:
         return how.pressure.at or how.window
     recent = how.window // 2 if isinstance(how.recent, int) and how.recent else round(how.window * how.recent)
     return min(how.window, how.reading.budget + recent)
 
 
-def model_within(argument: str) -> Model | None:
+def model_within(argument: str) -> ModelSpec | None:
     """Return the chat model behind what stands after `memory:`; None where rules think, or a parameter is wrong."""
     return _read(argument, Field({}, f"memory:{argument}"))[1]
 
 
-def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], Model | None, Mapping[str, Field]]:
+def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
     """Return what makes thinkers, the model that they ask, and what is said of the memory itself."""
     head, _, query = argument.partition("?")
     said = asked(query, f"agent 'memory:{head}'", PARAMETERS)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Completions, ContextOverflow, Model, model, sendable
+from pytest_ltm._providers import Completions, ContextOverflow, ModelSpec, model, sendable
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._timed import Timing, stamped
-from pytest_ltm.agents._unmade import ENCODING, Offer, Shown, room
+from pytest_ltm.agents._unmade import ENCODING, FixedContext, Offer, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -126,7 +126,7 @@ class OpenAiChat(TakesTurns):
     Resettable, Checkpointable, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: Model, shown: Shown) -> None:
+    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
         self._completions = Completions(model)
         self._history = History(shown.system, counter(shown.tokenizer).count)
@@ -266,7 +266,7 @@ class TimedOpenAiChat(OpenAiChat):
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
-    def __init__(self, model: Model, shown: Shown) -> None:
+    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
         super().__init__(model, shown)
         self._now: datetime | None = None
         self._before: datetime | None = None
@@ -345,7 +345,7 @@ def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field
     return made
 
 
-def check_client(chosen: Model) -> None:
+def check_client(chosen: ModelSpec) -> None:
     """Raise the AgentError of a missing client or key before the run instead of in it."""
     if find_spec("openai") is None:
         raise AgentError(
@@ -355,9 +355,11 @@ def check_client(chosen: Model) -> None:
     chosen.key()
 
 
-def _shown(fields: Mapping[str, Field]) -> Shown:
+def _shown(fields: Mapping[str, Field]) -> FixedContext:
     said = {name: field for name, field in fields.items() if field.value is not None}
     context = said["context"].tokens() if "context" in said else None
     tokenizer = said["tokenizer"].text() if "tokenizer" in said else ENCODING
     counter(tokenizer)  # an unknown one is told now
-    return Shown(system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer)
+    return FixedContext(
+        system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer
+    )

@@ -14,7 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._storage.boundary import Lines
+from pytest_ltm._storage.boundary import LineSanitizer
 from pytest_ltm._storage.clock import paused_since, pauses
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import cut
@@ -242,7 +242,7 @@ def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(pipe)
         file = None if path is None else stack.enter_context(_HeadAndTail(path))
-        lines = Lines()
+        lines = LineSanitizer()
         while line := pipe.readline(LONGEST_LINE):
             text = lines.shown(line.decode("utf-8", "replace").rstrip())
             tail.append(text)

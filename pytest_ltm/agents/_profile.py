@@ -11,14 +11,14 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply, SeparatesUsers
-from pytest_ltm._engine.cost import Use
+from pytest_ltm._engine.cost import TokenUse
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities, members, takes_user
 from pytest_ltm.agents._cheats import OWN, Padding, unpadded
-from pytest_ltm.agents._controls import Bias, Shown
+from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._specs import EMBEDDED
 from pytest_ltm.agents._timed import Timing
@@ -30,19 +30,19 @@ from pytest_ltm.reader.reader import make_reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm._engine.agent import Prompt
+    from pytest_ltm._engine.agent import ExpectedReply
     from pytest_ltm._engine.tokens import TokenCounter
     from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._providers import Model
+    from pytest_ltm._providers import ModelSpec
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._unmade import Shown as Shown_reads
+    from pytest_ltm.agents._unmade import FixedContext
     from pytest_ltm.reader.memory import Memory
 
 E = TypeVar("E", bound=events.Event)
 
 
-class Reads:
+class TokenEstimator:
     """Counts for one conversation: each message alone, as what else the agent reads for its reply is its own affair."""
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:  # noqa: ARG002 - others need the reply
@@ -53,7 +53,7 @@ class Reads:
         """Take in an exchange that is told."""
 
 
-class Whole(Reads):
+class FullHistoryReader(TokenEstimator):
     """The whole conversation."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Whole(Reads):
         self._size += count(message) + count(reply)
 
 
-class Filled(Whole):
+class Filled(FullHistoryReader):
     """As much of the conversation as a prompt of a fixed size takes, chosen for each message anew."""
 
     def __init__(self, most: int) -> None:
@@ -82,7 +82,7 @@ class Filled(Whole):
         return min(self._most, super().ask(message, reply)[0]), 0
 
 
-class Seen(Reads):
+class MemoryPolicyReader(TokenEstimator):
     """What a memory policy of the embedded reader shows."""
 
     def __init__(self, memory: Memory) -> None:
@@ -105,10 +105,10 @@ class Seen(Reads):
         self._sizes.append(count(message) + count(reply))
 
 
-class Chat(Reads):
+class ChatModelReader(TokenEstimator):
     """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
 
-    def __init__(self, shown: Shown_reads, max_tokens: int | None) -> None:
+    def __init__(self, shown: FixedContext, max_tokens: int | None) -> None:
         from pytest_ltm.agents._openai import History  # here and below: few runs have a chat model or a memory system
 
         self._history = History(shown.system, counter(shown.tokenizer).count)
@@ -149,7 +149,7 @@ def spec_within(source: AgentSource) -> str:
     return str(settings.get("agent", source.spec))
 
 
-def model_of(spec: str) -> Model | None:
+def model_of(spec: str) -> ModelSpec | None:
     """Return the chat model of an `openai:`, `ts:openai:` or `memory:` spec; None for any other."""
     kind, _, argument = spec.removeprefix("ts:").partition(":")
     if kind not in {"openai", "memory"}:
@@ -182,7 +182,7 @@ class Profile(Struct, frozen=True, kw_only=True):
 
     capabilities: frozenset[str]
     max_message_tokens: int = MAX_MESSAGE_TOKENS
-    reads: Callable[[], Reads] = Reads
+    reads: Callable[[], TokenEstimator] = TokenEstimator
     """Makes what counts, for one conversation, the tokens that are sent for each reply."""
     policy: str = "each message alone, as nobody knows what else the agent reads"
     """What is read for a reply, in words."""
@@ -250,7 +250,7 @@ def _chat(offer: Offer) -> Profile:
     return Profile(
         capabilities=capabilities_of_class(offer.agent),
         max_message_tokens=longest_message(context),
-        reads=lambda: Chat(shown, offer.model.max_tokens),
+        reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
         policy=f"{words} sent again with each message",
         answers=answers,
     )
@@ -283,17 +283,23 @@ def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:
     if isinstance(source.given, Remembering):
         return _remembering(source.given, source.make)
     if kind == "length-bias" and Bias.of(argument).model is not None:
-        return Profile(capabilities=capabilities_of_class(Shown))
+        return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
         return _padded(source.given)
     having = capabilities(source.make())
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
-        return Profile(capabilities=having, reads=Whole, policy=whole, answers=source.make, brief=True)
+        return Profile(capabilities=having, reads=FullHistoryReader, policy=whole, answers=source.make, brief=True)
     if kind in {"window", "bm25", "forgetful"}:
         memory = make_memory(kind, argument)
         shown = "what its memory shows it"
-        return Profile(capabilities=having, reads=lambda: Seen(memory()), policy=shown, answers=source.make, brief=True)
+        return Profile(
+            capabilities=having,
+            reads=lambda: MemoryPolicyReader(memory()),
+            policy=shown,
+            answers=source.make,
+            brief=True,
+        )
     return Profile(capabilities=having, answers=source.make, brief=True)
 
 
@@ -304,7 +310,7 @@ TYPICAL = {"say": 25, "ask": 45, "opening": 25, "reset": 25, "filler": 25, "hist
 _MORE = " and that is all there is to say about it"
 
 
-class Simulated:
+class CostSimulator:
     """The port of an agent that is never made."""
 
     replaying = False
@@ -315,7 +321,7 @@ class Simulated:
         self.capabilities, self.max_message_tokens = profile.capabilities, profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
-        self.uses: dict[int, Use] = {}
+        self.uses: dict[int, TokenUse] = {}
         """What each reply would take, by exchange."""
         self._brief, self._reads, self._counter, self._clock = profile.brief, profile.reads(), counter, clock
 
@@ -331,10 +337,10 @@ class Simulated:
 
     def reply(
         self,
-        message: events.Message,
+        message: events.MessageSent,
         images: Sequence[str] = (),  # noqa: ARG002 - nobody looks
-        prompts: Sequence[Prompt] = (),
-    ) -> events.Reply:
+        prompts: Sequence[ExpectedReply] = (),
+    ) -> events.ReplyReceived:
         """Return a reply of typical length, and note what it would take."""
         self._tell_time()
         if isinstance(self.agent, Prompted):
@@ -347,10 +353,10 @@ class Simulated:
             text = _stretched(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
         tokens = self._counter.count(text)
         asked, cached = self._reads.ask(message.text, text)
-        self.uses[message.exchange] = Use(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
-        return events.Reply(exchange=message.exchange, text=text, tokens=tokens)
+        self.uses[message.exchange] = TokenUse(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
+        return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 
-    def tell(self, told: events.Filler) -> events.Filler:
+    def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Take in an exchange, which costs nothing until it is sent again."""
         self._tell_time()
         self.agent.accept(told.message, told.reply)
@@ -361,7 +367,7 @@ class Simulated:
         if hasattr(self.agent, "tell_time"):
             self.agent.tell_time(self._clock.now)
 
-    def written(self, reply: events.Reply) -> None:
+    def written(self, reply: events.ReplyReceived) -> None:
         """Need nothing."""
 
     def new_session(self) -> None:

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._engine.agent import Announced, Prompt, Prompted, Reply
+from pytest_ltm._engine.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._engine.history import is_cut
 from pytest_ltm._engine.result import ConversationName
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.rescore import Playback, as_recorded
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import LATEST, conversations_in, find_run
@@ -40,7 +40,7 @@ _WORDS = 2_000
 class RecordedReplies:
     """The exchanges of a recorded conversation by who spoke, each to be had once."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: ConversationRecord) -> None:
         agent = record.header.agent if record.header is not None else None
         told = frozenset({"AcceptsHistory"} if any(each.told for each in record.transcript) else ())
         self.capabilities = told | frozenset(agent.capabilities if agent is not None else ())
@@ -81,7 +81,7 @@ class RecordedReplies:
     def retrieved(self, place: int) -> list[str]:
         """Return what was retrieved for a recorded reply; texts that were cut hold the needles that they held."""
         given = self._given[place]
-        if not isinstance(given, events.Reply):
+        if not isinstance(given, events.ReplyReceived):
             return []
         held: dict[int, list[str]] = {}
         for number, rank in given.places:
@@ -95,7 +95,7 @@ class RecordedReplies:
     def in_context(self, place: int) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
         given, (speaker, _) = self._given[place], self.messages[place]
-        if not isinstance(given, events.Reply):
+        if not isinstance(given, events.ReplyReceived):
             return []
         told = {number for number, _ in given.places}
         return [
@@ -109,7 +109,7 @@ def read_replies(path: Path) -> tuple[RecordedReplies, str]:
     """Return a journal's replies, and the hash of the file; AgentError if it cannot be read."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return RecordedReplies(Record.of(path)), f"sha256:{digest}"
+        return RecordedReplies(ConversationRecord.of(path)), f"sha256:{digest}"
     except OSError as error:
         raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
     except LtmError as error:
@@ -423,7 +423,7 @@ _MOST, _SHOWN = 4096, 200
 class PromptedReplay(JournalReplay, Prompted):
     """The replies of a control."""
 
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Take no notice: the recorded control did."""
 
 
@@ -466,9 +466,9 @@ class RecordedUsers:
     def __init__(self, argument: str, folder: Path, ltm_dir: Path | None = None) -> None:
         self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
 
-    def __call__(self, example: str, question: UserQuestion) -> events.User:
+    def __call__(self, example: str, question: UserQuestion) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
-        found = self._playback.reply(events.User, example, question.digest, question.vote)
+        found = self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
         if found is None:
             raise UserError(f"the recording does not hold what this simulated user says next. {WAY_OUT}")
         return found
@@ -476,7 +476,7 @@ class RecordedUsers:
     @cached_property
     def _playback(self) -> Playback:
         path = find_recordings(self._argument, self._ltm_dir).at(self._folder.name)
-        return Playback.of(path) or Playback(Record(), ())
+        return Playback.of(path) or Playback(ConversationRecord(), ())
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:

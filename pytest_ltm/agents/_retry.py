@@ -50,7 +50,7 @@ class Trouble(Struct, frozen=True):
     """Seconds that the other side asks to be left alone."""
 
 
-class Told(Exception):
+class RemoteCause(Exception):
     """What was raised in another process, where its chain of causes was looked through: `passing`, `lost`."""
 
     passing: Trouble | None = None
@@ -64,7 +64,7 @@ def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
     """
     lost: Trouble | None = None
     for one in _chain(error):
-        if isinstance(one, Told):
+        if isinstance(one, RemoteCause):
             return one.passing
         parts = _attribute(one, "exceptions")
         if isinstance(parts, tuple) and parts:
@@ -84,7 +84,7 @@ def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
 def broken_off(error: BaseException) -> bool:
     """Return whether the connection was lost, or patience, when the message may have been taken."""
     for one in _chain(error):
-        if isinstance(one, Told):
+        if isinstance(one, RemoteCause):
             return one.lost
         if isinstance(one, TransientFault) or _status(one) is not None:
             return False

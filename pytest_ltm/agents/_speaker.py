@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import FrameType
 
-    from pytest_ltm._engine.agent import Prompt
+    from pytest_ltm._engine.agent import ExpectedReply
     from pytest_ltm.agents._retry import Failed, Retries
 
 
@@ -482,7 +482,7 @@ SAVING = 1.0
 """Seconds that saving an agent may take in all, however fast the agent is."""
 
 
-class Speaker:
+class AgentCaller:
     """Talks to the agent of one conversation; close it at the end.
 
     `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through, all others become
@@ -582,7 +582,7 @@ class Speaker:
         if self._announced is not None:
             self._announced.announce(example)
 
-    def prompt(self, prompts: Sequence[Prompt]) -> None:
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Hand a control what full marks ask for; no agent under test is ever prompted."""
         if isinstance(self.agent, Prompted):
             self.agent.prompt(prompts)

@@ -17,7 +17,7 @@ from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client
 from pytest_ltm.memory.reading import PARAMETERS as READING
 from pytest_ltm.memory.reading import reading
-from pytest_ltm.memory.stores import Heard, Stored
+from pytest_ltm.memory.stores import CrossTalkDetector, Stored
 from pytest_ltm.memory.thinking import make_thinker
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _CALLS = {"add": ("text", "role", "at", "session", "user"), "search": ("query", 
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class StoreReader:
     """Who reads for a store, and how."""
 
     thinker: Callable[[], Thinker]
@@ -62,9 +62,11 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     return found
 
 
-def stored(make: Callable[[], Any], name: str, spec: str, reads: Reads, settings: Mapping[str, Any]) -> AgentSource:
+def stored(
+    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any]
+) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one for each."""
-    heard = Heard()
+    heard = CrossTalkDetector()
 
     def made() -> Stored:
         store = make()
@@ -90,7 +92,7 @@ def _check(store: object, who: str) -> None:
             continue
 
 
-def reads_of(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> tuple[Mapping[str, Field], Reads]:
+def reads_of(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> tuple[Mapping[str, Field], StoreReader]:
     """Return what a spec's query and a file say, by name (`own`: what a file may say beside), and who reads.
 
     Raises AgentError, or DefinitionError with its place.
@@ -118,7 +120,7 @@ def _value(text: str) -> object:
     return {"true": True, "false": False}.get(text, int(text) if text.isdecimal() else text)
 
 
-def _reads(fields: Mapping[str, Field], who: str) -> Reads:
+def _reads(fields: Mapping[str, Field], who: str) -> StoreReader:
     chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
     reader = fields["reader"].text("'rules' or 'openai:MODEL'") if "reader" in fields else "rules"
     try:
@@ -128,4 +130,4 @@ def _reads(fields: Mapping[str, Field], who: str) -> Reads:
     if chosen is not None and not is_keyless():
         check_client(chosen)
     how = reading(fields)
-    return Reads(thinker, how, {"reading": to_record(how)})
+    return StoreReader(thinker, how, {"reading": to_record(how)})

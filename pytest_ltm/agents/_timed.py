@@ -13,7 +13,7 @@ from msgspec import Struct
 from pytest_ltm._engine.agent import CAPABILITIES, Announced, Prompted, TakesTurns
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import Asks, capabilities
+from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities
 from pytest_ltm.agents._capabilities import members, whose
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def stamped(message: str, now: datetime | None, before: datetime | None) -> str:
     return f"[{describe(now - before)} later] {message}"
 
 
-class Timed(Asks):
+class Timed(FreshPromptAgent):
     """Hands another agent each message with its time. It has the other agent's capabilities, and is TimeAware."""
 
     def __init__(self, model: AgentSource, agent: Any) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.agent import TakesTurns
-    from pytest_ltm._providers import Model
+    from pytest_ltm._providers import ModelSpec
 
 
 ENCODING = "o200k_base"
@@ -16,7 +16,7 @@ ENCODING = "o200k_base"
 _ROOM = 1000
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class FixedContext(Struct, frozen=True, kw_only=True):
     """What the model is shown beside the newest message."""
 
     system: str | None = None
@@ -39,8 +39,8 @@ class Offer(Struct, frozen=True):
     """A chat model that has not been asked yet."""
 
     agent: type[TakesTurns]
-    model: Model
-    shown: Shown
+    model: ModelSpec
+    shown: FixedContext
 
 
 class Remembering(Struct, frozen=True):

@@ -35,7 +35,7 @@ MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PublishedResult:
     """One published result."""
 
     ref: str
@@ -68,18 +68,18 @@ class Row:
         return self.benchmark, self.agent, self.dataset, self.example
 
 
-def merged(rows: Iterable[Row]) -> list[Row]:
+def merged(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
     """Return one row for each result: scores of other branches replace those of `main`, transcripts are kept.
 
     The order is that of the keys, so that the order of the files changes nothing.
     """
-    found: dict[tuple[str, str, str, str], Row] = {}
+    found: dict[tuple[str, str, str, str], PublishedResult] = {}
     for row in sorted(rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))):
         found[row.key] = _laid_over(row, found[row.key]) if row.key in found else row
     return list(found.values())
 
 
-def _laid_over(row: Row, below: Row) -> Row:
+def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
     if row.manual and row.before is None and below.score != row.score and not below.manual:
         row = replace(row, before=_ruled(below.score, below.reason))
     if row.log or not below.log:
@@ -89,7 +89,7 @@ def _laid_over(row: Row, below: Row) -> Row:
     return replace(row, log=below.log, questions=below.questions, responses=below.responses, script=below.script)
 
 
-def _row(record: Mapping[str, Any], where: str) -> Row:
+def _row(record: Mapping[str, Any], where: str) -> PublishedResult:
     """Return the result that a record is; DatasetError names `where` and the field."""
     for name in _NAMES:
         if not isinstance(record[name], str) or not record[name]:
@@ -99,7 +99,7 @@ def _row(record: Mapping[str, Any], where: str) -> Row:
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
     full = _number(record, "max_score", where)
     span, before = record.get("tokens"), _before(record, full, where)
-    return Row(
+    return PublishedResult(
         ref=str(record.get("ref") or MAIN),
         benchmark=record["benchmark"],
         agent=record["agent"],
@@ -163,7 +163,7 @@ _Record: TypeAlias = tuple[str, dict[str, Any]]
 """Where a result stands, and its fields."""
 
 
-def read(paths: Iterable[Path]) -> list[Row]:
+def read(paths: Iterable[Path]) -> list[PublishedResult]:
     """Return the results in files and folders; DatasetError names file, line and what is wrong.
 
     Messages that a collection left out are taken from definitions, if those are among the files.
@@ -328,7 +328,7 @@ _ENTRY = later(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _LoggedExchange:
     """One message and its reply as a log tells them."""
 
     at: datetime
@@ -338,7 +338,7 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class PublishedTranscript:
     """What was said in one conversation, as far as it is published."""
 
     exchanges: tuple[Exchange, ...]
@@ -347,15 +347,15 @@ class Talk:
     """By example (`colours/0`): the numbers of its questions."""
 
 
-def talk(rows: Mapping[str, Row], count: Callable[[str], int]) -> Talk:
+def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> PublishedTranscript:
     """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
-    owners: dict[_Said, str] = {}
+    owners: dict[_LoggedExchange, str] = {}
     logs = {name: _exchanges(row.log) for name, row in rows.items() if row.log}
     for name in sorted(logs, key=lambda name: (_listens(rows[name], logs[name]), name)):
         for said in logs[name]:
             owners.setdefault(said, "" if said.filler else name)
     exchanges: list[Exchange] = []
-    numbers: dict[_Said, int] = {}
+    numbers: dict[_LoggedExchange, int] = {}
     position = 0
     for said in sorted(owners, key=lambda said: said.at):
         numbers[said] = len(exchanges)
@@ -368,20 +368,20 @@ def talk(rows: Mapping[str, Row], count: Callable[[str], int]) -> Talk:
         )  # fmt: skip
         position = exchanges[-1].end
     asked = {name: tuple(numbers[said] for said in _questions(rows[name], logs[name])) for name in logs}
-    return Talk(exchanges=tuple(exchanges), questions=asked)
+    return PublishedTranscript(exchanges=tuple(exchanges), questions=asked)
 
 
-def _listens(row: Row, log: Sequence[_Said]) -> bool:
+def _listens(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
     """Return whether a log holds exchanges of others: they belong to those, if their logs are there as well."""
     return any(said.message not in row.script if row.script else said.filler for said in log)
 
 
-def _exchanges(log: Iterable[str]) -> list[_Said]:
-    found: list[_Said] = []
+def _exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
+    found: list[_LoggedExchange] = []
     for line in log:
         entry = _ENTRY.match(line)
         if entry and entry["by"] != "Agent":
-            found.append(_Said(_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
+            found.append(_LoggedExchange(_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
         elif entry and found:
             found[-1] = replace(found[-1], reply=entry["text"])
     return found
@@ -396,7 +396,7 @@ def _time(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
 
-def _questions(row: Row, log: Sequence[_Said]) -> list[_Said]:
+def _questions(row: PublishedResult, log: Sequence[_LoggedExchange]) -> list[_LoggedExchange]:
     """Return the exchanges whose replies were scored, found from the end of the log backwards."""
     found: list[int] = []
     for reply in reversed(row.responses):
@@ -415,20 +415,20 @@ _SKIPPED = "the verdict of the rules is not published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class PublishedConversation:
     """One published conversation."""
 
     result: ConversationResult
     plan: Plan
-    talk: Talk
+    talk: PublishedTranscript
 
 
-def by_conversation(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+def by_conversation(rows: Iterable[PublishedResult]) -> dict[tuple[str, str], list[PublishedResult]]:
     """Return the rows by benchmark and agent, both as published, in the order of their names."""
     return dict(sorted(grouped(rows, lambda row: (row.benchmark, row.agent)).items()))
 
 
-def held(rows: Sequence[Row], agent: str, count: Callable[[str], int]) -> Held:
+def held(rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int]) -> PublishedConversation:
     """Return one conversation; `agent`: its label, `count`: the tokens of a text.
 
     DatasetError if its benchmark's name says neither span nor isolated.
@@ -443,15 +443,17 @@ def held(rows: Sequence[Row], agent: str, count: Callable[[str], int]) -> Held:
     examples = {f"{scenario(row)}/{label(row.example)}": row for row in ordered}
     plan = _plan(first.benchmark, named, examples)
     said = talk(examples, count)
-    return Held(result=_conversation(agent, first.agent, named, plan, examples, said), plan=plan, talk=said)
+    return PublishedConversation(
+        result=_conversation(agent, first.agent, named, plan, examples, said), plan=plan, talk=said
+    )
 
 
-def scenario(row: Row) -> str:
+def scenario(row: PublishedResult) -> str:
     """Return our name of a row's data set."""
     return label(scenario_of(row.dataset)).lower()
 
 
-def _plan(name: str, named: Benchmark, examples: Mapping[str, Row]) -> Plan:
+def _plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) -> Plan:
     """Return a plan that is equal for all agents of one benchmark, so that they may be compared."""
     planned = ((scenario(row), label(row.example)) for row in examples.values())
     return Plan(
@@ -471,7 +473,12 @@ def _plan(name: str, named: Benchmark, examples: Mapping[str, Row]) -> Plan:
 
 
 def _conversation(
-    agent: str, published: str, named: Benchmark, plan: Plan, examples: Mapping[str, Row], said: Talk
+    agent: str,
+    published: str,
+    named: Benchmark,
+    plan: Plan,
+    examples: Mapping[str, PublishedResult],
+    said: PublishedTranscript,
 ) -> ConversationResult:
     spec = f"{PUBLISHED}: {published}"
     exchanges = said.exchanges
@@ -494,7 +501,9 @@ def _conversation(
     )
 
 
-def _example(agent: str, bench: Benchmark, name: str, row: Row, said: Talk) -> ScenarioResult:
+def _example(
+    agent: str, bench: Benchmark, name: str, row: PublishedResult, said: PublishedTranscript
+) -> ScenarioResult:
     place = ConversationName(agent, bench.span_label, bench.trial)
     ours, example = scenario(row), label(row.example)
     own = [each for each in said.exchanges if each.by == name]

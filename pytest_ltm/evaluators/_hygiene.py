@@ -27,7 +27,7 @@ from pytest_ltm.evaluators._commitment import (
     spoken,
 )
 from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, recites, short_items
-from pytest_ltm.evaluators._rules import Part, Ruled, at, product, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, product, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class KnowsHistory(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of questions answered right; a missing answer counts as wrong."""
         parts = [
-            Part(f"{asked}: {expected}", at(answers, place), self._right(place, at(answers, place)))
+            RuleCheck(f"{asked}: {expected}", at(answers, place), self._right(place, at(answers, place)))
             for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
         ]
         return share(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")

@@ -10,7 +10,7 @@ from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
 from pytest_ltm.evaluators._commitment import misspelt
-from pytest_ltm.evaluators._rules import Part, Ruled, judged, judged_share, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,13 +131,13 @@ class SaysAtEachTrigger(Ruled):
             return False
         return bare(self.sentence) in bare(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
 
-    def _part(self, label: str, answer: str, *, said: bool) -> Part:
+    def _part(self, label: str, answer: str, *, said: bool) -> RuleCheck:
         said = said or says(self.sentence, answer)
         wanted = content_stems(self.sentence)
         nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
         if said or not nearly:
-            return Part(label, answer, said)
-        return Part(label, answer, said, "trigger-response", (("sentence", self.sentence),))
+            return RuleCheck(label, answer, said)
+        return RuleCheck(label, answer, said, "trigger-response", (("sentence", self.sentence),))
 
 
 def says(sentence: str, answer: str) -> bool:

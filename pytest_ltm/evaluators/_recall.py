@@ -28,7 +28,7 @@ from pytest_ltm.evaluators._commitment import (
     spoken,
 )
 from pytest_ltm.evaluators._recital import REPEATS, ends_in_a_list, enumerates, recites, short_items
-from pytest_ltm.evaluators._rules import Part, Ruled, at, judged, judged_share, last, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, judged, judged_share, last, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ class KnowsCurrentFacts(Ruled):
             answer = at(answers, place)
             idle = only_offers_example(answer) or ends_in_a_list(answer)
             claimed = set() if idle else claims(answer, (expected, *others))
-            parts.append(Part(f"knows {expected!r}", answer, claimed == {expected}))
+            parts.append(RuleCheck(f"knows {expected!r}", answer, claimed == {expected}))
         return self.standing_in(share(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now"))
 
 
@@ -145,7 +145,7 @@ class RecallsFacts(Ruled):
 
 def _recall_part(
     label: str, answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
-) -> Part:
+) -> RuleCheck:
     """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
 
     `without`: what is left aside in the answer.
@@ -153,10 +153,10 @@ def _recall_part(
     text = without.sub(" ", answer) if without else answer
     told = recalled(_claimed_of(text, one, others), one, others)
     if told and (recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
-        return Part(label, answer, ok=False)
+        return RuleCheck(label, answer, ok=False)
     if told or not one.question or not unsure(text, one):
-        return Part(label, answer, told)
-    return Part(label, answer, told, "answer", (("question", one.question), ("reference", one.expected)))
+        return RuleCheck(label, answer, told)
+    return RuleCheck(label, answer, told, "answer", (("question", one.question), ("reference", one.expected)))
 
 
 def _lists(answer: str, one: Recollection) -> bool:
@@ -228,11 +228,11 @@ class RecallsSteps(Ruled):
     def _asks_number(self, place: int) -> bool:
         return self.expected[place].isdecimal() and "number" in words(at(self.questions, place))
 
-    def _part(self, place: int, answer: str) -> Part:
+    def _part(self, place: int, answer: str) -> RuleCheck:
         expected, question = self.expected[place], at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            return Part(label, answer, _step_numbers(answer) == {expected})
+            return RuleCheck(label, answer, _step_numbers(answer) == {expected})
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
 
@@ -288,7 +288,7 @@ class AppliesRule(Ruled):
             offered = self.offered[place] if place < len(self.offered) else (expected,)
             answer = at(answers, place)
             ok = chosen(answer, offered) == expected
-            parts.append(Part(f"takes {expected} in case {place + 1}", answer, ok))
+            parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         reason = "{ok} of {of} cases decided as the rule would"
         return self.standing_in(share(parts, rule=f"{self.family}/1", reason=reason))
 

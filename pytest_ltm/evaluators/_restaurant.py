@@ -101,14 +101,14 @@ class Menu:
         return _BY_NUMBER.sub(name, text)
 
     @cached_property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[Dish, ...]:
         """The dishes as they are recognised."""
-        return tuple(Item.of(name) for name in self.dishes)
+        return tuple(Dish.of(name) for name in self.dishes)
 
     @cached_property
-    def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Item]]]:
+    def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
         """The names of the dishes by their first word, the longest first."""
-        found: dict[str, list[tuple[tuple[str, ...], Item]]] = {}
+        found: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
         for item in self.items:
             for name in item.names:
                 found.setdefault(name[0], []).append((name, item))
@@ -201,7 +201,7 @@ _PREPARED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Dish:
     """One dish."""
 
     name: str
@@ -211,7 +211,7 @@ class Item:
     """The stems of its full name."""
 
     @classmethod
-    def of(cls, name: str) -> Item:
+    def of(cls, name: str) -> Dish:
         """Return the dish of that full name."""
         short = tuple(words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(words(name)) or (name,)
         bare = short
@@ -410,13 +410,13 @@ class _Reading:
             rest.append("|")
         return rest
 
-    def _item_at(self, sentence: list[str], at: int) -> tuple[Item | None, int]:
+    def _item_at(self, sentence: list[str], at: int) -> tuple[Dish | None, int]:
         for name, item in self.menu.by_first_word.get(sentence[at], ()):
             if tuple(sentence[at : at + len(name)]) == name:
                 return item, len(name)
         return None, 0
 
-    def _note(self, item: Item, before: list[str], form: str) -> None:
+    def _note(self, item: Dish, before: list[str], form: str) -> None:
         if _refused(before):
             return
         if form in _FORMS and stem(form) not in item.stems | self.menu.section_stems:
@@ -428,7 +428,7 @@ class _Reading:
         else:
             self.dishes.append(item.name)
 
-    def _belongs(self, sentence: list[str], at: int, item: Item) -> bool:
+    def _belongs(self, sentence: list[str], at: int, item: Dish) -> bool:
         """Tell whether a word after a dish's name describes it: of its full name, or a filler before such a word."""
         if stem(sentence[at]) in item.stems:
             return True

@@ -87,7 +87,7 @@ def judged(judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = ""
     return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=snippet(answer))
 
 
-class Part(Struct, frozen=True):
+class RuleCheck(Struct, frozen=True):
     """One check: what the rule says, and where it is not sure what a judge may be asked."""
 
     label: str
@@ -99,7 +99,7 @@ class Part(Struct, frozen=True):
     """What is put into it beside the answer."""
 
 
-def share(parts: Sequence[Part], *, rule: str, reason: str) -> Score:
+def share(parts: Sequence[RuleCheck], *, rule: str, reason: str) -> Score:
     """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
     ok = sum(part.ok for part in parts)
     missed = next((part.answer for part in parts if not part.ok), "")
@@ -112,11 +112,11 @@ def share(parts: Sequence[Part], *, rule: str, reason: str) -> Score:
     )
 
 
-def judged_share(parts: Sequence[Part], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:
+def judged_share(parts: Sequence[RuleCheck], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:
     """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one."""
     if judge is None:
         return share(parts, rule=rule, reason=reason)
-    decided: list[Part] = []
+    decided: list[RuleCheck] = []
     used: dict[str, None] = {}
     for part in parts:
         decided.append(part)

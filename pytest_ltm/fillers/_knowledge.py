@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._text.dates import DAYS, MONTHS
 from pytest_ltm._text.numbers import ONES, ORDINALS, TENS
-from pytest_ltm.fillers._quiz import Cost, Fact, cost_of
+from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -342,16 +342,16 @@ _FIELDS = (
 """Each yields questions with their answers; their order decides which facts a seed draws."""
 
 
-def facts() -> Iterator[Fact]:
+def facts() -> Iterator[QuizFact]:
     """Yield every fact once, in a fixed order."""
     for question, answer in chain.from_iterable(field() for field in _FIELDS):
-        yield Fact(question, str(answer))
+        yield QuizFact(question, str(answer))
 
 
 # --- Arithmetic without end: when the facts of a pool are used up, no conversation runs out of new questions.
 
 _Numbers: TypeAlias = tuple[int, int, int]
-_CostOf: TypeAlias = "Callable[[int, _Numbers, int, Fact], Cost]"
+_CostOf: TypeAlias = "Callable[[int, _Numbers, int, QuizFact], FactTokens]"
 
 
 class _Form(NamedTuple):
@@ -378,7 +378,7 @@ _SIZE = len(_FORMS) * _EACH**3
 """Distinct questions: 189 millions."""
 
 
-def arithmetic(rng: Random, counter: TokenCounter) -> Iterator[tuple[Fact, Cost]]:
+def arithmetic(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, FactTokens]]:
     """Yield facts with their costs, never one twice before all have come, in constant memory."""
     step = rng.randrange(_SIZE // 3, _SIZE // 2)
     while gcd(step, _SIZE) != 1:
@@ -398,9 +398,9 @@ def arithmetic(rng: Random, counter: TokenCounter) -> Iterator[tuple[Fact, Cost]
         yield fact, cost(form, numbers, answer, fact)
 
 
-def _fact(form: int, numbers: _Numbers, answer: int) -> Fact:
+def _fact(form: int, numbers: _Numbers, answer: int) -> QuizFact:
     a, b, c = numbers
-    return Fact(_FORMS[form].question.format(f" {a}", f" {b}", f" {c}"), str(answer))
+    return QuizFact(_FORMS[form].question.format(f" {a}", f" {b}", f" {c}"), str(answer))
 
 
 @cache
@@ -418,16 +418,16 @@ def _adding(counter: TokenCounter) -> _CostOf:
     def bare(number: int) -> int:
         return counter.count(str(number))
 
-    def frame(form: int) -> Cost:
+    def frame(form: int) -> FactTokens:
         message, both = cost_of(_fact(form, (0, 0, 0), 0), counter)
-        return Cost(message - 4 * spaced(0), both - 4 * spaced(0) - bare(0))
+        return FactTokens(message - 4 * spaced(0), both - 4 * spaced(0) - bare(0))
 
     frames = [frame(form) for form in range(len(_FORMS))]
 
-    def cost(form: int, numbers: _Numbers, answer: int, _fact: Fact) -> Cost:
+    def cost(form: int, numbers: _Numbers, answer: int, _fact: QuizFact) -> FactTokens:
         message, both = frames[form]
         a, b, c = numbers
         added = spaced(a) + spaced(b) + spaced(c) + spaced(answer)
-        return Cost(message + added, both + added + bare(answer))
+        return FactTokens(message + added, both + added + bare(answer))
 
     return cost

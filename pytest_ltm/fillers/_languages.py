@@ -6,7 +6,7 @@ from functools import cache
 from operator import add, mod, mul
 from typing import TYPE_CHECKING
 
-from pytest_ltm.fillers._quiz import Fact
+from pytest_ltm.fillers._quiz import QuizFact
 from pytest_ltm.fillers._trivia import Pool, TriviaFiller
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def _pool(language: Language) -> Pool:
     return Pool(_facts(language), f"{language.code} {language.filler['version']}")
 
 
-def _facts(language: Language) -> Iterator[Fact]:
-    yield from (Fact(question, answer) for question, answer in language.filler["facts"].items())
+def _facts(language: Language) -> Iterator[QuizFact]:
+    yield from (QuizFact(question, answer) for question, answer in language.filler["facts"].items())
     for kind, forms in language.filler["computed"].items():
         for form in forms:
             for a in range(_FROM, _TO):
                 for b in range(_FROM, _TO):
                     if a != b:
-                        yield Fact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
+                        yield QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))

@@ -35,14 +35,14 @@ CLOSING = "That was the last question."
 """The last line of every trivia message: it leaves no line break at the end that somebody may strip."""
 
 
-class Fact(NamedTuple):
+class QuizFact(NamedTuple):
     """A question and its only answer; each one line."""
 
     question: str
     answer: str
 
 
-class Cost(NamedTuple):
+class FactTokens(NamedTuple):
     """What a fact costs in tokens."""
 
     message: int
@@ -50,13 +50,13 @@ class Cost(NamedTuple):
     """Message and reply together."""
 
 
-def cost_of(fact: Fact, counter: TokenCounter) -> Cost:
+def cost_of(fact: QuizFact, counter: TokenCounter) -> FactTokens:
     """Return what a fact adds to the message and to the reply; never nothing, so that every sum gets on."""
     message = max(1, counter.count(line(fact)))
-    return Cost(message, message + counter.count(item(fact.answer)))
+    return FactTokens(message, message + counter.count(item(fact.answer)))
 
 
-def line(fact: Fact) -> str:
+def line(fact: QuizFact) -> str:
     """Return a fact as it stands in a message; ends with a line break, so that token counts of lines add up."""
     return f"Q: {fact.question} A: {fact.answer}\n"
 
@@ -66,7 +66,7 @@ def item(answer: str) -> str:
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
-def message_of(facts: Iterable[Fact], instruction: str = INSTRUCTION, closing: str = CLOSING) -> str:
+def message_of(facts: Iterable[QuizFact], instruction: str = INSTRUCTION, closing: str = CLOSING) -> str:
     """Return the message that asks for the answers."""
     return f"{instruction}\n{''.join(map(line, facts))}{closing}"
 

@@ -15,7 +15,7 @@ from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.fillers._knowledge import arithmetic
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, Cost, Fact, cost_of, item, message_of, reply_of
+from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, FactTokens, QuizFact, cost_of, item, message_of, reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ class Room(NamedTuple):
     allowed: int
     """Tokens of the message."""
 
-    def less(self, cost: Cost) -> Room:
+    def less(self, cost: FactTokens) -> Room:
         """Return what is left after something of this cost."""
         return Room(self.wanted - cost.both, self.allowed - cost.message)
 
@@ -44,12 +44,12 @@ class Room(NamedTuple):
 class Deck:
     """Takes facts with their costs from an iterator without end, none twice."""
 
-    def __init__(self, facts: Iterator[tuple[Fact, Cost]]) -> None:
+    def __init__(self, facts: Iterator[tuple[QuizFact, FactTokens]]) -> None:
         self._facts = facts
-        self._ahead: list[tuple[Fact, Cost]] = []
+        self._ahead: list[tuple[QuizFact, FactTokens]] = []
         self._usual = 0
 
-    def several(self, room: Room) -> tuple[list[Fact], Room]:
+    def several(self, room: Room) -> tuple[list[QuizFact], Room]:
         """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
 
         One at least, unless none is allowed; less than is wanted where more is not allowed.
@@ -59,15 +59,15 @@ class Deck:
         last, room = self._closed(room)
         return facts + last, room
 
-    def one(self, room: Room) -> Fact | None:
+    def one(self, room: Room) -> QuizFact | None:
         """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
         self._look_ahead()
         chosen = _closing([cost for _, cost in self._ahead], room, most=1)
         return self._ahead.pop(chosen[0])[0] if chosen else None
 
-    def _drawn(self, room: Room) -> tuple[list[Fact], Room]:
+    def _drawn(self, room: Room) -> tuple[list[QuizFact], Room]:
         """Take facts in their order, but leave room for one or two that are chosen to fit."""
-        drawn: list[Fact] = []
+        drawn: list[QuizFact] = []
         wanted, allowed = room.wanted - self._usual, room.allowed
         while True:
             for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
@@ -81,9 +81,9 @@ class Deck:
             del self._ahead[i]
             self._ahead.append(next(self._facts))
 
-    def _closed(self, room: Room) -> tuple[list[Fact], Room]:
+    def _closed(self, room: Room) -> tuple[list[QuizFact], Room]:
         """Take the facts that just reach what is wanted; one at least, if it is allowed."""
-        taken: list[Fact] = []
+        taken: list[QuizFact] = []
         while True:
             self._look_ahead()
             last = _closing([cost for _, cost in self._ahead], room)
@@ -100,7 +100,7 @@ class Deck:
         self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
 
-def _closing(costs: Sequence[Cost], room: Room, most: int = 2) -> tuple[int, ...]:
+def _closing(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tuple[int, ...]:
     """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
 
     None are returned only if not one is allowed.
@@ -133,13 +133,13 @@ VERSION = 1
 class Pool:
     """Facts, and what each costs with each counter that was used."""
 
-    def __init__(self, facts: Iterable[Fact], identity: str) -> None:
+    def __init__(self, facts: Iterable[QuizFact], identity: str) -> None:
         self.facts = tuple(facts)
         self.identity = identity
         """Two pools with one identity hold the same facts in the same order."""
-        self._costs: dict[TokenCounter, dict[int, Cost]] = {}
+        self._costs: dict[TokenCounter, dict[int, FactTokens]] = {}
 
-    def cost(self, index: int, counter: TokenCounter) -> Cost:
+    def cost(self, index: int, counter: TokenCounter) -> FactTokens:
         """Return what a fact costs with a counter."""
         costs = self._costs.setdefault(counter, {})
         if index not in costs:
@@ -180,7 +180,7 @@ class TriviaFiller:
         not reached; FillerError if one question alone does not.
         """
         frame = self._counter.count(f"{instruction}\n{self._closing}")
-        room = Room(tokens, max_message_tokens).less(Cost(frame, frame + self._reply))
+        room = Room(tokens, max_message_tokens).less(FactTokens(frame, frame + self._reply))
         facts, room = self._deck.several(room)
         if not facts:
             raise FillerError(
@@ -198,7 +198,9 @@ class TriviaFiller:
         """Return what decides its texts, beside the seed: the facts."""
         return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
 
-    def _shortened(self, facts: list[Fact], tokens: int, max_message_tokens: int, instruction: str) -> list[Fact]:
+    def _shortened(
+        self, facts: list[QuizFact], tokens: int, max_message_tokens: int, instruction: str
+    ) -> list[QuizFact]:
         """Return fewer facts where the counts of lines add up to less than the count of the whole."""
         while len(facts) > 1:
             exchange = self._exchange(facts, instruction)
@@ -212,7 +214,9 @@ class TriviaFiller:
             del facts[max(1, len(facts) - too_many) :]
         return facts
 
-    def _exchange(self, facts: Sequence[Fact], instruction: str, message_tokens: int | None = None) -> FillerExchange:
+    def _exchange(
+        self, facts: Sequence[QuizFact], instruction: str, message_tokens: int | None = None
+    ) -> FillerExchange:
         message = message_of(facts, instruction, self._closing)
         return FillerExchange(message, reply_of([fact.answer for fact in facts]), message_tokens)
 
@@ -226,7 +230,7 @@ def shuffled(n: int, rng: Random) -> Iterator[int]:
         moved[i] = moved.pop(last, last)
 
 
-def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[Fact, Cost]]:
+def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[QuizFact, FactTokens]]:
     pool = given or built_in()
     while True:
         for i in shuffled(len(pool.facts), rng):
@@ -235,7 +239,7 @@ def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[t
             yield from arithmetic(rng, counter)
 
 
-def _plain_at_the_ends(facts: list[Fact]) -> list[Fact]:
+def _plain_at_the_ends(facts: list[QuizFact]) -> list[QuizFact]:
     """Let the list of answers begin and end with a letter or digit where it can.
 
     Other signs may melt with a bracket into one token, and then counts do not add up.
@@ -284,10 +288,10 @@ def _read(file: Path, _changed: int, _size: int) -> Pool:
     return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
 
 
-def _fact(where: str, record: object) -> Fact:
+def _fact(where: str, record: object) -> QuizFact:
     if not isinstance(record, dict):
         raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
-    return Fact(_text(where, record, "Question"), _text(where, _with_answer_value(record), "AnswerValue"))
+    return QuizFact(_text(where, record, "Question"), _text(where, _with_answer_value(record), "AnswerValue"))
 
 
 def _with_answer_value(record: dict[str, Any]) -> dict[str, Any]:
@@ -391,31 +395,31 @@ class MixedFiller:
             return None
         frame = self._rng.choice(fitting)
         cost, reply = self._frames[frame], self._rng.choice(REPLIES)
-        room = Room(size, allowed).less(Cost(cost, cost + self._counter.count(reply)))
+        room = Room(size, allowed).less(FactTokens(cost, cost + self._counter.count(reply)))
         facts, _ = (self._pages if size > _PAGE else self._remarks).several(room)
         while facts and self._counter.count(_remark(frame, facts)) > allowed:  # where counts do not add up
             facts.pop()
         return FillerExchange(_remark(frame, facts), reply) if facts else None
 
 
-def _known(rng: Random) -> Iterator[Fact]:
+def _known(rng: Random) -> Iterator[QuizFact]:
     facts = built_in().facts
     return (facts[i] for i in shuffled(len(facts), rng))
 
 
-def _remark(frame: Frame, facts: Sequence[Fact]) -> str:
+def _remark(frame: Frame, facts: Sequence[QuizFact]) -> str:
     return frame.head + "\n".join(map(_line, facts)) + frame.tail
 
 
-def _line(fact: Fact) -> str:
+def _line(fact: QuizFact) -> str:
     return f"{fact.question} {fact.answer}."
 
 
-def _asked(fact: Fact, counter: TokenCounter) -> Cost:
+def _asked(fact: QuizFact, counter: TokenCounter) -> FactTokens:
     message = max(1, counter.count(fact.question))
-    return Cost(message, message + counter.count(fact.answer))
+    return FactTokens(message, message + counter.count(fact.answer))
 
 
-def _told(fact: Fact, counter: TokenCounter) -> Cost:
+def _told(fact: QuizFact, counter: TokenCounter) -> FactTokens:
     message = max(1, counter.count(f"{_line(fact)}\n"))
-    return Cost(message, message)
+    return FactTokens(message, message)

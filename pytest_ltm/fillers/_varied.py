@@ -35,7 +35,7 @@ _PAGE = 120
 """Tokens from which there are remarks: those of sums only, so that they repeat nothing that a quiz asks."""
 
 
-class Series(NamedTuple):
+class CountingTask(NamedTuple):
     """A request for a list up to `{last}`, shorter than most needles, and what the list has for each number."""
 
     request: str
@@ -43,15 +43,15 @@ class Series(NamedTuple):
 
 
 SERIES = (
-    Series("First {last} squares?", lambda n: str(n * n)),
-    Series("First {last} cubes?", lambda n: str(n**3)),
-    Series("First {last} even numbers?", lambda n: str(2 * n)),
-    Series("First {last} odd numbers?", lambda n: str(2 * n - 1)),
-    Series("First {last} triangular numbers?", lambda n: str(n * (n + 1) // 2)),
-    Series("First {last} ordinals?", ordinal),
-    Series("First {last} Roman numerals?", roman),
-    Series("Binary up to {last}?", lambda n: f"{n:b}"),
-    Series("Hex up to {last}?", lambda n: f"{n:x}"),
+    CountingTask("First {last} squares?", lambda n: str(n * n)),
+    CountingTask("First {last} cubes?", lambda n: str(n**3)),
+    CountingTask("First {last} even numbers?", lambda n: str(2 * n)),
+    CountingTask("First {last} odd numbers?", lambda n: str(2 * n - 1)),
+    CountingTask("First {last} triangular numbers?", lambda n: str(n * (n + 1) // 2)),
+    CountingTask("First {last} ordinals?", ordinal),
+    CountingTask("First {last} Roman numerals?", roman),
+    CountingTask("Binary up to {last}?", lambda n: f"{n:b}"),
+    CountingTask("Hex up to {last}?", lambda n: f"{n:x}"),
 )
 
 

@@ -20,7 +20,7 @@ from pytest_ltm.judges._prompts import PROMPTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm.judges._inquiry import Inquiry, Judge, Prompt
+    from pytest_ltm.judges._inquiry import Inquiry, Judge, JudgePrompt
 
 
 _GRADE = later(
@@ -82,7 +82,7 @@ AnsweredBy: TypeAlias = Callable[["Inquiry"], str]
 """Returns the reply to a question; JudgeError if there is none."""
 
 
-class Decision(Struct, frozen=True):
+class JudgeDecision(Struct, frozen=True):
     """What a judge decided."""
 
     grade: str
@@ -101,12 +101,12 @@ class Decision(Struct, frozen=True):
 class Decides(Protocol):
     """A judge that takes its own votes."""
 
-    def decide(self, inquiry: Inquiry, /) -> Decision | Unscored:
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
         """Return the decision, Unscored if there is none."""
         ...
 
 
-def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> Decision | Unscored:
+def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
     """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
 
     Replies without a grade that was on offer are votes for nothing. Unscored without a majority or any reply.
@@ -124,12 +124,12 @@ def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> Decision | Unsco
             continue
         tally[grade] += 1
         if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
-            return Decision(grade, reply, vote + 1)
+            return JudgeDecision(grade, reply, vote + 1)
     said = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
     return unread or Unscored(f"the judge's {votes} votes have no majority: {said}", cause="ungraded")
 
 
-def ask_judge(judge: Judge, prompt: Prompt, **parts: str) -> Decision | Unscored:
+def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
     """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
     inquiry = prompt.inquiry(**parts)
     return judge.decide(inquiry) if isinstance(judge, Decides) else decide(plainly(judge), inquiry, votes=1)
@@ -217,7 +217,7 @@ class LtmJudge:
             raise JudgeError("needs a judge: give one with --ltm-judge=SPEC", cause="requires")
         return self._ask(inquiry)
 
-    def decide(self, inquiry: Inquiry, /) -> Decision | Unscored:
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
         """Return the decision on an `inquiry` after as many votes as the run takes, for evaluators."""
         return decide(self.assess, inquiry, votes=self._votes)
 

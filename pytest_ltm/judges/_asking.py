@@ -16,28 +16,28 @@ from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._hub import OutOfTime, own_thread, taking_turns
 from pytest_ltm.agents._speaker import OwnLoop, outside_any_loop, unlimited, within
 from pytest_ltm.agents._unmade import ENCODING
-from pytest_ltm.judges._chat import Chat
+from pytest_ltm.judges._chat import JudgeModelClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.cost import Account, Priced, Side
+    from pytest_ltm._engine.cost import Account, PricedReply, Side
     from pytest_ltm._record import events
     from pytest_ltm._record.journal import Journal
     from pytest_ltm.agents._retry import Failed, Retries
-    from pytest_ltm.judges._inquiry import Question
+    from pytest_ltm.judges._inquiry import JudgeRequest
 
-Q_contra = TypeVar("Q_contra", bound="Question", contravariant=True)
-A = TypeVar("A", "events.Judge", "events.User")
+Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
+A = TypeVar("A", "events.JudgeAsked", "events.UserModelAsked")
 
 
-class Asks(Protocol[Q_contra]):
+class QuestionAsker(Protocol[Q_contra]):
     """Returns the reply to a question; Unmeasured if there is none."""
 
     def __call__(self, question: Q_contra, /) -> Reply: ...
 
 
-class Model(Protocol[Q_contra]):
+class QuestionModel(Protocol[Q_contra]):
     """A judge, or the model of a simulated user; it may be `async`."""
 
     def assess(self, question: Q_contra, /) -> Any:
@@ -50,7 +50,7 @@ LONGEST_REPLY = 200_000
 """The characters that a reply may have."""
 
 
-class Call:
+class ModelCaller:
     """Calls a model, which may be `async`; close it at the end.
 
     `who` and `error`: what its faults are called, and what they are. `timeout` is in seconds for each call (None: no
@@ -60,7 +60,7 @@ class Call:
 
     def __init__(
         self,
-        asked: Model[Any],
+        asked: QuestionModel[Any],
         *,
         who: str,
         error: type[Unmeasured],
@@ -69,7 +69,7 @@ class Call:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        self._model = asked.own() if isinstance(asked, Chat) and own_thread() is not None else asked
+        self._model = asked.own() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
         self._who, self._error = who, error
         self._timeout, self._retries, self._retried = timeout, retries, retried
         self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
@@ -77,7 +77,7 @@ class Call:
         self.lost: Usage | None = None
         """What attempts of the last call used that came to nothing."""
 
-    def __call__(self, question: Question) -> Reply:
+    def __call__(self, question: JudgeRequest) -> Reply:
         """Return the reply, secrets taken out; the error if there is none."""
         self.lost = None
         try:
@@ -86,7 +86,7 @@ class Call:
             error.usage = self.lost
             raise
 
-    def _asked(self, question: Question) -> Any:
+    def _asked(self, question: JudgeRequest) -> Any:
         try:
             with taking_turns(self._model):
                 return self._loop.call(self._timeout, self._model.assess, question)
@@ -98,7 +98,7 @@ class Call:
             self.lost = Usage(input_tokens=counter(ENCODING).count(question.text), estimated=True) + self.lost
             raise
 
-    def _reply(self, question: Question) -> Reply:
+    def _reply(self, question: JudgeRequest) -> Reply:
         failures: list[Failed] = []
         ask = partial(self._asked, question)
 
@@ -146,7 +146,7 @@ class Call:
 
     def close(self) -> None:
         """Close the connections of a chat model of ours, and the loop of an `async` one."""
-        if isinstance(self._model, Chat):  # one of the user's may serve other conversations, too
+        if isinstance(self._model, JudgeModelClient):  # one of the user's may serve other conversations, too
             within(None, self._model.close)
         with outside_any_loop():
             within(None, self._loop.close)
@@ -155,7 +155,7 @@ class Call:
 # --- within the budget
 
 
-class Purchase:
+class BudgetedCaller:
     """Asks within the budget, and charges what that took.
 
     `side`: under which name; `tariff` and `account`: what its tokens cost where it does not say, and the budget.
@@ -164,7 +164,7 @@ class Purchase:
 
     def __init__(
         self,
-        call: Asks[Any],
+        call: QuestionAsker[Any],
         side: Side,
         journal: Journal,
         *,
@@ -179,7 +179,7 @@ class Purchase:
         self.lost: Usage | None = None
         """What attempts of the last call used that came to nothing."""
 
-    def __call__(self, question: Question) -> Reply:
+    def __call__(self, question: JudgeRequest) -> Reply:
         """Return what is replied now; BudgetSpent, from now on for all, if nothing may be spent."""
         self.lost = None
         if self._account is None:
@@ -223,7 +223,7 @@ class Purchase:
             self._account.lose(usd=self.tariff.of(usage), tokens=usage.total)
 
 
-class Use(Struct):
+class ModelUse(Struct):
     """What one example has asked."""
 
     calls: int = 0
@@ -234,7 +234,7 @@ class Use(Struct):
     cost_usd: float | None = None
     """What the calls cost when they were made, whenever that was; None where it is not reported."""
 
-    def add(self, reply: Priced, cost_usd: float | None) -> None:
+    def add(self, reply: PricedReply, cost_usd: float | None) -> None:
         """Count one reply, and what it cost."""
         self.calls += 1
         if reply.usage is not None:
@@ -254,7 +254,7 @@ class Use(Struct):
 
 def on_record(
     kind: Callable[..., A],
-    question: Question,
+    question: JudgeRequest,
     ask: Callable[[], Reply],
     *,
     journal: Journal,
@@ -278,7 +278,7 @@ def on_record(
     return reply
 
 
-def _handed_back(asked: events.Asked, error: Callable[[str], Unmeasured]) -> Reply:
+def _handed_back(asked: events.ModelAsked, error: Callable[[str], Unmeasured]) -> Reply:
     """Return what a journal holds; the error where that is a fault."""
     if asked.reply is None:
         fault = error(str(asked.fault))

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._engine.agent import Usage
-    from pytest_ltm._providers import Model, Used
+    from pytest_ltm._providers import ModelSpec, Used
     from pytest_ltm._providers.completions import Message
-    from pytest_ltm.judges._inquiry import Question
+    from pytest_ltm.judges._inquiry import JudgeRequest
 
 
 _REFUSED = (400, 404, 422)
 """Status codes of a server that does not take what it was given."""
 
 
-def chat(argument: str, role: str) -> Chat:
+def chat(argument: str, role: str) -> JudgeModelClient:
     """Return the model of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked.
 
     `role`: what it is asked as, for errors: `judge`.
@@ -44,15 +44,15 @@ def chat(argument: str, role: str) -> Chat:
         raise ConfigurationError(
             f"{role} 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
         )
-    return Chat(chosen, Completions)
+    return JudgeModelClient(chosen, Completions)
 
 
-class Chat:
+class JudgeModelClient:
     """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
 
     thread_safe = True
 
-    def __init__(self, model: Model, connect: Callable[[Model], Completions]) -> None:
+    def __init__(self, model: ModelSpec, connect: Callable[[ModelSpec], Completions]) -> None:
         self._model, self._connect = model, connect
         self._completions: Completions | None = None
         self._extras = ["response_format", "seed"]
@@ -62,7 +62,7 @@ class Chat:
         """Return what its replies depend on; no key."""
         return {"judge": "openai", "temperature": 0, **self._model.configuration()}
 
-    def assess(self, question: Question, /) -> Reply:
+    def assess(self, question: JudgeRequest, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
             self._completions = self._connect(self._model)
@@ -78,9 +78,9 @@ class Chat:
                     error.usage = _usage(self._completions.lost, messages, "")
                 raise
 
-    def own(self) -> Chat:
+    def own(self) -> JudgeModelClient:
         """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
-        other = Chat(self._model, self._connect)
+        other = JudgeModelClient(self._model, self._connect)
         other._extras = self._extras
         return other
 
@@ -90,7 +90,7 @@ class Chat:
             self._completions.close()
             self._completions = None
 
-    def _request(self, question: Question) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    def _request(self, question: JudgeRequest) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Return the messages and the parameters of one request."""
         given = {"response_format": _schema(*question.form), "seed": (self._model.seed or 0) + question.draw}
         extras = {name: given[name] for name in self._extras}

@@ -91,7 +91,7 @@ def _answers(parts: Mapping[str, Field], kinds: Iterable[str]) -> Iterator[tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAnswer:
     """A labelled answer and what the judge made of it."""
 
     item: Labelled
@@ -127,10 +127,10 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Measured:
+class JudgeCheckReport:
     """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
 
-    rows: tuple[Judged, ...]
+    rows: tuple[JudgedAnswer, ...]
 
     @cached_property
     def kinds(self) -> Mapping[str, Rate]:
@@ -163,19 +163,19 @@ class Measured:
         return kappa(table)
 
 
-def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> Measured:
+def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> JudgeCheckReport:
     """Return what the judge makes of each answer, asked one after the other."""
-    return Measured(tuple(_judged(item, ask, votes) for item in items))
+    return JudgeCheckReport(tuple(_judged(item, ask, votes) for item in items))
 
 
-def _judged(item: Labelled, ask: AnsweredBy, votes: int) -> Judged:
+def _judged(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
     decision = decide(ask, item.inquiry, votes=votes)
     if isinstance(decision, Unscored):
-        return Judged(item, None, decision.reason, failed=decision.cause == "judge")
-    return Judged(item, decision.grade != item.inquiry.fail, decision.reply)
+        return JudgedAnswer(item, None, decision.reason, failed=decision.cause == "judge")
+    return JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
 
 
-def _wrong(rows: Iterable[Judged]) -> Rate:
+def _wrong(rows: Iterable[JudgedAnswer]) -> Rate:
     wrong = [row.wrong for row in rows if row.passed is not None]
     return Rate(sum(wrong), len(wrong))
 
@@ -217,7 +217,7 @@ class Limit:
             raise ConfigurationError(f"--limit: {text!r} needs a number from 0 to 1")
         return cls(name, value)
 
-    def breach(self, measured: Measured) -> str:
+    def breach(self, measured: JudgeCheckReport) -> str:
         """Return the sentence that says that it is broken, "" if it is kept."""
         rates: Mapping[str, Rate | Kappa] = {
             "false-pass": measured.false_pass, "false-fail": measured.false_fail, "unscored": measured.unscored,

@@ -20,7 +20,7 @@ from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.judges._ask import LtmJudge, parse_grade
-from pytest_ltm.judges._asking import Purchase, Use, on_record
+from pytest_ltm.judges._asking import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,13 +103,13 @@ class JudgeConnection:
         votes: int,
         tariff: Tariff | None = None,
         account: Account | None = None,
-        recalled: Callable[[str, Inquiry], events.Judge | None] = lambda _example, _inquiry: None,
+        recalled: Callable[[str, Inquiry], events.JudgeAsked | None] = lambda _example, _inquiry: None,
     ) -> None:
         self._configuration, self._cache, self._recalled = configuration, cache, recalled
         self._journal, self._timings = journal, timings
         self._trial, self._votes = trial, votes
-        self._buy = Purchase(call, "judge", journal, tariff=tariff, account=account)
-        self.spent: dict[str, Use] = {}
+        self._buy = BudgetedCaller(call, "judge", journal, tariff=tariff, account=account)
+        self.spent: dict[str, ModelUse] = {}
         """By example."""
 
     def handle(self, example: str) -> LtmJudge:
@@ -118,7 +118,7 @@ class JudgeConnection:
 
     def told_of(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about the judge."""
-        return self.spent.get(example, Use()).told_of("judge")
+        return self.spent.get(example, ModelUse()).told_of("judge")
 
     def close(self) -> None:
         """Let the judge go."""
@@ -126,10 +126,10 @@ class JudgeConnection:
 
     def _ask(self, example: str, inquiry: Inquiry) -> str:
         reply = on_record(
-            events.Judge, inquiry, partial(self._asked, example, inquiry), example=example, journal=self._journal,
-            recorded=self._journal.upcoming(events.Judge) or self._recalled(example, inquiry), error=JudgeError,
+            events.JudgeAsked, inquiry, partial(self._asked, example, inquiry), example=example, journal=self._journal,
+            recorded=self._journal.upcoming(events.JudgeAsked) or self._recalled(example, inquiry), error=JudgeError,
         )  # fmt: skip
-        self.spent.setdefault(example, Use()).add(reply, self._buy.tariff.cost(reply))
+        self.spent.setdefault(example, ModelUse()).add(reply, self._buy.tariff.cost(reply))
         return reply.text
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:

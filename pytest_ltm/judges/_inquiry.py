@@ -111,7 +111,7 @@ def _mark(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgeRequest:
     """One question to a model beside the agent, as it is asked."""
 
     prompt: str
@@ -145,7 +145,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry(Question):
+class Inquiry(JudgeRequest):
     """One question to a judge, as it is asked."""
 
     grades: tuple[str, ...]
@@ -185,7 +185,7 @@ class Judge(Protocol):
         ...
 
 
-class Prompt(Struct, frozen=True):
+class JudgePrompt(Struct, frozen=True):
     """A question for a judge, with a name and a version of its own."""
 
     name: str

@@ -16,7 +16,7 @@ from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError,
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import takes
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._asking import ModelCaller
 from pytest_ltm.judges._chat import chat
 from pytest_ltm.judges._inquiry import Judge
 from pytest_ltm.judges._prompts import PROMPTS
@@ -114,7 +114,9 @@ def asking(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
     named = find(spec, base=Path.cwd())
     if named is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
-    call = Call(named.judge, who=WHO, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random()))
+    call = ModelCaller(
+        named.judge, who=WHO, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random())
+    )
     try:
         yield lambda inquiry: call(inquiry).text
     finally:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage import schema
-from pytest_ltm.judges._inquiry import Prompt
+from pytest_ltm.judges._inquiry import JudgePrompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FILE = "prompts.yml"
 
 
-def _prompts() -> Iterator[Prompt]:
+def _prompts() -> Iterator[JudgePrompt]:
     top = schema.Field(schema.packaged(__file__, FILE), FILE).mapping(("passages", "prompts"))
     passages = {name: passage.text() for name, passage in top["passages"].mapping().items()}
     for name, fields in top["prompts"].mapping().items():
@@ -23,8 +23,8 @@ def _prompts() -> Iterator[Prompt]:
         text = re.sub(r"\[(\w+)\]", lambda found: passages[found[1]], parts["text"].text())
         lists = {part: parts[part].texts() for part in ("grades", "quoted") if part in parts}
         fail = parts["fail"].text() if "fail" in parts else "no"
-        yield Prompt(name, parts["version"].whole(least=1), text, fail=fail, **lists)
+        yield JudgePrompt(name, parts["version"].whole(least=1), text, fail=fail, **lists)
 
 
-PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in _prompts()}
+PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _prompts()}
 """`answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios."""

@@ -99,7 +99,7 @@ class English(Language):
         return text
 
 
-class Written(Language):
+class PackagedLanguage(Language):
     """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
 
     def __init__(self, code: str) -> None:
@@ -223,7 +223,7 @@ def language(code: str) -> Language:
         raise ConfigurationError(
             f"no scenario is written in {code!r}.{did_you_mean(code, CODES)} There are: {', '.join(CODES)}"
         )
-    return ENGLISH if code == ENGLISH.code else Written(code)
+    return ENGLISH if code == ENGLISH.code else PackagedLanguage(code)
 
 
 # --- The two languages of an example.

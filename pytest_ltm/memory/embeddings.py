@@ -19,7 +19,7 @@ from pytest_ltm.reader.memory import count
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm._providers import Model
+    from pytest_ltm._providers import ModelSpec
     from pytest_ltm.memory.searching import Embeds
 
 
@@ -87,10 +87,10 @@ def _checked(package: str, name: str, sha256: str) -> bytes:
     return content
 
 
-class Endpoint:
+class EmbeddingClient:
     """An embeddings endpoint, asked for many texts at a time. ReportsUsage."""
 
-    def __init__(self, chosen: Model) -> None:
+    def __init__(self, chosen: ModelSpec) -> None:
         self._model = chosen
         self._completions: Completions | None = None
         self._used = Usage()
@@ -124,7 +124,7 @@ _A_REQUEST = 128
 _NAMES = ("bm25", "minilm", "openai:MODEL")
 
 
-def make_embeds(index: str) -> tuple[Callable[[], Embeds | None], Model | None]:
+def make_embeds(index: str) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
     """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
 
     Raises AgentError for an index that does not exist. Whether a model's client and key are there is not looked at.
@@ -136,7 +136,7 @@ def make_embeds(index: str) -> tuple[Callable[[], Embeds | None], Model | None]:
         return MiniLM, None
     if kind == "openai":
         chosen, _ = model(argument, Field({}, f"index: {index!r}"))
-        return partial(Endpoint, chosen), chosen
+        return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:
         raise AgentError(f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}")
     found = DottedPath(index, what="index", error=AgentError).resolve()

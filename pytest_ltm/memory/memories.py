@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.memory.pieces import Log, Span
-from pytest_ltm.memory.reading import Note, Said
+from pytest_ltm.memory.reading import MemoryHit, Utterance
 from pytest_ltm.memory.searching import Vectors, Words, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm.memory.moments import Range
-    from pytest_ltm.memory.parameters import Settings
-    from pytest_ltm.memory.searching import Embeds, Index, Ranked
+    from pytest_ltm.memory.parameters import MemorySettings
+    from pytest_ltm.memory.searching import Embeds, Ranked, SearchIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class MemoryItem:
     """One memory."""
 
     span: Span
@@ -38,26 +38,26 @@ class Item:
 class Memories:
     """All memories of one conversation; knows no thinker."""
 
-    def __init__(self, settings: Settings, embeds: Embeds | None = None) -> None:
+    def __init__(self, settings: MemorySettings, embeds: Embeds | None = None) -> None:
         self._settings, self._embeds = settings, embeds
         self.log = Log()
-        self.items: list[Item] = []
+        self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes: dict[str, Index] = {kind: self._index() for kind in kinds}
+        self._indexes: dict[str, SearchIndex] = {kind: self._index() for kind in kinds}
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0
 
-    def _index(self) -> Index:
+    def _index(self) -> SearchIndex:
         return Words() if self._embeds is None else Vectors(self._embeds)
 
     def say(self, message: str, reply: str, at: Any) -> int:
         """Take in an exchange; return the number of the message, that of the reply being the next."""
-        number = self.log.add(Said("user", message, at))
-        self.log.add(Said("assistant", reply, at))
+        number = self.log.add(Utterance("user", message, at))
+        self.log.add(Utterance("assistant", reply, at))
         return number
 
-    def add(self, item: Item) -> int:
+    def add(self, item: MemoryItem) -> int:
         """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
         keys = {"value": self._value(item), **item.keys}
         named = {kind: keys.get(kind, "") for kind in self._settings.key}
@@ -77,7 +77,7 @@ class Memories:
             return "\n".join(further)
         return "\n".join(text for text in named.values() if text)
 
-    def _value(self, item: Item) -> str:
+    def _value(self, item: MemoryItem) -> str:
         if item.text is not None:
             return item.text
         return "\n".join(one.text for one in self.log.parts(item.span))
@@ -126,13 +126,13 @@ class Memories:
             rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
         return joined(rankings, how.candidates * len(queries))
 
-    def _falls(self, item: Item, within: Range) -> bool:
+    def _falls(self, item: MemoryItem, within: Range) -> bool:
         at = self.log.said[item.span.first].at
         return (at is not None and within.holds(at)) or any(
             one.start < within.end and within.start < one.end for one in item.times
         )
 
-    def notes(self, numbers: Sequence[int], before: int) -> Iterator[tuple[int, Note]]:
+    def notes(self, numbers: Sequence[int], before: int) -> Iterator[tuple[int, MemoryHit]]:
         """Yield memories as they are shown, with their numbers: none that others hold, nothing from `before` on.
 
         Made one by one, because most are never shown.
@@ -143,14 +143,14 @@ class Memories:
             item = self.items[number]
             if item.text is not None:
                 at = self.log.said[item.span.first].at
-                yield number, Note(str(number), (Said("", item.text, at),), str(item.session))
+                yield number, MemoryHit(str(number), (Utterance("", item.text, at),), str(item.session))
                 continue
             span = self._widened(item.span, before)
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
             for saying, start, end in self._stretches(span):
                 shown.setdefault(saying, []).append((start, end))
-            yield number, Note(str(number), self.log.parts(span), str(item.session))
+            yield number, MemoryHit(str(number), self.log.parts(span), str(item.session))
 
     def _widened(self, span: Span, before: int) -> Span:
         if self._settings.retrieval.expand is None:

@@ -13,7 +13,7 @@ from pytest_ltm.reader.notes import SMALL_NUMBERS
 from pytest_ltm.reader.told_history import dated
 
 if TYPE_CHECKING:
-    from pytest_ltm._text.dates import Stretch
+    from pytest_ltm._text.dates import DateRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _named(text: str, now: datetime) -> Range | None:
     return Range(start, datetime.combine(found[-1].last, time(), now.tzinfo) + timedelta(days=1))
 
 
-def _passed(stretch: Stretch, today: date) -> Stretch:
+def _passed(stretch: DateRange, today: date) -> DateRange:
     """Return a stretch without a year as the last one that has begun."""
     if stretch.first <= today:
         return stretch

@@ -16,11 +16,11 @@ from msgspec import structs
 
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm.memory.memories import Item, Memories
+from pytest_ltm.memory.memories import Memories, MemoryItem
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.pieces import Span
 from pytest_ltm.memory.pipeline import Thinks, moment, read_moment
-from pytest_ltm.memory.reading import Note, Reading, Said, shortened
+from pytest_ltm.memory.reading import MemoryHit, Reading, Utterance, shortened
 from pytest_ltm.memory.roles import Summary, own_statements
 from pytest_ltm.memory.thinking import PROMPTS, Replying, size
 from pytest_ltm.reader.memory import count
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ltm._engine.agent import Reply
-    from pytest_ltm._providers import Answer, ToolCall
+    from pytest_ltm._providers import ModelResponse, ToolCall
     from pytest_ltm._providers.completions import Message
     from pytest_ltm.memory.parameters import Pressure
 
@@ -47,7 +47,7 @@ def _tools_size() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MemoryToolCall:
     """A call of a tool."""
 
     tool: str
@@ -57,10 +57,10 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class StepResult:
     """What a step came to: calls of tools, and what was thought beside."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[MemoryToolCall, ...]
     text: str = ""
 
 
@@ -82,9 +82,9 @@ class Step:
     """How many older messages there are, and how many texts in the archive."""
     message: str
     now: datetime | None
-    recent: tuple[Said, ...]
+    recent: tuple[Utterance, ...]
     """What was said in the queue before the message."""
-    found: tuple[Note, ...]
+    found: tuple[MemoryHit, ...]
     """What was found for the message so far."""
     first: bool
     """It is the first step of the message."""
@@ -105,46 +105,46 @@ class Step:
             system += "\n" + words["summary"].format(summary=self.summary)
         return [{"role": "system", "content": system}, *self.messages]
 
-    def result(self, answer: Answer) -> Thought:
+    def result(self, answer: ModelResponse) -> StepResult:
         """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
-        return Thought(tuple(_call(one) for one in answer.calls), answer.text)
+        return StepResult(tuple(_call(one) for one in answer.calls), answer.text)
 
-    def by_rules(self) -> Thought:
+    def by_rules(self) -> StepResult:
         """Return what to write down and to search for; the reply where this is done, or there is nothing."""
         if self.first:
             calls = [*self._written(), *self._searched()]
             if calls:
-                return Thought(tuple(calls))
+                return StepResult(tuple(calls))
         notes = tuple(sorted(self.found, key=lambda note: note.at or _LONG_AGO))
         read = Replying(
             message=self.message, now=self.now, notes=notes, recent=self.recent, about=self.core["human"],
             reading=self.reading,
         )  # fmt: skip
-        return Thought((Call("send_message", {"message": read.by_rules()}),))
+        return StepResult((MemoryToolCall("send_message", {"message": read.by_rules()}),))
 
-    def _written(self) -> Iterator[Call]:
+    def _written(self) -> Iterator[MemoryToolCall]:
         left = self.room - len(self.core["human"])
         for one in own_statements(self.message):
             left -= len(one) + 1
             if left >= 0:
-                yield Call("core_memory_append", {"name": "human", "content": one, "request_heartbeat": True})
+                yield MemoryToolCall("core_memory_append", {"name": "human", "content": one, "request_heartbeat": True})
             else:
-                yield Call("archival_memory_insert", {"content": one, "request_heartbeat": True})
+                yield MemoryToolCall("archival_memory_insert", {"content": one, "request_heartbeat": True})
 
-    def _searched(self) -> Iterator[Call]:
+    def _searched(self) -> Iterator[MemoryToolCall]:
         if len(self.message) > BRIEF:
             return
         for tool, there in zip(("conversation_search", "archival_memory_search"), self.counts, strict=True):
             if there:
-                yield Call(tool, {"query": self.message, "request_heartbeat": True})
+                yield MemoryToolCall(tool, {"query": self.message, "request_heartbeat": True})
 
 
-def _call(one: ToolCall) -> Call:
+def _call(one: ToolCall) -> MemoryToolCall:
     try:
         arguments = json.loads(one.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = None
-    return Call(one.name, arguments if isinstance(arguments, dict) else None, one.id)
+    return MemoryToolCall(one.name, arguments if isinstance(arguments, dict) else None, one.id)
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
@@ -178,7 +178,7 @@ class Paging(Thinks):
         self._summary = ""
         self._warned = False
         self._said: list[str] = []
-        self._found: list[Note] = []
+        self._found: list[MemoryHit] = []
         self._retrieved: list[str] = []
         self._in_context: tuple[str, ...] = ()
         self._now = None
@@ -243,13 +243,13 @@ class Paging(Thinks):
             first=first,
         )  # fmt: skip
 
-    def _heard(self, start: int) -> tuple[Said, ...]:
+    def _heard(self, start: int) -> tuple[Utterance, ...]:
         """Return what was said in the queue before a place, each message with the reply to it."""
         sides = sum(one["role"] == "user" for one in self._queue[:start])
         said = self._messages.log.said
         return tuple(said[len(said) - 2 * sides :]) if sides else ()
 
-    def _carried_out(self, thought: Thought) -> bool:
+    def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
         if not thought.calls:
             self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
@@ -270,7 +270,7 @@ class Paging(Thinks):
             goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
         return goes_on
 
-    def _called(self, call: Call) -> str:
+    def _called(self, call: MemoryToolCall) -> str:
         if call.tool not in self._TOOLS:
             hint = did_you_mean(call.tool, self._TOOLS)
             raise _Failed(f"there is no tool {call.tool!r}.{hint} There are {', '.join(self._TOOLS)}")
@@ -346,9 +346,9 @@ class Paging(Thinks):
         return "Done."
 
     def _file(self, content: str, at: datetime | None = None) -> None:
-        number = self._archive.log.add(Said("", content, at or self._now))
+        number = self._archive.log.add(Utterance("", content, at or self._now))
         span = Span(number, 0, number, self._archive.log.tokens(number))
-        self._archive.add(Item(span=span, session=0, keys={}))
+        self._archive.add(MemoryItem(span=span, session=0, keys={}))
         self._lines.append(json.dumps({"archive": content, "at": moment(self._archive.log.said[number].at)}))
 
     _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
@@ -383,7 +383,7 @@ class Paging(Thinks):
         if not gone:
             return 0
         said = tuple(
-            Said("user" if one["role"] == "user" else "assistant", one["content"])
+            Utterance("user" if one["role"] == "user" else "assistant", one["content"])
             for one in self._queue[:gone]
             if one["content"] and one["role"] in {"user", "assistant"}
         )
@@ -413,7 +413,7 @@ class Paging(Thinks):
         log = self._messages.log
         for one in (number, number + 1):
             if log.said[one].text.strip():
-                self._messages.add(Item(span=Span(one, 0, one, log.tokens(one)), session=0, keys={}))
+                self._messages.add(MemoryItem(span=Span(one, 0, one, log.tokens(one)), session=0, keys={}))
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
@@ -455,7 +455,7 @@ def _day(given: Mapping[str, Any], name: str) -> date:
         raise _Failed(f"{name} is a day, as in 2024-03-04") from None
 
 
-def _brief(saying: Said, tokens: int) -> Said:
+def _brief(saying: Utterance, tokens: int) -> Utterance:
     return structs.replace(saying, text=shortened(saying.text, tokens))
 
 

@@ -34,7 +34,7 @@ class Value(Struct, frozen=True):
     """The share of a chunk that is also the next one's."""
 
 
-class Query(Struct, frozen=True):
+class QuerySettings(Struct, frozen=True):
     """What is looked for."""
 
     kind: Literal["plain", "generated", "time-aware", "tools"] = "plain"
@@ -43,7 +43,7 @@ class Query(Struct, frozen=True):
     """Queries that are thought of, beside the message itself."""
 
 
-class Notebook(Struct, frozen=True):
+class NotebookSettings(Struct, frozen=True):
     """What is written down of the user beside the memories, and shown with each message."""
 
     kind: Literal["none", "json", "text", "portrait", "core"] = "none"
@@ -51,7 +51,7 @@ class Notebook(Struct, frozen=True):
     """Tokens, of a core block characters, that it may have."""
 
 
-class Retrieval(Struct, frozen=True, kw_only=True):
+class RetrievalSettings(Struct, frozen=True, kw_only=True):
     """How memories are looked for."""
 
     candidates: int = 250
@@ -79,7 +79,7 @@ class Pressure(Struct, frozen=True, kw_only=True):
     """Tokens of a prompt after whose reply messages are evicted; 0: before a prompt that would not fit."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class MemorySettings(Struct, frozen=True, kw_only=True):
     """A memory system."""
 
     value: Value = field(default_factory=lambda: Value("round"))
@@ -88,9 +88,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     join: Literal["merge", "replace", "ranks"] = "merge"
     """How its further keys go with its value: in one text, in its place, or each with a ranking of its own."""
     index: str = "bm25"
-    query: Query = field(default_factory=Query)
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    notebook: Notebook = field(default_factory=Notebook)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    notebook: NotebookSettings = field(default_factory=NotebookSettings)
     reading: Reading = field(default_factory=Reading)
     window: int = 16_384
     """Tokens of the whole prompt of a reply."""
@@ -146,24 +146,24 @@ def _key(given: Field) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _query(given: Field) -> Query:
+def _query(given: Field) -> QuerySettings:
     text = given.value
     if text in {"plain", "time-aware", "tools"}:
-        return Query(text)
+        return QuerySettings(text)
     found = _COUNTED.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise given.error("plain, time-aware, tools, or generated:COUNT such as 'generated:2'")
-    return Query("generated", int(found[1]))
+    return QuerySettings("generated", int(found[1]))
 
 
-def _notebook(given: Field) -> Notebook:
+def _notebook(given: Field) -> NotebookSettings:
     if given.value == "none":
-        return Notebook()
+        return NotebookSettings()
     found = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
     if found is None:
         raise given.error("none, json, text, portrait or core, with a size such as 'json:500' if wanted")
     kind: Any = found[1]
-    return Notebook(kind, int(found[2]) if found[2] else _SIZES[kind])
+    return NotebookSettings(kind, int(found[2]) if found[2] else _SIZES[kind])
 
 
 def _one_of(*names: str) -> Callable[[Field], Any]:
@@ -232,29 +232,29 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
 }  # fmt: skip
 _GROUPS = ("reading", "retrieval", "pressure")
-NAMES = ("preset", *Settings.__struct_fields__)
+NAMES = ("preset", *MemorySettings.__struct_fields__)
 """What may be said of a memory system."""
 
 
-def settings(given: Mapping[str, Field]) -> Settings:
+def settings(given: Mapping[str, Field]) -> MemorySettings:
     """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
 
     Raises DefinitionError with the place for a wrong value, or settings that do not go together.
     """
     named = given.get("preset")
-    base = preset(named.value, named) if named else Settings()
+    base = preset(named.value, named) if named else MemorySettings()
     made = _over(base, {name: one for name, one in given.items() if name != "preset"})
     _check(made, given)
     return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
 
 
-def preset(name: str, place: Field | None = None) -> Settings:
+def preset(name: str, place: Field | None = None) -> MemorySettings:
     """Return the settings of a preset; AgentError (in a file, with the place) if there is none."""
     if name not in PRESETS:
         message = f"there is no preset {name!r}.{_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
         raise AgentError(message) if place is None else place.fault(message)
     return _over(
-        Settings(), load(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping()
+        MemorySettings(), load(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping()
     )
 
 
@@ -273,7 +273,7 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 """The names of all presets."""
 
 
-def _over(base: Settings, given: Mapping[str, Field]) -> Settings:
+def _over(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
     changed: dict[str, Any] = {name: _READERS[name](one) for name, one in given.items() if name in _READERS}
     if "reading" in given:
         changed["reading"] = reading(given["reading"].mapping(known=_names(Reading)), base.reading)
@@ -294,7 +294,7 @@ def _names(kind: type[Struct]) -> tuple[str, ...]:
     return kind.__struct_fields__
 
 
-def _check(made: Settings, given: Mapping[str, Field]) -> None:
+def _check(made: MemorySettings, given: Mapping[str, Field]) -> None:
     """Raise the error of settings that do not go together."""
     paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
     if any(paged.values()) and not all(paged.values()):

@@ -15,7 +15,7 @@ from pytest_ltm.reader.memory import ENCODING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm.memory.reading import Said
+    from pytest_ltm.memory.reading import Utterance
 
 
 _LONGEST = 50_000
@@ -36,10 +36,10 @@ class Log:
     """All that was said, in order."""
 
     def __init__(self) -> None:
-        self.said: list[Said] = []
+        self.said: list[Utterance] = []
         self._starts: dict[int, array[int]] = {}
 
-    def add(self, saying: Said) -> int:
+    def add(self, saying: Utterance) -> int:
         """Take in what was said; return its number."""
         self.said.append(saying)
         return len(self.said) - 1
@@ -53,7 +53,7 @@ class Log:
         offsets = self._offsets(number)
         return self.said[number].text[offsets[start] : offsets[min(end, len(offsets) - 1)]]
 
-    def parts(self, span: Span) -> tuple[Said, ...]:
+    def parts(self, span: Span) -> tuple[Utterance, ...]:
         """Return what a span holds, a part for each saying."""
         found = []
         for number in range(span.first, span.last + 1):

@@ -18,10 +18,10 @@ from msgspec import structs
 from pytest_ltm._engine.agent import Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.memory import roles
-from pytest_ltm.memory.memories import Item, Memories
+from pytest_ltm.memory.memories import Memories, MemoryItem
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.pieces import Span
-from pytest_ltm.memory.reading import Said, shortened
+from pytest_ltm.memory.reading import Utterance, shortened
 from pytest_ltm.memory.thinking import FRAME, Replying, size
 from pytest_ltm.reader.memory import count
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from pytest_ltm.memory.parameters import Settings
-    from pytest_ltm.memory.reading import Note
+    from pytest_ltm.memory.parameters import MemorySettings
+    from pytest_ltm.memory.reading import MemoryHit
     from pytest_ltm.memory.searching import Embeds
     from pytest_ltm.memory.thinking import Task, Thinker
 
@@ -51,7 +51,7 @@ class Thinks(TakesTurns):
     """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
 
     def __init__(
-        self, settings: Settings, thinker: Thinker, embeds: Embeds | None = None,
+        self, settings: MemorySettings, thinker: Thinker, embeds: Embeds | None = None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._settings, self._thinker = settings, thinker
@@ -236,34 +236,34 @@ class Pipeline(Thinks):
         self._session += 1
         self._session_from = len(said)
 
-    def _written_up(self, span: Span) -> Iterator[Item]:
+    def _written_up(self, span: Span) -> Iterator[MemoryItem]:
         """Yield what is kept of a session."""
         match self._settings.value.unit:
             case "session":
                 yield self._keyed(span)
             case "summary":
                 text = self._think(roles.Summary(said=self._memories.log.parts(span)))
-                yield Item(span=span, session=self._session, text=text, keys={})
+                yield MemoryItem(span=span, session=self._session, text=text, keys={})
             case _:
                 yield from self._facts(span)
 
-    def _facts(self, span: Span) -> Iterator[Item]:
+    def _facts(self, span: Span) -> Iterator[MemoryItem]:
         said = self._memories.log.parts(span)
         places = [n for n in range(span.first, span.last + 1) if self._memories.log.said[n].text.strip()]
         for fact in self._think(roles.Facts(said=said)):
             cites = tuple(places[place] for place in fact.cites if place < len(places))
-            yield Item(span=span, session=self._session, text=fact.text, cites=cites, keys={})
+            yield MemoryItem(span=span, session=self._session, text=fact.text, cites=cites, keys={})
 
-    def _keyed(self, span: Span) -> Item:
+    def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
         said = self._memories.log.parts(span)
         keys = {kind: self._key(kind, said) for kind in self._settings.key if kind != "value"} if said else {}
         at = self._memories.log.said[span.first].at
         dated = self._settings.query.kind == "time-aware" and at is not None and bool(said)
-        times = self._think(roles.Events(said=said, now=at)) if dated and at is not None else ()
-        return Item(span=span, session=self._session, keys=keys, times=times)
+        times = self._think(roles.EventDater(said=said, now=at)) if dated and at is not None else ()
+        return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
-    def _key(self, kind: str, said: tuple[Said, ...]) -> str:
+    def _key(self, kind: str, said: tuple[Utterance, ...]) -> str:
         if kind == "facts":
             return "\n".join(fact.text for fact in self._think(roles.Facts(said=said)))
         if kind == "keyphrases":
@@ -278,10 +278,10 @@ class Pipeline(Thinks):
             limit = self._settings.notebook.size // 4
             text = self._think(roles.Summary(said=day, of="day", size=limit))
             span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
-            self._store(Item(span=span, session=self._session, text=text, keys={}))
+            self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
             mood = self._think(roles.Summary(said=day, of="personality", size=limit))
             for of, new in (("history", text), ("portrait", mood)):
-                task = roles.Summary(said=(Said("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
                 self._portrait[of] = self._think(task)
         self._day_from = len(said)
         if self._settings.forgetting != "off":
@@ -331,7 +331,7 @@ class Pipeline(Thinks):
             notes = structs.replace(reading, budget=max(1, budget)).chosen(self._reread(message, notes), self._now)
         return structs.replace(bare, notes=notes, recent=recent)
 
-    def _recent(self, used: int) -> tuple[tuple[Said, ...], int]:
+    def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
         """Return what was said last, as much as is shown of it, and the number of its first saying.
 
         What is not kept as a memory yet is shown in any case, as far as it fits into half of the window.
@@ -350,10 +350,10 @@ class Pipeline(Thinks):
             first -= 1
         return tuple(said[first:]), first
 
-    def _cost(self, saying: Said) -> int:
+    def _cost(self, saying: Utterance) -> int:
         return count(saying.text) + FRAME + _AGE
 
-    def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[Note, ...]:
+    def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[MemoryHit, ...]:
         """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
         self._found = []
         if budget <= 0 or not first:
@@ -367,7 +367,7 @@ class Pipeline(Thinks):
         reading = structs.replace(self._settings.reading, budget=budget)
         numbers: dict[str, int] = {}
 
-        def found() -> Iterable[Note]:
+        def found() -> Iterable[MemoryHit]:
             for number, note in self._memories.notes(ranked, first):
                 numbers[note.id] = number
                 yield note
@@ -379,10 +379,10 @@ class Pipeline(Thinks):
             self._strengthen(number)
         return chosen
 
-    def _reread(self, message: str, notes: Sequence[Note]) -> list[Note]:
+    def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
         read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
         return [
-            note if text == note.text else structs.replace(note, said=(Said("", text, note.at),))
+            note if text == note.text else structs.replace(note, said=(Utterance("", text, note.at),))
             for note, text in read
             if text
         ]
@@ -400,7 +400,7 @@ class Pipeline(Thinks):
             if fresh > self._settings.window // _SESSION:
                 self._end_session()
 
-    def _of_exchange(self, number: int) -> Iterator[Item]:
+    def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
         log, value = self._memories.log, self._settings.value
         sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
         match value.unit:
@@ -413,9 +413,9 @@ class Pipeline(Thinks):
             case "chunk":
                 step = max(1, round(value.size * (1 - value.overlap)))
                 chunks = (span for one in sides for span in log.chunks(one, value.size, step))
-                yield from (Item(span=span, session=self._session, keys={}) for span in chunks)
+                yield from (MemoryItem(span=span, session=self._session, keys={}) for span in chunks)
 
-    def _store(self, item: Item) -> None:
+    def _store(self, item: MemoryItem) -> None:
         self._memories.add(item)
         if not self._derived():
             self._lines.append(json.dumps(_record(item)))
@@ -500,7 +500,7 @@ _OF_SESSIONS = frozenset({"session", "observation", "summary"})
 _LEVELS, _GONE = 3, 30
 
 
-def _record(item: Item) -> dict[str, Any]:
+def _record(item: MemoryItem) -> dict[str, Any]:
     span = item.span
     return {
         "span": [span.first, span.start, span.last, span.end], "session": item.session, "text": item.text,
@@ -508,9 +508,9 @@ def _record(item: Item) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _item(held: Mapping[str, Any]) -> Item:
+def _item(held: Mapping[str, Any]) -> MemoryItem:
     times = tuple(Range(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in held["times"])
-    return Item(
+    return MemoryItem(
         span=Span(*held["span"]), session=held["session"], text=held["text"], cites=tuple(held["cites"]),
         keys=held["keys"], times=times,
     )  # fmt: skip

@@ -21,7 +21,7 @@ Role: TypeAlias = Literal["user", "assistant", ""]
 """Who said something; "": neither did, as with a summary."""
 
 
-class Said(Struct, frozen=True):
+class Utterance(Struct, frozen=True):
     """What one side said at a time, whole or a part of it."""
 
     role: Role
@@ -30,11 +30,11 @@ class Said(Struct, frozen=True):
     """The conversation's time, aware; None where it is not known."""
 
 
-class Note(Struct, frozen=True):
+class MemoryHit(Struct, frozen=True):
     """What a memory found: one saying, or several that belong together."""
 
     id: str
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
     session: str = ""
     """Of the dated sub-dialogue that it is from; "" where there is only one."""
 
@@ -63,12 +63,12 @@ class Reading(Struct, frozen=True, kw_only=True):
     notes: Literal["none", "per-item"] = "none"
     """Whether each is first read by itself, and what it says to the question written down."""
 
-    def chosen(self, found: Iterable[Note], now: datetime | None) -> tuple[Note, ...]:
+    def chosen(self, found: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
         """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
 
         One that does not fit is passed over. Those whose time is not known stand first in the order of time.
         """
-        kept: list[Note] = []
+        kept: list[MemoryHit] = []
         left = self.budget - count(self.shown((), now))
         for note in found:
             if len(kept) == self.k:
@@ -81,18 +81,18 @@ class Reading(Struct, frozen=True, kw_only=True):
             kept.sort(key=lambda note: 0.0 if note.at is None else note.at.timestamp())
         return tuple(kept)
 
-    def shown(self, notes: Sequence[Note], now: datetime | None) -> str:
+    def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
         """Return the notes as text: a line or more for each, or a list in JSON."""
         lines = [self._line(note, now) for note in notes]
         return "[\n" + ",\n".join(lines) + "\n]" if self.format == "json" else "\n".join(lines)
 
-    def _line(self, note: Note, now: datetime | None) -> str:
+    def _line(self, note: MemoryHit, now: datetime | None) -> str:
         told = [self._told(saying, now) for saying in note.said]
         if self.format == "json":
             return json.dumps(told, ensure_ascii=False)
         return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
 
-    def _told(self, saying: Said, now: datetime | None) -> dict[str, str]:
+    def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
         when = age(saying, now) if self.age else ""
         return {
             **({"when": when} if when else {}),
@@ -106,7 +106,7 @@ _BREAK = 2
 """Tokens between one note and the next, at most."""
 
 
-def age(saying: Said, now: datetime | None) -> str:
+def age(saying: Utterance, now: datetime | None) -> str:
     """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
     if saying.at is None:
         return ""

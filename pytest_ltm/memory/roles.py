@@ -23,9 +23,9 @@ from pytest_ltm.reader.notes import BRIEF, COMMON
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm._providers import Answer
+    from pytest_ltm._providers import ModelResponse
     from pytest_ltm._providers.completions import Message
-    from pytest_ltm.memory.reading import Note, Said
+    from pytest_ltm.memory.reading import MemoryHit, Utterance
 
 
 def _asks(role: str, **parts: object) -> list[Message]:
@@ -36,7 +36,7 @@ def _asks(role: str, **parts: object) -> list[Message]:
     ]
 
 
-def _lines(said: Sequence[Said]) -> str:
+def _lines(said: Sequence[Utterance]) -> str:
     return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(said, start=1))
 
 
@@ -95,7 +95,7 @@ class Queries:
         """Return the messages."""
         return _asks(self.role, last=self.last, message=self.message, count=self.count)
 
-    def result(self, answer: Answer) -> tuple[str, ...]:
+    def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the queries."""
         return _texts(answer.text)[: self.count]
 
@@ -132,7 +132,7 @@ class Describe:
         user = json.dumps(self.user, ensure_ascii=False, indent=1)
         return _asks(self.role, user=user, last=self.last, message=self.message, count=self.count, size=self.size)
 
-    def result(self, answer: Answer) -> Described:
+    def result(self, answer: ModelResponse) -> Described:
         """Return the object, cut to its size, and the queries."""
         found = _json(answer.text, dict)
         user, queries = found.get("user"), found.get("queries", [])
@@ -178,7 +178,7 @@ class Jot:
         """Return the messages."""
         return _asks(self.role, pad=self.pad, last=self.last, message=self.message, size=self.size)
 
-    def result(self, answer: Answer) -> str:
+    def result(self, answer: ModelResponse) -> str:
         """Return the text between the backticks, the newest lines that fit."""
         blocks = fenced_blocks(answer.text)
         if not blocks:
@@ -206,7 +206,7 @@ def _newest(lines: Sequence[str], size: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ExtractedFact:
     """Something that was told, and the places of what told it among what was shown, from 0."""
 
     text: str
@@ -217,14 +217,14 @@ class Fact:
 class Facts:
     """Facts that are told. By rules: statements of somebody on themselves, or with names or numbers."""
 
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
     role: str = "facts"
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
         return _asks(self.role, said=_lines(self.said))
 
-    def result(self, answer: Answer) -> tuple[Fact, ...]:
+    def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
         """Return the facts; one that cites nothing cites everything."""
         found = []
         for one in _json(answer.text, list):
@@ -235,15 +235,15 @@ class Facts:
             numbers = named if isinstance(named, list) else []
             cites = [n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)]
             if text.strip():
-                found.append(Fact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
+                found.append(ExtractedFact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
         return tuple(found)
 
-    def by_rules(self) -> tuple[Fact, ...]:
+    def by_rules(self) -> tuple[ExtractedFact, ...]:
         """Return up to eight statements of each saying."""
         found = []
         for place, saying in enumerate(self.said):
             told = [one for one in sentences(saying.text[:BRIEF]) if _tells(one)]
-            found += [Fact(one, (place,)) for one in told[:_MOST]]
+            found += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
         return tuple(found)
 
 
@@ -255,14 +255,14 @@ def _tells(sentence: str) -> bool:
 class Keyphrases:
     """Words by which something can be found again. By rules: names, and long words that are not common."""
 
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
     role: str = "keyphrases"
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
         return _asks(self.role, said=_lines(self.said))
 
-    def result(self, answer: Answer) -> tuple[str, ...]:
+    def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the phrases."""
         return _texts(answer.text)[:_PHRASES]
 
@@ -277,7 +277,7 @@ class Keyphrases:
 class Summary:
     """What was said in short. By rules: what was known, then the first sentence of each of the user's messages."""
 
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
     of: str = "session"
     """What the summary is of: a key of the prompts' `wanted`."""
     earlier: str = ""
@@ -292,7 +292,7 @@ class Summary:
         wanted = words["wanted"][self.of]
         return _asks(self.role, before=before, said=_lines(self.said), wanted=wanted, size=self.size)
 
-    def result(self, answer: Answer) -> str:
+    def result(self, answer: ModelResponse) -> str:
         """Return the text, cut to its size."""
         if not answer.text.strip():
             raise NoJSON("no text")
@@ -309,10 +309,10 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
+class EventDater:
     """When that was which is told of. By rules: each time that a sentence names."""
 
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
     now: datetime
     role: str = "events"
 
@@ -320,7 +320,7 @@ class Events:
         """Return the messages."""
         return _asks(self.role, said=_lines(self.said), day=self.now.date().isoformat())
 
-    def result(self, answer: Answer) -> tuple[Range, ...]:
+    def result(self, answer: ModelResponse) -> tuple[Range, ...]:
         """Return their times."""
         return tuple(_range(one, self.now) for one in _json(answer.text, list))
 
@@ -342,7 +342,7 @@ class TimeRange:
         """Return the messages."""
         return _asks(self.role, message=self.message, day=self.now.date().isoformat())
 
-    def result(self, answer: Answer) -> Range | None:
+    def result(self, answer: ModelResponse) -> Range | None:
         """Return the time."""
         found = _json(answer.text, dict)
         return _range(found, self.now) if found else None
@@ -368,14 +368,14 @@ class Reread:
     """What one memory says to a message, "" for nothing. By rules: all of it."""
 
     message: str
-    note: Note
+    note: MemoryHit
     role: str = "note"
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
         return _asks(self.role, message=self.message, note=_lines(self.note.said))
 
-    def result(self, answer: Answer) -> str:
+    def result(self, answer: ModelResponse) -> str:
         """Return the text."""
         text = answer.text.strip()
         return "" if text.strip(' ."').lower() in {"nothing", ""} else text

@@ -26,7 +26,7 @@ _SATURATION, _LENGTH = 1.5, 0.75
 """BM25's k1 and b."""
 
 
-class Index(Protocol):
+class SearchIndex(Protocol):
     """Keys with numbers from 0, in the order in which they were added."""
 
     def add(self, keys: Sequence[str]) -> None:

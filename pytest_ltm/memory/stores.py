@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from pytest_ltm._engine.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, told
-from pytest_ltm.memory.reading import Note, Said
+from pytest_ltm.memory.reading import MemoryHit, Utterance
 from pytest_ltm.memory.thinking import Replying
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Store(Protocol):
         ...
 
 
-class Heard:
+class CrossTalkDetector:
     """What every conversation of one store was told, to notice where one is given what another was."""
 
     def __init__(self) -> None:
@@ -70,8 +70,14 @@ class Stored(TakesTurns):
     """
 
     def __init__(
-        self, store: Any, name: str, thinker: Thinker, reading: Reading, heard: Heard, settings: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+        self,
+        store: Any,
+        name: str,
+        thinker: Thinker,
+        reading: Reading,
+        heard: CrossTalkDetector,
+        settings: Mapping[str, Any],
+    ) -> None:
         self._store, self._name, self._thinker, self._reading = store, name, thinker, reading
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
@@ -84,8 +90,8 @@ class Stored(TakesTurns):
 
     def _begin(self) -> None:
         self._user = uuid.uuid4().hex
-        self._said: dict[str, Said] = {}
-        self._by_id: dict[str, Said] = {}
+        self._said: dict[str, Utterance] = {}
+        self._by_id: dict[str, Utterance] = {}
         self._found: list[str] = []
         self._searches = self._empty = 0
         self._never: list[str] = []
@@ -135,7 +141,7 @@ class Stored(TakesTurns):
         kept = json.loads(state)
         self._user, self._now = kept["user"], _moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {text: Said(role, text, _moment(at)) for text, role, at in kept["said"]}
+        self._said = {text: Utterance(role, text, _moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         for text in self._said:
             self._heard.add(text, self._user)
@@ -182,7 +188,7 @@ class Stored(TakesTurns):
         if self._now is None:
             raise AgentError(f"store {self._name!r} was told something before the time was known")
         given = yield self._called("add", text, role=role, at=self._now, session=SESSION, user=self._user)
-        saying = Said(role, text, self._now)
+        saying = Utterance(role, text, self._now)
         self._said.setdefault(text, saying)
         self._heard.add(text, self._user)
         for key in given if isinstance(given, (list, tuple)) else [given]:
@@ -231,13 +237,13 @@ class Stored(TakesTurns):
             )
         return listed
 
-    def _note(self, one: Any, number: int) -> Note:
+    def _note(self, one: Any, number: int) -> MemoryHit:
         key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
         added = self._by_id.get(str(key)) if key is not None else None
         if added is None and isinstance(text, str):
             added = self._said.get(text)
         if added is not None:
-            return Note(str(number), (added,), SESSION)
+            return MemoryHit(str(number), (added,), SESSION)
         if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
             raise AgentFault(
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
@@ -245,7 +251,7 @@ class Stored(TakesTurns):
             )
         self._refuse_foreign(text)
         self._never.append(text)
-        return Note(str(number), (Said("", text, at),), SESSION)
+        return MemoryHit(str(number), (Utterance("", text, at),), SESSION)
 
     def _refuse_foreign(self, text: str) -> None:
         owner = self._heard.by(text)

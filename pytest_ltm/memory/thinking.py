@@ -13,7 +13,7 @@ from pytest_ltm._engine.agent import Usage, usage_of
 from pytest_ltm._providers import PARAMETERS, Completions, model, sendable
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm.memory.reading import Reading, Said, age
+from pytest_ltm.memory.reading import Reading, Utterance, age
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reader.reader import VERSION, make_reader
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pytest_ltm._providers import Answer, Model
+    from pytest_ltm._providers import ModelResponse, ModelSpec
     from pytest_ltm._providers.completions import Message
     from pytest_ltm._storage.schema import Field
-    from pytest_ltm.memory.reading import Note
+    from pytest_ltm.memory.reading import MemoryHit
 
 
 R = TypeVar("R")
@@ -45,7 +45,7 @@ class Task(Protocol[R_co]):
         """Return the messages that a model is sent."""
         ...
 
-    def result(self, answer: Answer) -> R_co:
+    def result(self, answer: ModelResponse) -> R_co:
         """Return what a model's answer says; ValueError if it cannot be read."""
         ...
 
@@ -72,9 +72,9 @@ class Replying(Struct, frozen=True, kw_only=True):
 
     message: str
     now: datetime | None = None
-    notes: tuple[Note, ...] = ()
+    notes: tuple[MemoryHit, ...] = ()
     """In the order in which they are shown."""
-    recent: tuple[Said, ...] = ()
+    recent: tuple[Utterance, ...] = ()
     """What was said last, oldest first, the message itself not among it."""
     about: str = ""
     """What is known beside: of the user, in a notebook; "" if nothing."""
@@ -92,24 +92,24 @@ class Replying(Struct, frozen=True, kw_only=True):
         if self.notes:
             parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
         recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
-        message = Said("user", self.message, self.now if self.dated else None)
+        message = Utterance("user", self.message, self.now if self.dated else None)
         asked = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
 
-    def _aged(self, one: Said) -> str:
+    def _aged(self, one: Utterance) -> str:
         if not (self.reading.age and one.role == "user" and one.at is not None):
             return one.text or _SILENCE
         when = one.at.isoformat(" ", "minutes") if one.at == self.now else age(one, self.now)
         return f"[{when}] {one.text}"
 
-    def result(self, answer: Answer) -> str:
+    def result(self, answer: ModelResponse) -> str:
         """Return the text itself."""
         return answer.text
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
         reader = make_reader("full")()
-        known = (Said("user", line) for line in _known(self.about))
+        known = (Utterance("user", line) for line in _known(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
         for message, reply in _exchanges(heard):
             if self.reading.age and message.at is not None:
@@ -133,16 +133,16 @@ _SILENCE = "(no reply)"
 """Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
 
 
-def _exchanges(heard: Sequence[Said]) -> list[tuple[Said, str]]:
+def _exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
     """Return each message with the reply that follows it; a reply without its message follows an empty one."""
-    found: list[tuple[Said, str]] = []
+    found: list[tuple[Utterance, str]] = []
     answered = True
     for saying in heard:
         if saying.role != "assistant":
             found.append((saying, ""))
             answered = saying.role != "user"
         elif answered:
-            found.append((Said("", "", saying.at), saying.text))
+            found.append((Utterance("", "", saying.at), saying.text))
         else:
             found[-1] = (found[-1][0], saying.text)
             answered = True
@@ -150,7 +150,7 @@ def _exchanges(heard: Sequence[Said]) -> list[tuple[Said, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought(Generic[R]):
+class TaskResult(Generic[R]):
     """What came of a task."""
 
     result: R
@@ -166,7 +166,7 @@ class Thinker(Protocol):
     free: bool
     """Nothing is spent: usage is what a model would have used."""
 
-    def think(self, task: Task[R]) -> Thought[R]:
+    def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what comes of the task."""
         ...
 
@@ -188,11 +188,11 @@ class Rules:
 
     free = True
 
-    def think(self, task: Task[R]) -> Thought[R]:
+    def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what follows by rules."""
         result = task.by_rules()
         said = count(result) if isinstance(result, str) else 0
-        return Thought(result, Usage(input_tokens=size(task.prompt()), output_tokens=said))
+        return TaskResult(result, Usage(input_tokens=size(task.prompt()), output_tokens=said))
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""
@@ -211,11 +211,11 @@ class Chats:
 
     free = False
 
-    def __init__(self, chosen: Model) -> None:
+    def __init__(self, chosen: ModelSpec) -> None:
         self._model = chosen
         self._completions: Completions | None = None
 
-    def think(self, task: Task[R]) -> Thought[R]:
+    def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what the model says; a fault of the model's carries what it took."""
         messages = [{**one, "content": sendable(one["content"])} for one in task.prompt()]
         asks = self._asks()
@@ -227,9 +227,9 @@ class Chats:
             raise
         used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
         try:
-            return Thought(task.result(answer), used)
+            return TaskResult(task.result(answer), used)
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
-            return Thought(task.by_rules(), used, understood=False)
+            return TaskResult(task.by_rules(), used, understood=False)
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint."""
@@ -264,7 +264,7 @@ def _size_of_calls(message: Message) -> int:
     return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
 
 
-def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], Model | None]:
+def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None]:
     """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]`.
 
     `parameters` may have those of a model. Raises AgentError for an unknown spec, or a model that cannot be meant;

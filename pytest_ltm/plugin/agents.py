@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 REPLAY = "replay:"
 
 
-def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]:
+def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
     from pytest_ltm._providers import share
 
@@ -51,7 +51,7 @@ def sources(config: pytest.Config, settings: Settings) -> dict[str, AgentSource]
     return found
 
 
-def _source(config: pytest.Config, settings: Settings, spec: str) -> AgentSource:
+def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
     from pytest_ltm.agents._adapt import source
 
     given = _from_hook(config, spec)

@@ -77,7 +77,7 @@ def allow_files(wanted: int) -> None:
         )
 
 
-class AtOnce:
+class ConcurrentRunner:
     """The conversations that are being played, and those to come, in their order.
 
     `left` has those to come; after adding some, call `look_up`. `most`: how many at once; `of_agent`: how many of one

@@ -15,7 +15,7 @@ from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasur
 from pytest_ltm.agents._hub import OutOfTime, own_thread, own_time
 from pytest_ltm.agents._speaker import call_within
 from pytest_ltm.plugin.internals import setup as internals
-from pytest_ltm.plugin.internals.stretch import Stretch
+from pytest_ltm.plugin.internals.stretch import ItemContext
 from pytest_ltm.plugin.items import fixture_names
 from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
 
@@ -43,7 +43,7 @@ class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """The score is below the threshold; its message is the whole failure text."""
 
 
-class Part(NamedTuple):
+class Membership(NamedTuple):
     """What an item has of the conversation that it has joined."""
 
     conversation: Conversation
@@ -75,7 +75,7 @@ class ItemBody(GreenBody):
         super().__init__()
         self._limit, self._has_asked = limit, False
         self.known, self.item = known, known.item
-        self._part: Part | None = None
+        self._part: Membership | None = None
         self._unready: Exception | None = None
         """Why it cannot even begin: its definition could not be generated."""
         self.result: ScenarioResult | None = None
@@ -86,8 +86,8 @@ class ItemBody(GreenBody):
         self.reported = False
         self._setup_state, self._pool = setup_state, pool
         self._next_up, self.withheld = next_up, withheld
-        self._around = internals.Around(self.item)
-        self._stretch: Stretch | None = None
+        self._around = internals.ProtocolWrappers(self.item)
+        self._stretch: ItemContext | None = None
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
         self._held = True
@@ -103,11 +103,11 @@ class ItemBody(GreenBody):
         unready: Exception | None,
     ) -> None:
         """Take part in a conversation; `ended` returns the example's result and the text of its failure."""
-        self._part, self._unready = Part(conversation, handle, ended), unready
+        self._part, self._unready = Membership(conversation, handle, ended), unready
         self.sheet = handle.sheet
 
     @property
-    def _joined(self) -> Part:
+    def _joined(self) -> Membership:
         if self._part is None:
             raise LtmInternalError(f"{self.item.nodeid} takes part in no conversation")
         return self._part
@@ -145,7 +145,7 @@ class ItemBody(GreenBody):
             return self._begin()
 
     def _begin(self) -> Request | None:
-        stretch = self._stretch = Stretch(self.item)
+        stretch = self._stretch = ItemContext(self.item)
         internals.prepare(self.item, self._pool)
         with stretch.fixtures():
             self._setup = internals.phase(self.item, "setup")
@@ -212,7 +212,7 @@ class ItemBody(GreenBody):
             ) from error
 
     @property
-    def _begun_stretch(self) -> Stretch:
+    def _begun_stretch(self) -> ItemContext:
         if self._stretch is None:
             raise LtmInternalError("a body sends before its setup")
         return self._stretch
@@ -225,7 +225,7 @@ class ItemBody(GreenBody):
         result, self.failure_text = self._joined.ended(self, lane, ending)
         self.result = result
         self._around.enter()
-        stretch = self._stretch or Stretch(self.item)
+        stretch = self._stretch or ItemContext(self.item)
         hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
         self.reported = self.item.stash[REPORTED] = True
         with stretch.reporting(), self._around.active():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.cost import JUDGE, OPINION, Use
+from pytest_ltm._engine.cost import JUDGE, OPINION, TokenUse
 from pytest_ltm._engine.result import Precheck
 from pytest_ltm._record import canaries as _canaries
 from pytest_ltm._record.canaries import FILE, JOURNAL, TIMINGS
@@ -59,15 +59,15 @@ class Canaries:
                     _canaries.write(self._folder, found)
         return f"{found.why}. {CURE}" if found.verdict == "wrong" else ""
 
-    def forecast(self) -> Use:
+    def forecast(self) -> TokenUse:
         """Return what asking them would take."""
         settings = self._run.settings
         if settings.judge == NONE or _options.value(self._run.config, "ltm_judge_canaries") == "off":
-            return Use()
+            return TokenUse()
         from pytest_ltm.judges._check import CANARIES
 
         sizes = [count(canary.inquiry.text) for canary in CANARIES]
-        return Use(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)
+        return TokenUse(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)
 
     def _graded_before(self, judge: NamedJudge) -> Precheck | None:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""

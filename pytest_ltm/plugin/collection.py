@@ -22,9 +22,9 @@ from pytest_ltm.plugin.items import (
     PARAMETERS,
     PLACE,
     SCENARIO_NAME,
+    ItemPlace,
     LtmItem,
     Marks,
-    Place,
     is_built_in,
     is_ltm_item,
     label,
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.handle import Ltm
     from pytest_ltm._engine.suite import Suite, SuiteEntry
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
-def places(settings: Settings, name: str, marks: Marks) -> list[Place]:
+def places(settings: RunSettings, name: str, marks: Marks) -> list[ItemPlace]:
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
     if settings.dataset is not None:
         return _dataset.places(settings, settings.dataset, name)
     return [
-        Place(agent.label, span, trial, f"{label(name)}_{example}" if span == ISOLATED else "", example)
+        ItemPlace(agent.label, span, trial, f"{label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
         for trial in range(settings.trials)
@@ -53,7 +53,7 @@ def places(settings: Settings, name: str, marks: Marks) -> list[Place]:
     ]
 
 
-def _examples(settings: Settings, name: str, marks: Marks) -> Sequence[str]:
+def _examples(settings: RunSettings, name: str, marks: Marks) -> Sequence[str]:
     if settings.definitions is not None:
         found = settings.definitions.examples.get(name)
         if found:
@@ -62,7 +62,7 @@ def _examples(settings: Settings, name: str, marks: Marks) -> Sequence[str]:
     return [str(number) for number in range(count)]
 
 
-def generate(metafunc: pytest.Metafunc, settings: Settings) -> None:
+def generate(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
     """Give each LTM item its places; agent, span, trial and example come first in its id."""
     if PLACE not in metafunc.fixturenames:
         return
@@ -119,21 +119,21 @@ def _module_name(item: pytest.Item) -> str:
     return ".".join([*module.split("/"), *parts[1:-1]])
 
 
-def _variant(item: pytest.Item, place: Place) -> str:
+def _variant(item: pytest.Item, place: ItemPlace) -> str:
     """Return the user's own parameters of an item, as a part of its scenario's name."""
     callspec = getattr(item, "callspec", None)
     own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
     return f".{own}" if own else ""
 
 
-def place_of(item: pytest.Item) -> Place | None:
+def place_of(item: pytest.Item) -> ItemPlace | None:
     """Return the item's place in the run."""
     callspec = getattr(item, "callspec", None)
-    place: Place | None = callspec.params.get(PLACE) if callspec else None
+    place: ItemPlace | None = callspec.params.get(PLACE) if callspec else None
     return place
 
 
-def in_order(items: Iterable[LtmItem], settings: Settings) -> list[LtmItem]:
+def in_order(items: Iterable[LtmItem], settings: RunSettings) -> list[LtmItem]:
     """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
     from pytest_ltm._engine.plan import natural
 
@@ -161,7 +161,7 @@ def version_of(known: LtmItem) -> str:
     return source_version(source)
 
 
-def wanted(items: Iterable[LtmItem], settings: Settings, *, everything: bool) -> Iterator[LtmItem]:
+def wanted(items: Iterable[LtmItem], settings: RunSettings, *, everything: bool) -> Iterator[LtmItem]:
     """Yield the items that the run is to play: with a definitions folder only scenarios that have files there."""
     for known in items:
         if everything or settings.definitions is None or settings.definitions.examples.get(known.scenario):

@@ -17,7 +17,7 @@ from pytest_ltm._engine.cost import (
     USER,
     Budget,
     Prices,
-    Spent,
+    SpentBudget,
     Tariff,
     list_price,
     spent_in,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.cost import Account, Limits, Price, Side
-    from pytest_ltm._providers import Model
+    from pytest_ltm._providers import ModelSpec
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
@@ -45,7 +45,7 @@ _NO_USAGE = (
 )
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class KnownPrice(Struct, frozen=True, kw_only=True):
     """What is known of the cost of an agent, or of the judge, before it says anything."""
 
     tariff: Tariff
@@ -59,7 +59,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """Why a budget in dollars keeps it from being asked, of the model of a simulated user."""
 
 
-def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
+def known_of(label: str, source: AgentSource, prices: Prices) -> KnownPrice:
     """Return what is known of an agent's cost."""
     from pytest_ltm.agents._profile import is_free, model_of, spec_within
 
@@ -72,14 +72,14 @@ def known_of(label: str, source: AgentSource, prices: Prices) -> Known:
     )  # fmt: skip
 
 
-def judge_of(spec: str, prices: Prices) -> Known:
+def judge_of(spec: str, prices: Prices) -> KnownPrice:
     """Return what is known of the judge's cost."""
     from pytest_ltm.agents._profile import model_of
 
     return _known(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
 
 
-def user_of(name: str, prices: Prices, limits: Limits) -> Known:
+def user_of(name: str, prices: Prices, limits: Limits) -> KnownPrice:
     """Return what is known of the cost of a simulated user's model, by the name that records give it."""
     from pytest_ltm.agents._profile import model_of
 
@@ -91,15 +91,15 @@ def user_of(name: str, prices: Prices, limits: Limits) -> Known:
 
 
 def _known(
-    given: Price | None, chosen: Model | None, *, free: bool, untold: bool = False, unmetered: bool = False
-) -> Known:
+    given: Price | None, chosen: ModelSpec | None, *, free: bool, untold: bool = False, unmetered: bool = False
+) -> KnownPrice:
     if given is not None:
-        return Known(tariff=Tariff(price=given, free=free), source="as given", unmetered=unmetered)
+        return KnownPrice(tariff=Tariff(price=given, free=free), source="as given", unmetered=unmetered)
     if chosen is None:
-        return Known(tariff=Tariff(free=free), untold=untold)
+        return KnownPrice(tariff=Tariff(free=free), untold=untold)
     listed = list_price(chosen.name, chosen.base_url)
     source = "" if listed is None else f"list price of {LISTED}"
-    return Known(tariff=Tariff(price=listed), source=source, untold=listed is None)
+    return KnownPrice(tariff=Tariff(price=listed), source=source, untold=listed is None)
 
 
 def _reports(source: AgentSource) -> frozenset[str] | None:
@@ -122,14 +122,14 @@ def _reports(source: AgentSource) -> frozenset[str] | None:
 class RunCosts:
     """Prices of agents and judge in one run, and its budget."""
 
-    def __init__(self, settings: Settings, sources: Mapping[str, AgentSource], folder: Path) -> None:
+    def __init__(self, settings: RunSettings, sources: Mapping[str, AgentSource], folder: Path) -> None:
         self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
         self.agents = {label: known_of(label, source, self._prices) for label, source in sources.items()}
         self.judge = judge_of(settings.judge, self._prices)
-        self._users: dict[str, Known] = {}
+        self._users: dict[str, KnownPrice] = {}
         self._budget = Budget(self._limits, Shared(folder / LEDGER)) if self._limits else None
 
-    def user(self, name: str) -> Known:
+    def user(self, name: str) -> KnownPrice:
         """Return what is known of the cost of a simulated user's model."""
         if name not in self._users:
             self._users[name] = user_of(name, self._prices, self._limits)
@@ -166,7 +166,7 @@ class RunCosts:
         """Begin the ledger with what the run has spent before it was resumed."""
         if self._budget is None:
             return
-        sides: dict[Side, dict[str, Spent]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
+        sides: dict[Side, dict[str, SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)
             found = spent_in(
@@ -177,11 +177,11 @@ class RunCosts:
                 sides[side][name.folder] = spent
         calls, tokens, usd, _ = canaries.used(self._folder, self.judge.tariff)
         if calls:
-            sides["judge"][canaries.JOURNAL] = Spent(usd or 0.0, tokens, calls)
+            sides["judge"][canaries.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
         rows = probe.read(self._folder)
         for label in {row.agent for row in rows}:
             calls, tokens, usd, _ = probe.used(rows, label, self.tariff_of(label))
-            sides["agent"][f"{probe.FILE} {label}"] = Spent(usd or 0.0, tokens, calls)
+            sides["agent"][f"{probe.FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
     def tariff_of(self, agent: str) -> Tariff:

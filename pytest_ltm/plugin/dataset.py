@@ -10,7 +10,7 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.items import Place
+from pytest_ltm.plugin.items import ItemPlace
 from pytest_ltm.plugin.options import base, named
 from pytest_ltm.reporting.text import one_line
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.datasets._dataset import ToldConversation
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
@@ -94,11 +94,11 @@ def _options_of(config: pytest.Config, dataset: Dataset) -> dict[str, str]:
     return found
 
 
-def places(settings: Settings, dataset: DatasetSuite, entry: str) -> list[Place]:
+def places(settings: RunSettings, dataset: DatasetSuite, entry: str) -> list[ItemPlace]:
     """Return every place of a kind of question, in the order agent, trial, thread, example."""
     found = dataset.places(entry)
     return [
-        Place(agent.label, SPAN, trial, thread, example)
+        ItemPlace(agent.label, SPAN, trial, thread, example)
         for agent in settings.agents
         for trial in range(settings.trials)
         for thread, example in found
@@ -110,7 +110,7 @@ def only(dataset: DatasetSuite, thread: str) -> dict[str, str]:
     return {f"ltm_{dataset.suite.name}_{name}": text for name, text in dataset.alone(thread).items()}
 
 
-def told_in(settings: Settings, place: Place) -> ToldConversation | None:
+def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:
     """Return what is told in a conversation, None where there is no data set."""
     return None if settings.dataset is None else settings.dataset.told(place.thread)
 

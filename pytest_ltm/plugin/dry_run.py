@@ -11,19 +11,19 @@ import pytest
 
 from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, Use
+from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm._storage.locks import FolderLock
-from pytest_ltm.agents._profile import Simulated, profile_of
-from pytest_ltm.judges._asking import Call, Purchase
+from pytest_ltm.agents._profile import CostSimulator, profile_of
+from pytest_ltm.judges._asking import BudgetedCaller, ModelCaller
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.judging import NONE
-from pytest_ltm.plugin.opening import Mode, Opened, users_for
+from pytest_ltm.plugin.opening import ConversationMode, OpenConversation, users_for
 from pytest_ltm.reader.memory import count
-from pytest_ltm.reporting.forecast import Priced, forecast_lines
+from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
 from pytest_ltm.users._talking import WHO, find
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.transcript import Kind
     from pytest_ltm.judges._inquiry import Inquiry
     from pytest_ltm.plugin.body import ItemBody
-    from pytest_ltm.plugin.costs import Known
-    from pytest_ltm.plugin.opening import Given, Site
+    from pytest_ltm.plugin.costs import KnownPrice
+    from pytest_ltm.plugin.opening import ConversationDependencies, ConversationInputs
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.users._talking import UserConnection
     from pytest_ltm.users._user import UserQuestion
@@ -50,36 +50,38 @@ REASON = "dry run: no agent was called"
 class Chatty:
     """A simulated user's model that never comes to an end; `note` is told what each message would take."""
 
-    note: Callable[[Use], object]
+    note: Callable[[TokenUse], object]
 
     def assess(self, question: UserQuestion, /) -> str:
         """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
         text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
-        self.note(Use(messages=1, tokens_in=count(question.text), tokens_out=MESSAGE + count(" ".join(question.facts))))
+        self.note(
+            TokenUse(messages=1, tokens_in=count(question.text), tokens_out=MESSAGE + count(" ".join(question.facts)))
+        )
         return json.dumps({"message": text, "done": question.left == 1})
 
 
-class Rehearsed(Mode):
+class Rehearsed(ConversationMode):
     """A conversation with a simulated agent of the same capabilities; `kept` is told what it would take."""
 
-    def __init__(self, given: Given, kept: Callable[[Forecast], object]) -> None:
+    def __init__(self, given: ConversationInputs, kept: Callable[[Forecast], object]) -> None:
         super().__init__(given)
         self._kept = kept
         self._bars, self._unplayed = list[Bar](), list[str]()
-        self._cut, self._judge = 0, Use()
-        self._users: dict[str, Use] = {}
-        self._simulated: Simulated
+        self._cut, self._judge = 0, TokenUse()
+        self._users: dict[str, TokenUse] = {}
+        self._simulated: CostSimulator
 
-    def open(self, plan: Plan, site: Site) -> Opened:
+    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
         """Open nothing: nothing is written."""
         assumed = self.given.settings.assumed_reply
-        self._simulated = Simulated(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
-        return Opened(
+        self._simulated = CostSimulator(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
+        return OpenConversation(
             script=AgendaScript(plan, now=site.clock.now, history=site.history), port=self._simulated,
             journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
         )  # fmt: skip
 
-    def judge(self, opened: Opened) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
         if given.settings.judge == NONE:
@@ -89,20 +91,20 @@ class Rehearsed(Mode):
             trial=str(given.place.trial), votes=given.settings.judge_votes,
         )  # fmt: skip
 
-    def users(self, opened: Opened) -> UserConnection:
+    def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users that talk as long as they may; a list of messages is said as it is."""
         return users_for(self.given, opened, open=self._user)
 
-    def _user(self, model: Any, name: str) -> Purchase:
+    def _user(self, model: Any, name: str) -> BudgetedCaller:
         asked = find(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
-        return Purchase(Call(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
+        return BudgetedCaller(ModelCaller(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
 
-    def _spoken(self, name: str, use: Use) -> None:
-        self._users[name] = self._users.get(name, Use()) + use
+    def _spoken(self, name: str, use: TokenUse) -> None:
+        self._users[name] = self._users.get(name, TokenUse()) + use
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
-        self._judge += Use(messages=1, tokens_in=count(inquiry.text), tokens_out=OPINION)
+        self._judge += TokenUse(messages=1, tokens_in=count(inquiry.text), tokens_out=OPINION)
         return Reply(f"GRADE: {grade}", Usage(input_tokens=count(inquiry.text), output_tokens=OPINION))
 
     def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
@@ -124,9 +126,9 @@ class Rehearsed(Mode):
         said = talk.channel.transcript
         gaps = [needle.gap for row in result.scenarios for question in row.questions for needle in question.needles]
 
-        def use(*kinds: Kind) -> Use:
+        def use(*kinds: Kind) -> TokenUse:
             uses = self._simulated.uses
-            return sum((uses[one.number] for one in said if one.kind in kinds and one.number in uses), Use())
+            return sum((uses[one.number] for one in said if one.kind in kinds and one.number in uses), TokenUse())
 
         self._kept(
             Forecast(
@@ -170,11 +172,11 @@ class DryRun:
         self,
         run: LtmRun,
         found: Mapping[tuple[str, str], Forecast],
-        probed: Callable[[pytest.Session], Mapping[str, Use]],
-        graded: Callable[[], Use],
+        probed: Callable[[pytest.Session], Mapping[str, TokenUse]],
+        graded: Callable[[], TokenUse],
     ) -> None:
         self._run, self._found, self._probed, self._graded = run, found, probed, graded
-        self._probes: Mapping[str, Use] = {}
+        self._probes: Mapping[str, TokenUse] = {}
         self._kept: dict[object, pytest.TestReport] = {}
         option = run.config.option
         for name, why in _NOT_WITH.items():
@@ -213,7 +215,7 @@ class DryRun:
         found = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
         priced = {
-            label: Priced(
+            label: PriceSource(
                 price=known.tariff.price,
                 source=known.source,
                 free=known.tariff.free,
@@ -239,5 +241,5 @@ class DryRun:
             terminalreporter.write_line(line)
 
 
-def _priced(known: Known) -> Priced:
-    return Priced(price=known.tariff.price, source=known.source, free=known.tariff.free)
+def _priced(known: KnownPrice) -> PriceSource:
+    return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free)

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.handle import Ltm
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.judges._ask import LtmJudge
-    from pytest_ltm.plugin.items import Place
+    from pytest_ltm.plugin.items import ItemPlace
 
 
 @pytest.fixture
 @ours
-def _ltm_place(request: pytest.FixtureRequest) -> Place | None:
+def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
     """Where the item is played."""
-    place: Place | None = getattr(request, "param", None)
+    place: ItemPlace | None = getattr(request, "param", None)
     return place
 
 
 @pytest.fixture
 @ours
-def ltm(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Ltm:
+def ltm(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Ltm:
     """The shared conversation as this scenario sees it: `say`, `ask`, `wait`, `check`, `score`, `watch`, `play`."""
     return lane_of(request).handle
 
 
 @pytest.fixture
 @ours
-def ltm_agent(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Any:
+def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Any:
     """The conversation's agent, to look at; talk to it through `ltm`."""
     from pytest_ltm._engine.agent import Apart
 
@@ -49,21 +49,21 @@ def ltm_agent(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Any:
 
 @pytest.fixture
 @ours
-def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Conversation:
+def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Conversation:
     """The conversation that this scenario takes part in: its plan and its transcript so far."""
     return lane_of(request).conversation
 
 
 @pytest.fixture
 @ours
-def ltm_clock(request: pytest.FixtureRequest, _ltm_place: Place | None) -> Clock:
+def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Clock:
     """The conversation's clock; only the scheduler lets it advance."""
     return lane_of(request).conversation.channel.clock
 
 
 @pytest.fixture
 @ours
-def ltm_judge(request: pytest.FixtureRequest, _ltm_place: Place | None) -> LtmJudge:
+def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
     """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
     from pytest_ltm.judges._ask import LtmJudge
 

@@ -12,9 +12,9 @@ from msgspec import Struct, structs
 from pytest_ltm._engine.result import RunResult, unmeasured
 from pytest_ltm._gate import rules as _rules
 from pytest_ltm._gate.baseline import FOLDER, check_name
-from pytest_ltm._gate.changes import Changes, Side, Ways, changes, check, one_agent
+from pytest_ltm._gate.changes import Changes, CompareHints, GateSide, changes, check, one_agent
 from pytest_ltm._gate.plan_facts import facts_of
-from pytest_ltm._gate.verdict import FAILED, Verdict, judge, untold
+from pytest_ltm._gate.verdict import FAILED, GateVerdict, judge, untold
 from pytest_ltm._statistics import Pair
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.errors import LtmError, did_you_mean
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pytest_ltm._gate.rules import Rule
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
-WAYS = Ways(
+WAYS = CompareHints(
     common="--ltm-compare-plans=overlapping",
     choose_agent="Name one as in --ltm-compare=RUN@AGENT",
     settings=True,
@@ -48,7 +48,7 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """The options of the gate."""
 
     rules: tuple[Rule, ...] = ()
-    before: Side | None = None
+    before: GateSide | None = None
     """What the run is compared with; it has one agent."""
     overlapping: bool = False
     """Examples that are equal in both are compared although the plans are not."""
@@ -58,7 +58,7 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """The file that `--ltm-summary` names."""
 
 
-def parse(config: pytest.Config, settings: Settings, run_folder: Path) -> GateOptions:
+def parse(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateOptions:
     """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
     against = _parsed(config, "ltm_compare_fail", _rules.against, "mean:5%")
     under = _parsed(config, "ltm_fail_under", _rules.under, "0.8")
@@ -82,7 +82,7 @@ def _parsed(config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], 
     return named(flag, lambda: list(map(parse_one, _options.lines(config, dest))))
 
 
-def _before(config: pytest.Config, settings: Settings, run_folder: Path) -> Side | None:
+def _before(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:
     given = _options.given(config, "ltm_compare")
     if given is None:
         return None
@@ -94,7 +94,7 @@ def _before(config: pytest.Config, settings: Settings, run_folder: Path) -> Side
     return one_agent(side, how=WAYS.choose_agent)
 
 
-def _name(config: pytest.Config, settings: Settings) -> str:
+def _name(config: pytest.Config, settings: RunSettings) -> str:
     given = config.getoption("ltm_save")
     if given is None:
         return ""
@@ -113,7 +113,7 @@ def _refuse(rule: Rule, problem: str) -> None:
         raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
 
 
-def _problems(rule: Rule, before: Side | None, settings: Settings) -> Iterator[str]:
+def _problems(rule: Rule, before: GateSide | None, settings: RunSettings) -> Iterator[str]:
     """Yield the reasons that are known before the items are; the first is told."""
     longest = max((tokens for tokens in settings.spans.values() if tokens is not None), default=0)
     if settings.shard is not None:
@@ -128,7 +128,7 @@ def _problems(rule: Rule, before: Side | None, settings: Settings) -> Iterator[s
         yield from _problems_of(before, rule, settings)
 
 
-def _problems_of(before: Side | None, rule: Rule, settings: Settings) -> Iterator[str]:
+def _problems_of(before: GateSide | None, rule: Rule, settings: RunSettings) -> Iterator[str]:
     if before is None:
         yield "nothing to compare with. Add --ltm-compare=NAME"
         return
@@ -146,7 +146,7 @@ def _problems_of(before: Side | None, rule: Rule, settings: Settings) -> Iterato
 # --- What a gate can find out once the items are known, before anything is said: names, numbers of trials, plans.
 
 
-def check_items(known: Sequence[LtmItem], options: GateOptions, settings: Settings) -> None:
+def check_items(known: Sequence[LtmItem], options: GateOptions, settings: RunSettings) -> None:
     """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
     for one in known:
         needed = one.marks.pass_k
@@ -180,7 +180,7 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
     """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
     if options.before is None or not run.plays:
         return
-    after = Side(name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plans(known, run)))
+    after = GateSide(name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plans(known, run)))
     nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
     ways, before = structs.replace(WAYS, nodes=nodes), options.before
     named("--ltm-compare", lambda: check(before, after, ways, common=options.overlapping))
@@ -202,7 +202,7 @@ class Gate:
 
     def __init__(self, run: LtmRun, options: GateOptions) -> None:
         self._run, self.options = run, options
-        self.verdict: Verdict | None = None
+        self.verdict: GateVerdict | None = None
         """What the gate says once the run is over; None without a gate."""
         self.changes: Changes | None = None
         """What changed since the baseline; None if there is none."""
@@ -274,7 +274,7 @@ class Gate:
             return ""
         try:
             plans = side_of_run(self._run.folder.path).plans
-            side = Side(name="this run", result=result, plans=plans)
+            side = GateSide(name="this run", result=result, plans=plans)
             self.changes = changes(self.options.before, side, WAYS, common=self.options.overlapping)
         except LtmError as error:
             self._notes.append(one_line(f"not compared: {error}"))

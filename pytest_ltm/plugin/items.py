@@ -27,7 +27,7 @@ PLACE = "_ltm_place"
 """The fixture that carries the parameters of an item: its Place."""
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """Where an item is played: its conversation, and which example it is there."""
 
     agent: str
@@ -160,7 +160,7 @@ class LtmItem(NamedTuple):
     """One LTM item of an LTM run."""
 
     item: pytest.Item
-    place: Place
+    place: ItemPlace
     marks: Marks
     scenario: str
     """The scenario's name in this run."""

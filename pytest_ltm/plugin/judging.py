@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import RunResult
     from pytest_ltm.judges._named import NamedJudge
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 NONE = "none"
@@ -33,7 +33,7 @@ def spec_of(config: pytest.Config) -> str:
     return spec
 
 
-def planned(config: pytest.Config, settings: Settings) -> tuple[str, int]:
+def planned(config: pytest.Config, settings: RunSettings) -> tuple[str, int]:
     """Return what a plan says of the judge, and of its votes."""
     judge = run_judge(config)
     return (NONE, 1) if judge is None else (judge.described, settings.judge_votes)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.session import LtmRun
 
 
-class Live:
+class LiveServer:
     """The process, and the line that tells its link. Nothing that happens to it concerns the run."""
 
     PATIENCE = 30.0

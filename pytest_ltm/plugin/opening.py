@@ -17,7 +17,7 @@ from pytest_ltm._engine.agent import SEES_CLOCK
 from pytest_ltm._engine.conversation import AgendaScript
 from pytest_ltm._engine.cost import SCRIPTED
 from pytest_ltm._engine.plan import agent_fingerprint, definition_rng, user_seed
-from pytest_ltm._engine.port import Checkpoints, Connection, Live, Recorded
+from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded
 from pytest_ltm._engine.result import write_results
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record.events import AgentFacts, Header
@@ -55,7 +55,7 @@ from pytest_ltm._storage.secrets import redacted, redacted_configuration
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._hub import OutOfTime, own_time
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker, undisturbed, within
+from pytest_ltm.agents._speaker import AgentCaller, undisturbed, within
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from pytest_ltm._engine.agent import Agent
-    from pytest_ltm._engine.conversation import Conversation, Script
+    from pytest_ltm._engine.conversation import Conversation, ConversationScript
     from pytest_ltm._engine.cost import Account, Tariff
     from pytest_ltm._engine.history import PastExchange
     from pytest_ltm._engine.lane import Ending, Lane
@@ -77,31 +77,31 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.agents._retry import Failed
-    from pytest_ltm.judges._asking import Call
+    from pytest_ltm.judges._asking import ModelCaller
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._named import NamedJudge
     from pytest_ltm.plugin.body import ItemBody
-    from pytest_ltm.plugin.costs import Known
-    from pytest_ltm.plugin.items import LtmItem, Place
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.costs import KnownPrice
+    from pytest_ltm.plugin.items import ItemPlace, LtmItem
+    from pytest_ltm.plugin.settings import RunSettings
     from pytest_ltm.users._talking import UserConnection
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 MAKING = (*FATAL, OutOfTime)
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class ConversationInputs(Struct, frozen=True, kw_only=True):
     """What one conversation is made from."""
 
     items: Sequence[LtmItem]
-    settings: Settings
+    settings: RunSettings
     source: AgentSource
     folder: Path
     tariff: Tariff
     """What the agent's tokens cost where it does not say,"""
     judge_tariff: Tariff
     """and the judge's."""
-    user_cost: Callable[[str], Known]
+    user_cost: Callable[[str], KnownPrice]
     """What is known of the cost of a simulated user's model."""
     account: Account | None
     """Where its budget is kept."""
@@ -109,7 +109,7 @@ class Given(Struct, frozen=True, kw_only=True):
     """Why nothing may be measured."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ItemPlace:
         """Where its items are played."""
         return self.items[0].place
 
@@ -119,7 +119,7 @@ class Given(Struct, frozen=True, kw_only=True):
         return self.items[0].item.config
 
 
-class Site(Struct, frozen=True, kw_only=True):
+class ConversationDependencies(Struct, frozen=True, kw_only=True):
     """What a conversation brings along to be opened."""
 
     clock: Clock
@@ -128,10 +128,10 @@ class Site(Struct, frozen=True, kw_only=True):
     history: Sequence[PastExchange]
 
 
-class Opened(Struct, frozen=True, kw_only=True):
+class OpenConversation(Struct, frozen=True, kw_only=True):
     """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
 
-    script: Script
+    script: ConversationScript
     port: Port
     journal: Journal
     timings: Timings
@@ -151,17 +151,17 @@ class Opened(Struct, frozen=True, kw_only=True):
             self.lock.release()
 
 
-class Mode:
+class ConversationMode:
     """How the conversations of a run are held; there is one for each conversation."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: ConversationInputs) -> None:
         self.given = given
 
     def plan(self, today: Plan) -> Plan:
         """Return the plan of the conversation; `today`: what its items say now."""
         return today
 
-    def open(self, plan: Plan, site: Site) -> Opened:
+    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
         lock = FolderLock(self.given.folder)
         try:
@@ -177,19 +177,19 @@ class Mode:
             lock.release()
             return self.refuse(plan, site, lock, str(error) if isinstance(error, LtmError) else told(error))
 
-    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
-    def judge(self, opened: Opened) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
         return judge_for(self.given, opened)
 
-    def users(self, opened: Opened) -> UserConnection:
+    def users(self, opened: OpenConversation) -> UserConnection:
         """Return where its examples ask the models of their simulated users."""
         return users_for(self.given, opened)
 
@@ -209,13 +209,13 @@ class Mode:
         raise NotImplementedError
 
 
-class Supply:
+class AgentFactory:
     """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
 
     def __init__(
         self,
         source: AgentSource,
-        settings: Settings,
+        settings: RunSettings,
         folder: Path,
         *,
         label: str,
@@ -232,11 +232,11 @@ class Supply:
         )
         """What the agent that was made last says of itself, or what can be said before one is made."""
 
-    def make(self) -> Speaker:
+    def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
         return self._in_time(lambda: self._spoken_to(self._source.make(fatal=MAKING, folder=self._folder)))
 
-    def _in_time(self, make: Callable[[], Speaker]) -> Speaker:
+    def _in_time(self, make: Callable[[], AgentCaller]) -> AgentCaller:
         """Return what is made; the limit for a reply is that for making an agent, too."""
         limit = None if self._source.unlimited else self._settings.reply_timeout
         try:
@@ -247,9 +247,9 @@ class Supply:
                 "--ltm-reply-timeout=SECONDS"
             ) from None
 
-    def _spoken_to(self, agent: Agent) -> Speaker:
+    def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
-        speaker = Speaker(
+        speaker = AgentCaller(
             agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried, count=counter(settings.tokenizer).count,
@@ -274,7 +274,7 @@ class Supply:
         self._in_time(lambda: self._spoken_to(self._source.sample(fatal=MAKING, folder=self._folder))).close()
         return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
 
-    def make_as(self, recording: Recording) -> Speaker:
+    def make_as(self, recording: Recording) -> AgentCaller:
         """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
         speaker = self.make()
         found = agent_differences(recording, self.record)
@@ -284,13 +284,13 @@ class Supply:
         return speaker
 
 
-class WithAgent(Mode):
+class LiveMode(ConversationMode):
     """A conversation with an agent, new or resumed in its folder."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: ConversationInputs) -> None:
         super().__init__(given)
         self._untouched, place = False, given.place
-        self._supply = Supply(
+        self._supply = AgentFactory(
             given.source,
             given.settings,
             given.folder,
@@ -299,7 +299,7 @@ class WithAgent(Mode):
             retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
         )
 
-    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
         script = self._agenda(plan, site)
         recording = read_recording(self.given.folder / JOURNAL)
@@ -307,19 +307,21 @@ class WithAgent(Mode):
             return self._begin(plan, site, lock, script)
         return self._go_on(plan, site, lock, script, recording)
 
-    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
-        return Opened(
+        return OpenConversation(
             script=self._agenda(plan, site), port=self._answering(Connection(self._supply.make), site, timings),
             journal=Journal(), timings=timings, lock=lock,
             agent_fingerprint=self._supply.record.fingerprint, gone=gone,
         )  # fmt: skip
 
-    def _agenda(self, plan: Plan, site: Site) -> AgendaScript:
+    def _agenda(self, plan: Plan, site: ConversationDependencies) -> AgendaScript:
         return AgendaScript(plan, now=site.clock.now, history=site.history)
 
-    def _begin(self, plan: Plan, site: Site, lock: FolderLock, script: Script) -> Opened:
+    def _begin(
+        self, plan: Plan, site: ConversationDependencies, lock: FolderLock, script: ConversationScript
+    ) -> OpenConversation:
         folder, supply, gone, raised = self.given.folder, self._supply, "", ""
         cut_back(folder, None)
         write_plan(folder, plan)
@@ -339,7 +341,7 @@ class WithAgent(Mode):
                 agent=supply.record.facts,
             )
         )
-        return Opened(
+        return OpenConversation(
             script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
         )  # fmt: skip
@@ -351,7 +353,14 @@ class WithAgent(Mode):
                 f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
             )
 
-    def _go_on(self, plan: Plan, site: Site, lock: FolderLock, script: Script, recording: Recording) -> Opened:
+    def _go_on(
+        self,
+        plan: Plan,
+        site: ConversationDependencies,
+        lock: FolderLock,
+        script: ConversationScript,
+        recording: Recording,
+    ) -> OpenConversation:
         folder = self.given.folder
         checkpoints = checkpoints_of(folder)
         problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
@@ -363,27 +372,27 @@ class WithAgent(Mode):
         if site.clock.real and recording.header.now is not None:
             site.clock.follow(recording.header.now)
 
-        def make() -> Speaker:
+        def make() -> AgentCaller:
             if stuck:  # no agent can be restored: the record is played to its end, and no further
                 raise ConversationOver(stuck)
             return self._supply.make_as(recording)
 
         timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
         live = self._answering(Connection(make, known=known(recording), checkpoints=checkpoints), site, timings)
-        return Opened(
+        return OpenConversation(
             script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
-    def _answering(self, connection: Connection, site: Site, timings: Timings) -> Live:
+    def _answering(self, connection: Connection, site: ConversationDependencies, timings: Timings) -> LivePort:
         given = self.given
-        self._live = Live(
+        self._live = LivePort(
             connection, site.counter, site.clock, timings,
             calling=site.calling, tariff=given.tariff, account=given.account, watch=own_time,
         )  # fmt: skip
         return self._live
 
-    def users(self, opened: Opened) -> UserConnection:
+    def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users' models; where an agent is replayed, so are they."""
         kind, _, argument = self.given.source.spec.partition(":")
         if kind != "replay":
@@ -438,7 +447,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
 
-def judge_for(given: Given, opened: Opened, **options: Any) -> JudgeConnection | None:
+def judge_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
     judge = run_judge(given.config)
     if judge is None:
@@ -449,19 +458,19 @@ def judge_for(given: Given, opened: Opened, **options: Any) -> JudgeConnection |
     )  # fmt: skip
 
 
-def users_for(given: Given, opened: Opened, **options: Any) -> UserConnection:
+def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
-    from pytest_ltm.judges._asking import Purchase
+    from pytest_ltm.judges._asking import BudgetedCaller
     from pytest_ltm.users._talking import WHO, UserConnection, find
 
     settings, place, timings = given.settings, given.place, opened.timings
 
-    def opening(model: Any, name: str) -> Purchase:
+    def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
         found, known = find(model, base=given.config.rootpath), given.user_cost(name)
         call = call_of(found, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
-        return Purchase(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
+        return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
     return UserConnection(
         **{
@@ -474,7 +483,7 @@ def users_for(given: Given, opened: Opened, **options: Any) -> UserConnection:
 
 def connection_of(
     judge: NamedJudge,
-    settings: Settings,
+    settings: RunSettings,
     journal: Journal,
     timings: Timings,
     *,
@@ -496,19 +505,19 @@ def connection_of(
 
 
 def call_of(
-    asked: Any, settings: Settings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
-) -> Call:
+    asked: Any, settings: RunSettings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
+) -> ModelCaller:
     """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
 
     `rng`: the chance of waits between attempts. `named`: what its faults are called, and what they are.
     """
-    from pytest_ltm.judges._asking import Call
+    from pytest_ltm.judges._asking import ModelCaller
 
     def retried(failed: Failed) -> None:
         error = redacted(told(failed.error))
         timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
 
-    return Call(
+    return ModelCaller(
         asked, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
         retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
     )  # fmt: skip

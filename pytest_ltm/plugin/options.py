@@ -29,7 +29,7 @@ CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
 """From 9.2 on it may be declared text or a number, whichever native TOML gives."""
 
 
-class Whole:
+class IntegerParser:
     """The parser of a whole number, which is at least `least`."""
 
     def __init__(self, least: int | None = None) -> None:
@@ -46,7 +46,7 @@ class Whole:
         return number
 
 
-class Seconds:
+class SecondsParser:
     """The parser of a finite number of seconds, 0 or more."""
 
     def __init__(self, hint: str = "") -> None:
@@ -65,7 +65,7 @@ class Seconds:
 
 def odd(text: str) -> int:
     """Return a number of votes; ConfigurationError for an even one, which may have no majority."""
-    votes = Whole(1)(text)
+    votes = IntegerParser(1)(text)
     if votes % 2 == 0:
         raise ConfigurationError(f"{votes} votes may be tied; use an odd number")
     return votes
@@ -111,9 +111,9 @@ OPTIONS = (
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
            "en", later("languages:several")),
-    Option("--ltm-seed", "N", "seed of everything random", "0", Whole()),
-    Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=Whole(1)),
-    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", Whole(1)),
+    Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
+    Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
+    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
     Option("--ltm-filler", "SPEC", "filler: varied, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
@@ -132,15 +132,17 @@ OPTIONS = (
            "on", one_of("on", "off")),
     Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated",
            one_of("simulated", "jump", "signal", "sleep")),
-    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300", Seconds("; 0 means no limit")),
+    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300",
+           SecondsParser("; 0 means no limit")),
     Option("--ltm-evaluator-timeout", "SECONDS",
            "time limit for what a scenario does with an answer, and for each look of a watcher; 0: none", "60",
-           Seconds("; 0 means no limit")),
-    Option("--ltm-retries", "N", "how often a message is sent again after a transient fault", "4", Whole(0)),
+           SecondsParser("; 0 means no limit")),
+    Option("--ltm-retries", "N", "how often a message is sent again after a transient fault", "4", IntegerParser(0)),
     Option("--ltm-concurrency", "N|auto",
            "conversations that one process plays at once; auto: as many as suit each agent", "1",
            later("plugin.selection:concurrency")),
-    Option("--ltm-worker-tries", "N", "xdist workers that may die at the same point of a conversation", "2", Whole(1)),
+    Option("--ltm-worker-tries", "N", "xdist workers that may die at the same point of a conversation", "2",
+           IntegerParser(1)),
     Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
            parse=later("plugin.selection:shard")),
     Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
@@ -149,8 +151,9 @@ OPTIONS = (
            parse=later("_engine.cost:read_dollars")),
     Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
            parse=later("_engine.cost:read_tokens")),
-    Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer", parse=Whole(1)),
-    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", Seconds()),
+    Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer",
+           parse=IntegerParser(1)),
+    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", SecondsParser()),
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", is_path=True),
     Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True,
            endings=(".html", ".htm")),
@@ -166,7 +169,7 @@ OPTIONS = (
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
 
 
-class Table:
+class OptionTable:
     """The rows of a pytest session, those of data sets among them; registered as a plugin of this name."""
 
     def __init__(self, parser: pytest.Parser) -> None:
@@ -190,9 +193,9 @@ class Table:
 NAME = "ltm-options"
 
 
-def table(config: pytest.Config) -> Table:
+def table(config: pytest.Config) -> OptionTable:
     """Return the table of a session."""
-    return cast(Table, config.pluginmanager.get_plugin(NAME))
+    return cast(OptionTable, config.pluginmanager.get_plugin(NAME))
 
 
 AGENT_HELP = """\
@@ -242,7 +245,7 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     for option in OPTIONS:
         _add(parser, option)
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
-    found = Table(parser)
+    found = OptionTable(parser)
     manager.register(found, NAME)
     manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": found.take})
 
@@ -266,7 +269,7 @@ def _kind(option: Option) -> Any:
         return "linelist"
     if CARRIES_UNIONS:
         return str | int | float
-    is_int = isinstance(option.parse, Whole) or option.parse is odd
+    is_int = isinstance(option.parse, IntegerParser) or option.parse is odd
     return "int" if is_int and CARRIES_INTS else "string"
 
 

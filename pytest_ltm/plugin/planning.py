@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm.datasets import ToldConversation
     from pytest_ltm.languages import Language
-    from pytest_ltm.plugin.items import Place
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.items import ItemPlace
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 OPENING = (
@@ -45,7 +45,7 @@ OPENING = (
 """The message that begins every conversation but isolated ones, unless the suite has another."""
 
 
-def filler_for(config: pytest.Config, settings: Settings, place: Place, counter: TokenCounter) -> Filler:
+def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, counter: TokenCounter) -> Filler:
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
     from pytest_ltm.fillers import filler_from_spec
 
@@ -67,7 +67,7 @@ class Planned(NamedTuple):
     """By example what kept its definition from being generated."""
 
 
-def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
+def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     """Return the plan that the items of a conversation make."""
     place = known[0].place
     talked = spoken({"language": settings.language(place.agent)})
@@ -95,7 +95,7 @@ def plan_for(known: Sequence[LtmItem], settings: Settings) -> Planned:
     return Planned(plan, filler, unready)
 
 
-def _count(settings: Settings, label: str) -> Count:
+def _count(settings: RunSettings, label: str) -> Count:
     """Return how much of an agent's replies counts: what was published is repeated as it was."""
     if settings.count is not None:
         return settings.count
@@ -109,7 +109,7 @@ def _count(settings: Settings, label: str) -> Count:
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
 
 
-def _opening(settings: Settings, told: ToldConversation | None, language: Language, *, isolated: bool) -> str:
+def _opening(settings: RunSettings, told: ToldConversation | None, language: Language, *, isolated: bool) -> str:
     if told is not None:
         return told.opening
     if isolated:
@@ -132,7 +132,7 @@ def _example(
     )  # fmt: skip
 
 
-def _definition(known: LtmItem, settings: Settings) -> Definition | None:
+def _definition(known: LtmItem, settings: RunSettings) -> Definition | None:
     folder, scenario, place = settings.definitions, known.scenario, known.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
@@ -150,7 +150,7 @@ def _definition(known: LtmItem, settings: Settings) -> Definition | None:
     return made
 
 
-def _parameters(item: pytest.Item, settings: Settings, language: str) -> dict[str, Any]:
+def _parameters(item: pytest.Item, settings: RunSettings, language: str) -> dict[str, Any]:
     """Return what a definition is generated from; published rules of scoring go with the published last waits."""
     module = item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)

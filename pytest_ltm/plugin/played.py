@@ -23,7 +23,7 @@ from pytest_ltm.agents._hub import own_thread
 from pytest_ltm.plugin.body import SKIPS, ItemBody
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.stretch import unclaimed
-from pytest_ltm.plugin.opening import Site
+from pytest_ltm.plugin.opening import ConversationDependencies
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import Ended
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.opening import Given, Mode
-    from pytest_ltm.plugin.state import Side
+    from pytest_ltm.plugin.opening import ConversationInputs, ConversationMode
+    from pytest_ltm.plugin.state import ItemSide
 
 T = TypeVar("T")
 
@@ -50,8 +50,8 @@ class PlayedConversation:
 
     def __init__(
         self,
-        given: Given,
-        mode: Mode,
+        given: ConversationInputs,
+        mode: ConversationMode,
         body_of: Callable[[LtmItem], ItemBody],
         *,
         again: Callable[[], str],
@@ -71,7 +71,8 @@ class PlayedConversation:
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
         opened = self._opened = mode.open(
-            self.plan, Site(clock=self._clock, counter=tokens, calling=self._calling, history=history)
+            self.plan,
+            ConversationDependencies(clock=self._clock, counter=tokens, calling=self._calling, history=history),
         )
         self.start = self._clock.now
         self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
@@ -132,7 +133,7 @@ class PlayedConversation:
 
     # --- what becomes of it
 
-    def play_until_reported(self, body: Side, nodeid: str, interrupted: Callable[[], bool]) -> None:
+    def play_until_reported(self, body: ItemSide, nodeid: str, interrupted: Callable[[], bool]) -> None:
         """Carry the conversation on until this item has been reported, or something stops the pytest session."""
         while not body.reported and not interrupted():
             if self.conversation.finished:
@@ -222,7 +223,7 @@ class PlayedConversation:
         )
         result = self.results[lane.example.key] = self._mode.ended(body, lane, ending, row)
         channel.journal.note(
-            events.Verdict(
+            events.VerdictRecorded(
                 example=lane.example.key,
                 score=result.score,
                 reason=result.reason,

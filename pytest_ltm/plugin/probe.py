@@ -6,24 +6,24 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from pytest_ltm._engine.cost import Use
-from pytest_ltm._engine.port import Connection, Live
-from pytest_ltm._engine.probe import Question, Secret, is_known, questions
+from pytest_ltm._engine.cost import TokenUse
+from pytest_ltm._engine.port import Connection, LivePort
+from pytest_ltm._engine.probe import ProbeQuestion, Secret, is_known, questions
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
 from pytest_ltm._record import probe as _probe
-from pytest_ltm._record.probe import FILE, Asked, Decided, Verdict
+from pytest_ltm._record.probe import FILE, Decided, ProbeExchange, Verdict
 from pytest_ltm._record.resume import JOURNAL
 from pytest_ltm._record.run_file import conversations_in
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
 from pytest_ltm.agents._adapt import capabilities
-from pytest_ltm.agents._profile import Simulated, is_free, profile_of, spec_within
+from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of, spec_within
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.stretch import unclaimed
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import Supply
+from pytest_ltm.plugin.opening import AgentFactory
 from pytest_ltm.plugin.planning import plan_for
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 T = TypeVar("T")
 
@@ -78,9 +78,9 @@ class Probe:
         leaks = (f"agent {one.agent!r}: {one.why}. {CURE}" for one in found.values() if one.verdict == "leaks")
         return next(leaks, "")
 
-    def forecast(self, session: pytest.Session) -> dict[str, Use]:
+    def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return what the probe of each agent would take, by label."""
-        found: dict[str, Use] = {}
+        found: dict[str, TokenUse] = {}
         for label, own in self._items(session).items():
             source = self._run.sources[label]
             definitions = {} if self._unfit(label, source) else self._definitions(own)
@@ -105,7 +105,7 @@ class Probe:
         definitions = {} if why else self._definitions(own)
         if why or not definitions:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
-        talk = _Talk(self._run, label, source, own[0][0])
+        talk = _ProbeConversation(self._run, label, source, own[0][0])
         try:
             found = _verdict(talk.say, Secret.of(self._settings.seed, label), questions(definitions))
             return talk.decided(*found)
@@ -125,7 +125,7 @@ class Probe:
             return "it is stateless"
         recorded = conversations_in(self._path.parent, JOURNAL).items()
         said = (event for name, path in recorded if name.agent == label for event in events.readable(path))
-        begun = any(isinstance(event, (events.Reply, events.Filler)) for event in said)
+        begun = any(isinstance(event, (events.ReplyReceived, events.FillerSent)) for event in said)
         return "its conversations had begun without it" if begun else ""
 
     def _definitions(self, own: Sequence[Sequence[LtmItem]]) -> dict[str, Definition]:
@@ -141,7 +141,7 @@ Say: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 """Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent."""
 
 
-def _verdict(say: Say, secret: Secret, chosen: Sequence[Question]) -> tuple[Verdict, str]:
+def _verdict(say: Say, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
@@ -153,7 +153,7 @@ def _verdict(say: Say, secret: Secret, chosen: Sequence[Question]) -> tuple[Verd
     return "clean", ""
 
 
-class _Talk:
+class _ProbeConversation:
     """Talks to an agent in conversations of the probe, within the budget, and writes down what is said."""
 
     def __init__(self, run: LtmRun, label: str, source: AgentSource, known: LtmItem) -> None:
@@ -168,8 +168,8 @@ class _Talk:
         folder = run.folder.path / f"probe-{self._label}-{number}"
         if self._source.at is not None:  # it leaves files there
             folder.mkdir(exist_ok=True)
-        supply = Supply(self._source, settings, folder, label=self._label, trial=place.trial)
-        live = Live(
+        supply = AgentFactory(self._source, settings, folder, label=self._label, trial=place.trial)
+        live = LivePort(
             Connection(supply.make), self._counter, self._clock, Timings(),
             calling=self._calling, tariff=self._tariff,
             account=run.costs.account(f"{FILE} {self._label}", agent=self._label),
@@ -186,12 +186,12 @@ class _Talk:
         with unclaimed(self._run.config):
             return call()
 
-    def _one(self, live: Live, conversation: str, text: str) -> str:
+    def _one(self, live: LivePort, conversation: str, text: str) -> str:
         live.ready("")
         message = _message(next(self._numbers), text, self._counter, self._clock)
         reply = live.reply(message)
         live.written(reply)
-        row = Asked(
+        row = ProbeExchange(
             agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
@@ -212,24 +212,24 @@ class _Talk:
 class _Rehearsal:
     """Holds the same conversations with imitations of an agent, and counts what they would take."""
 
-    def __init__(self, settings: Settings, source: AgentSource, known: LtmItem) -> None:
+    def __init__(self, settings: RunSettings, source: AgentSource, known: LtmItem) -> None:
         self._settings, self._profile, self._counter = settings, profile_of(source), counter(settings.tokenizer)
         self._clock = SimulatedClock(begins(told_in(settings, known.place)))
-        self.use = Use()
+        self.use = TokenUse()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
         """Return the replies of another imitation; None of a stateless agent."""
         if "Stateless" in self._profile.capabilities:
             return None
-        agent = Simulated(self._profile, self._counter, self._clock, assumed=self._settings.assumed_reply)
+        agent = CostSimulator(self._profile, self._counter, self._clock, assumed=self._settings.assumed_reply)
         asked = (_message(exchange, text, self._counter, self._clock) for exchange, text in enumerate(texts))
         replies = [agent.reply(message).text for message in asked]
         self.use = sum(agent.uses.values(), self.use)
         return replies
 
 
-def _message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedClock) -> events.Message:
-    return events.Message(
+def _message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedClock) -> events.MessageSent:
+    return events.MessageSent(
         exchange=exchange, by="", kind="ask", text=text, tokens=counter.count(text), position=0, now=clock.now
     )
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from msgspec import structs
 
-from pytest_ltm._engine.port import Connection, Known, Live, Recorded
+from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
 from pytest_ltm._engine.result import KeptVerdict, write_results
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._record.rescored import (
@@ -38,7 +38,7 @@ from pytest_ltm._storage.locks import holder
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import Mode, Opened, judge_for, users_for, write_plan
+from pytest_ltm.plugin.opening import ConversationMode, OpenConversation, judge_for, users_for, write_plan
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.restart import RESCORE, identity
 from pytest_ltm.reporting.terminal import rescored_lines
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._inquiry import Inquiry
     from pytest_ltm.plugin.body import ItemBody
     from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.opening import Given, Site
+    from pytest_ltm.plugin.opening import ConversationDependencies, ConversationInputs
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.users._talking import UserConnection
     from pytest_ltm.users._user import UserQuestion
@@ -173,15 +173,15 @@ def _plan_in(path: Path) -> Plan | None:
 NOT_RECORDED = "nothing is recorded of its conversation"
 
 
-class RescoredConversation(Mode):
+class RescoredConversation(ConversationMode):
     """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
 
-    def __init__(self, given: Given, run: Path) -> None:
+    def __init__(self, given: ConversationInputs, run: Path) -> None:
         super().__init__(given)
         self._source = run / given.folder.name
         self._result = recorded_result(self._source)
         self._rows = {} if self._result is None else {row.id: row for row in self._result.scenarios}
-        self._playback = Playback(Record(), ())
+        self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
         """The original one; None if nothing is recorded."""
         self._script: RecordScript
@@ -193,7 +193,7 @@ class RescoredConversation(Mode):
             return today
         return rescored_plan(recorded, today, same_judge=self.given.settings.judge == _judging.NONE)
 
-    def begin(self, plan: Plan, site: Site, lock: FolderLock) -> Opened:
+    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
         folder, playback = self.given.folder, Playback.of(self._source / JOURNAL)
         if playback is None:
@@ -209,28 +209,28 @@ class RescoredConversation(Mode):
         journal.write(header)
         return self._opened(site, lock, journal, Timings.at(folder / TIMINGS), header)
 
-    def refuse(self, plan: Plan, site: Site, lock: FolderLock, gone: str) -> Opened:
+    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
         """Have nothing that could be said again."""
         return self._opened(site, lock, Journal(), Timings(), gone=gone)
 
     def _opened(
         self,
-        site: Site,
+        site: ConversationDependencies,
         lock: FolderLock,
         journal: Journal,
         timings: Timings,
         header: events.Header | None = None,
         *,
         gone: str = "",
-    ) -> Opened:
+    ) -> OpenConversation:
         facts = None if header is None else header.agent
         capabilities, most = (
             (frozenset(facts.capabilities), facts.max_message_tokens) if facts else (frozenset[str](), 1)
         )
-        connection = Connection(self._playback.no_agent, known=Known(capabilities, max(most, 1)))
+        connection = Connection(self._playback.no_agent, known=RecordedAgent(capabilities, max(most, 1)))
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        live = Live(connection, site.counter, site.clock, timings)
-        return Opened(
+        live = LivePort(connection, site.counter, site.clock, timings)
+        return OpenConversation(
             script=script, port=Recorded(self._playback, site.clock, live),
             journal=journal, timings=timings, lock=lock, observers=[script.passed], gone=gone,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
@@ -238,7 +238,7 @@ class RescoredConversation(Mode):
 
     # --- its judge
 
-    def judge(self, opened: Opened) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
         asked = judge_for(given, opened, recalled=self._recalled)
@@ -251,18 +251,18 @@ class RescoredConversation(Mode):
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
         )  # fmt: skip
 
-    def users(self, opened: Opened) -> UserConnection:
+    def users(self, opened: OpenConversation) -> UserConnection:
         """Return what the models of simulated users said then; nobody is asked anything else."""
         return users_for(self.given, opened, open=self._no_user, recalled=self._said_then)
 
-    def _said_then(self, example: str, question: UserQuestion) -> events.User | None:
-        return self._playback.reply(events.User, example, question.digest, question.vote)
+    def _said_then(self, example: str, question: UserQuestion) -> events.UserModelAsked | None:
+        return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
 
     def _no_user(self, _model: object, _name: str) -> NoReturn:
         self._playback.wanted = NO_USER
         raise UserError(NO_USER)
 
-    def _recalled(self, example: str, inquiry: Inquiry) -> events.Judge | None:
+    def _recalled(self, example: str, inquiry: Inquiry) -> events.JudgeAsked | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
 
         A judge that failed is asked again, if there is one.
@@ -271,7 +271,7 @@ class RescoredConversation(Mode):
         anew = judge != _judging.NONE
         if self._plan is None or (anew and judge_spec(self._plan) != redacted(judge)):
             return None
-        found = self._playback.reply(events.Judge, example, inquiry.digest, inquiry.vote)
+        found = self._playback.reply(events.JudgeAsked, example, inquiry.digest, inquiry.vote)
         return None if found is not None and anew and found.fault is not None else found
 
     # --- what becomes of its examples

@@ -21,7 +21,7 @@ from pytest_ltm.plugin.options import DEFAULTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
@@ -75,7 +75,7 @@ def source_of(config: pytest.Config) -> Path | None:
     return None if said is None else config.invocation_params.dir / str(said)
 
 
-def run_file(config: pytest.Config, settings: Settings, run: str) -> RunFile:
+def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
     """Return how this session was started."""
     options = {
         name: redacted_data(value if isinstance(value, (bool, list)) else str(value))
@@ -93,13 +93,13 @@ def run_file(config: pytest.Config, settings: Settings, run: str) -> RunFile:
     )
 
 
-def identity(settings: Settings) -> dict[str, Any]:
+def identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
     said: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
     return {name: redacted_data(value) for name, value in said.items()}
 
 
-def differences(run: RunFile, settings: Settings) -> list[str]:
+def differences(run: RunFile, settings: RunSettings) -> list[str]:
     """Return a sentence for each setting that is another one than when the run was started."""
     now = identity(settings)
     return [

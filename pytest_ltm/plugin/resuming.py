@@ -14,7 +14,7 @@ from pytest_ltm._record.run_file import conversations_in, read_run_file
 from pytest_ltm._storage.errors import AgentError, LtmError
 from pytest_ltm.plugin import restart as _again
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import Supply, checkpoints_of
+from pytest_ltm.plugin.opening import AgentFactory, checkpoints_of
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.reporting.text import counted, one_line, wrap
@@ -100,7 +100,7 @@ _SHOWN = 3
 # --- Going on with a run: what must be equal is checked before anything is sent.
 
 
-class Resume:
+class ResumeGuard:
     """Refuses to resume a run that would not be the same run; there is no force."""
 
     def __init__(self, run: LtmRun) -> None:
@@ -154,7 +154,7 @@ class Resume:
 
     def _agent_problems(self, label: str, held: dict[ConversationName, Recording]) -> list[str]:
         folder = self._run.folder.path / next(iter(held)).folder
-        supply = Supply(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
+        supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
         try:
             found = supply.differences(held.values())
         except AgentError as error:

@@ -23,8 +23,8 @@ from pytest_ltm.plugin.settings import Shard
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm.plugin.items import LtmItem, Place
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.items import ItemPlace, LtmItem
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 _ELSEWHERE = {
@@ -40,7 +40,7 @@ def concurrency(text: str) -> int | None:
         return None
     if not text.removeprefix("-").isdigit():
         raise ConfigurationError(f"{text!r} is not a number of conversations. Write one, or auto")
-    return _options.Whole(1)(text)
+    return _options.IntegerParser(1)(text)
 
 
 class Selection:
@@ -95,7 +95,7 @@ def _built_in_id(argument: str) -> str | None:
     return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
 
 
-def again(config: pytest.Config, settings: Settings, place: Place) -> str:
+def again(config: pytest.Config, settings: RunSettings, place: ItemPlace) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     own = agent.own_label
@@ -113,10 +113,10 @@ def again(config: pytest.Config, settings: Settings, place: Place) -> str:
     return shlex.join(redacted(str(word)) for word in words)
 
 
-class Written:
+class LanguageFilter:
     """Leaves out what is not written in the language that an agent is talked to in."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
         self._names: list[str] = []
 
@@ -217,7 +217,7 @@ def share(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
 class Sharding:
     """Keeps the conversations of one shard, before anything else is selected: so all machines share alike."""
 
-    def __init__(self, settings: Settings, chosen: Shard) -> None:
+    def __init__(self, settings: RunSettings, chosen: Shard) -> None:
         self._settings, self._chosen = settings, chosen
 
     @pytest.hookimpl(tryfirst=True)

@@ -31,9 +31,9 @@ from pytest_ltm.plugin import selection as _selection
 from pytest_ltm.plugin.body import ItemBody
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
-from pytest_ltm.plugin.internals.stretch import Output
+from pytest_ltm.plugin.internals.stretch import CapturedStreams
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, grouped
-from pytest_ltm.plugin.opening import Given
+from pytest_ltm.plugin.opening import ConversationInputs
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.played import PlayedConversation
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.plan import Plan
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm._record import events
-    from pytest_ltm.plugin.at_once import AtOnce
+    from pytest_ltm.plugin.at_once import ConcurrentRunner
     from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.opening import Mode
+    from pytest_ltm.plugin.opening import ConversationMode
     from pytest_ltm.plugin.selection import Selection
-    from pytest_ltm.plugin.settings import Settings
+    from pytest_ltm.plugin.settings import RunSettings
 
 
 _BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
@@ -159,9 +159,9 @@ class LtmRun:
     def __init__(
         self,
         config: pytest.Config,
-        settings: Settings,
+        settings: RunSettings,
         selection: Selection,
-        mode: Callable[[Given], Mode],
+        mode: Callable[[ConversationInputs], ConversationMode],
         withheld: str,
     ) -> None:
         self.config, self.settings, self._selection = config, settings, selection
@@ -205,7 +205,7 @@ class LtmRun:
         self._pool: _internals.Pool = {}
         self._groups: dict[ConversationName, list[LtmItem]] = {}
         self._playing: PlayedConversation | None = None
-        self._at_once: AtOnce | None = None
+        self._at_once: ConcurrentRunner | None = None
         """Plays what is not played alone, where several conversations are played at once."""
         self._to_come: list[ConversationName] = []
         """Those that have not begun there; a worker knows those that it was handed."""
@@ -361,16 +361,16 @@ class LtmRun:
             source.at_once = found[label] > 1
         return wanted or AUTO, found if any(found.values()) else {}
 
-    def _several(self) -> AtOnce | None:
+    def _several(self) -> ConcurrentRunner | None:
         """Return what plays several conversations at once; None where one is played at a time."""
         if self._at_once is None and self._setup_state is not None and self.of_agent:
-            from pytest_ltm.plugin.at_once import AtOnce
+            from pytest_ltm.plugin.at_once import ConcurrentRunner
 
             if not self.is_worker:
                 self.bring(self._groups)
                 for known in chain.from_iterable(self._groups[name] for name in self._to_come):
                     self._setup_state.hold(known.item)  # fixtures live until nobody needs them any more
-            self._at_once = AtOnce(
+            self._at_once = ConcurrentRunner(
                 self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
                 stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
             )  # fmt: skip
@@ -467,9 +467,9 @@ class LtmRun:
             playing.observe(observer(playing))
         return playing
 
-    def _given(self, known: Sequence[LtmItem]) -> Given:
+    def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
-        return Given(
+        return ConversationInputs(
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
             tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
@@ -539,12 +539,12 @@ class LtmRun:
 
     def pytest_enter_pdb(self) -> None:
         """Leave the terminal, and all the time that it takes, to pdb."""
-        Output.in_debugger = True
+        CapturedStreams.in_debugger = True
         lift()
 
     def pytest_leave_pdb(self) -> None:
         """Capture again."""
-        Output.in_debugger = False
+        CapturedStreams.in_debugger = False
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:

@@ -58,7 +58,7 @@ class Shard(Struct, frozen=True):
         return f"{self.number}/{self.of}"
 
 
-class Settings(Struct, frozen=True):
+class RunSettings(Struct, frozen=True):
     """The options of an LTM run."""
 
     agents: tuple[AgentChoice, ...]

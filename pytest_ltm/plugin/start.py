@@ -29,17 +29,17 @@ from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.dataset import SPANS, dataset_of
 from pytest_ltm.plugin.gate import Gate
-from pytest_ltm.plugin.live import Live
-from pytest_ltm.plugin.opening import WithAgent
+from pytest_ltm.plugin.live import LiveServer
+from pytest_ltm.plugin.opening import LiveMode
 from pytest_ltm.plugin.options import base, named, sets, spans
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.restart import source_of
-from pytest_ltm.plugin.resuming import Resume, Unfinished
+from pytest_ltm.plugin.resuming import ResumeGuard, Unfinished
 from pytest_ltm.plugin.screen import Boundary
-from pytest_ltm.plugin.selection import Selection, Sharding, Written
+from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
-from pytest_ltm.plugin.settings import Settings, in_languages
+from pytest_ltm.plugin.settings import RunSettings, in_languages
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from pytest_ltm._engine.cost import Forecast
-    from pytest_ltm.plugin.opening import Given, Mode
+    from pytest_ltm.plugin.opening import ConversationInputs, ConversationMode
 
 
 def start(config: pytest.Config) -> None:
@@ -101,8 +101,8 @@ def _register(config: pytest.Config) -> None:
 
 
 def _mode(
-    config: pytest.Config, settings: Settings, forecasts: dict[tuple[str, str], Forecast]
-) -> tuple[Callable[[Given], Mode], str]:
+    config: pytest.Config, settings: RunSettings, forecasts: dict[tuple[str, str], Forecast]
+) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
     """Return how conversations are held, and why nothing that items come to is reported, if so."""
     if settings.rescored is not None:
         from pytest_ltm.plugin.rescoring import RescoredConversation
@@ -112,14 +112,14 @@ def _mode(
         from pytest_ltm.plugin.dry_run import REASON, Rehearsed, add
 
         return partial(Rehearsed, kept=partial(add, forecasts)), REASON
-    return WithAgent, ""
+    return LiveMode, ""
 
 
 def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
     """Register what is called after the run's own hooks, which therefore are registered later."""
     settings = run.settings
     if any(agent.language != ENGLISH.code for agent in settings.agents):
-        manager.register(Written(settings), "ltm-written")
+        manager.register(LanguageFilter(settings), "ltm-written")
     if settings.shard is not None:
         manager.register(Sharding(settings, settings.shard), "ltm-shard")
     if settings.rescored is not None:
@@ -127,7 +127,7 @@ def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
 
         manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
     if run.resumed is not None:
-        manager.register(Resume(run), "ltm-resume")
+        manager.register(ResumeGuard(run), "ltm-resume")
 
 
 def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
@@ -135,7 +135,7 @@ def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPlugi
     manager.register(Brevity(report), "ltm-brevity")  # of those who write at the end the last one does so first
     manager.register(report, "ltm-report")
     if run.plays and run.config.option.ltm_live:
-        manager.register(Live(run), "ltm-live")
+        manager.register(LiveServer(run), "ltm-live")
     if run.settings.rescored is None:
         manager.register(Unfinished(run, report), "ltm-unfinished")
 
@@ -158,7 +158,7 @@ _AS_SAID = (
 """Settings that are just what the option of this name says."""
 
 
-def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
+def _settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
     """Return the settings; `has_paths`: the command line names test files or folders."""
 
     def said(name: str) -> Any:
@@ -177,7 +177,7 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> Settings:
         suite = structs.replace(
             suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
         )
-    return Settings(
+    return RunSettings(
         agents=in_languages(named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)), languages),
         spans=SPANS if dataset else spans(config, own, definitions),
         suite=suite,

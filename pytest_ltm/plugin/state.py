@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ScenarioResult
 
 
-class Run(Protocol):
+class RunState(Protocol):
     """An LTM run, as far as its items need it."""
 
     gated: bool
     """A gate is on: a score below its threshold fails no item."""
 
 
-class Side(Protocol):
+class ItemSide(Protocol):
     """An item's side of its conversation."""
 
     lane: Lane | None
@@ -47,9 +47,9 @@ class Side(Protocol):
         """The conversation's agent."""
 
 
-RUN: pytest.StashKey[Run] = pytest.StashKey()
+RUN: pytest.StashKey[RunState] = pytest.StashKey()
 """The LTM run of this pytest session; absent in any other session."""
-LANE: pytest.StashKey[Side] = pytest.StashKey()
+LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
 """Until the item has been reported."""
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
 """Of an item that has been reported, by its conversation: pytest need not run it."""
@@ -105,9 +105,9 @@ def is_ours(definition: Any) -> bool:
     return any(definition.func is function for function in _OURS)
 
 
-def lane_of(request: pytest.FixtureRequest) -> Side:
+def lane_of(request: pytest.FixtureRequest) -> ItemSide:
     """Return the side of the conversation of the item that requests a fixture."""
-    side: Side | None = request.node.stash.get(LANE, None)
+    side: ItemSide | None = request.node.stash.get(LANE, None)
     if side is None:
         raise pytest.UsageError(
             f"{request.fixturename!r} can only be used by a test that is a scenario of an LTM run: "

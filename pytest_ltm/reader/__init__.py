@@ -8,8 +8,10 @@ from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.abilities import ABILITIES
-    from pytest_ltm.reader.notes import Ability, Appends, Note, Notebook, Turn
+    from pytest_ltm.reader.notes import Ability, Appends, IncomingTurn, ReaderNote, ReaderNotebook
 
-__all__ = ("ABILITIES", "Ability", "Appends", "Note", "Notebook", "Turn")
+__all__ = ("ABILITIES", "Ability", "Appends", "IncomingTurn", "ReaderNote", "ReaderNotebook")
 
-__getattr__, __dir__ = lazy(__name__, {"abilities": "ABILITIES", "notes": "Ability Appends Note Notebook Turn"})
+__getattr__, __dir__ = lazy(
+    __name__, {"abilities": "ABILITIES", "notes": "Ability Appends ReaderNote ReaderNotebook IncomingTurn"}
+)

@@ -10,7 +10,7 @@ from pytest_ltm.reader.facts import DelayedRecall, HowToThink, InstructionRecall
 from pytest_ltm.reader.general import Announcement, General, Trivia
 from pytest_ltm.reader.jokes import Jokes
 from pytest_ltm.reader.languages import Languages
-from pytest_ltm.reader.ledger import Ledger
+from pytest_ltm.reader.ledger import GiftLedger
 from pytest_ltm.reader.notes import Ability, Appends
 from pytest_ltm.reader.orders import StandingOrders
 from pytest_ltm.reader.passages import Passages
@@ -34,7 +34,7 @@ ABILITIES: tuple[Ability, ...] = (
     Passages(),
     Codes(),
     StandingOrders(),
-    Ledger(),
+    GiftLedger(),
     InventedWorlds(),
     Languages(),
     Reminders(),

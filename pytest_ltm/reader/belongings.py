@@ -9,7 +9,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import Topic
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _TOLD = later(
@@ -27,7 +27,7 @@ class Belongings(Topic):
     kinds = ("belonging",)
     forgets = later(r"\bforget whom I know and what they have\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
         if asked := _ASKED.search(turn.text):
             return _answer(turn.text, asked, notes)
@@ -38,7 +38,7 @@ class Belongings(Topic):
         return None
 
 
-def _answer(question: str, asked: re.Match[str], notes: Notebook) -> str | None:
+def _answer(question: str, asked: re.Match[str], notes: ReaderNotebook) -> str | None:
     known = [note.content for note in notes.visible("belonging")]
     if not known or not (_NAME.search(question) or _PLACE.search(question)):
         return None

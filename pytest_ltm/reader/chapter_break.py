@@ -12,7 +12,7 @@ from pytest_ltm.reader.notes import WORDS, first_match, wording
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 Statement = tuple[str, str, str]
@@ -94,7 +94,7 @@ class ChapterBreak:
     words with them.
     """
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a page or an option, answer the question, forget on request."""
         if page := _PAGE.match(turn.text):
             notes.add(turn, "book page", _read(turn.text[page.end() :]))
@@ -119,7 +119,7 @@ def _read(text: str) -> dict[str, Any]:
     return {"facts": facts} if facts else {"words": sorted(_words(text))}
 
 
-def _choice(notes: Notebook) -> str:
+def _choice(notes: ReaderNotebook) -> str:
     pages = [note.content for note in notes.visible("book page")]
     options = {note.content["number"]: note.content for note in notes.visible("book option")}
     if not options:

@@ -11,7 +11,7 @@ from pytest_ltm.reader.notes import Topic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _CODE = later(r"\b[a-z]{2,8}\d{2,4}\b")
@@ -30,7 +30,7 @@ class Codes(Topic):
     about = later(r"'s [a-z]")
     forgets = later(r"\bforget all the codes\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
         things = [(found["owner"], found["thing"]) for found in _THING.finditer(turn.text)]
         codes = _CODE.findall(turn.text)

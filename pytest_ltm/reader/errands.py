@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import COMMON, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _QUOTED = (
@@ -38,13 +38,13 @@ _LATER = later(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 class Instructions:
     """Keeps quotes with their authors and adds one to the reply that was asked for, whatever it is about."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a quote or an instruction, drop instructions on request."""
         if not turn.brief:
             return None
         return _quoted(turn, notes) or _forgotten(turn, notes) or _instructed(turn, notes)
 
-    def appendix(self, turn: Turn, notes: Notebook) -> str | None:
+    def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
         for order in notes.visible("instruction"):
             if order.content["due"] == turn.position:
@@ -52,14 +52,14 @@ class Instructions:
         return None
 
 
-def _forgotten(turn: Turn, notes: Notebook) -> str | None:
+def _forgotten(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not (_FORGET.search(turn.text) and _ADD.search(turn.text) and _REPLY.search(turn.text)):
         return None
     notes.drop("instruction")
     return "Forgotten."
 
 
-def _instructed(turn: Turn, notes: Notebook) -> str | None:
+def _instructed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
     words = turn.text
     number = _ORDINAL.search(words)
@@ -72,7 +72,7 @@ def _instructed(turn: Turn, notes: Notebook) -> str | None:
     return "I will."
 
 
-def _quoted(turn: Turn, notes: Notebook) -> str | None:
+def _quoted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     found = first_match(_QUOTED, turn.text)
     if found is None:
         return None
@@ -85,7 +85,7 @@ def _quoted(turn: Turn, notes: Notebook) -> str | None:
     return "Noted."
 
 
-def _quote_by(order: str, notes: Notebook) -> str | None:
+def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
     """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
     quotes = [note.content for note in notes.visible("quote")]
     named = [said for said in quotes if said["author"] in order]
@@ -119,7 +119,7 @@ class TriggerResponse(Topic):
     kinds = ("rule",)
     forgets = later(r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""
         told = _RULE.search(html.unescape(turn.text))
         if told is not None:

@@ -12,7 +12,7 @@ from pytest_ltm.reader.notes import WORDS, Topic, nearest, stems
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _WORLD = later(r"\bfictional world\b|\b(?:a made-up country|an imaginary kingdom|my invented island)\b", re.IGNORECASE)
@@ -36,7 +36,7 @@ class DelayedRecall:
     About that world is a question that says so or has its name, and one that speaks of people there.
     """
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note facts, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
@@ -70,7 +70,7 @@ def _asks(text: str, most: int) -> bool:
     return len(text) <= most and text.rstrip().endswith("?") and not _WAITER.match(text)
 
 
-def _asked_of_world(turn: Turn, notes: Notebook) -> str | None:
+def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Return the fact that a question is about which does not say that it is about a world."""
     if not _asks(turn.text, _SHORT) or (world := notes.newest("world")) is None:
         return None
@@ -98,12 +98,12 @@ class KeyValuePairs(Topic):
     about = later(rf"\bregister\b|\b(?:{_CODE}|[0-9a-f]{{32}})\b")
     forgets = later(r"\bforget the register\b", re.IGNORECASE)
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a whole register, or do what one says of an entry."""
         found = _REGISTER.search(turn.text) if len(turn.text) <= _LARGEST else None
         return _registered(found[0], turn, notes) if found else super().respond(turn, notes)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an entry, or follow the entries that can still be seen."""
         if entry := _ENTRY.fullmatch(turn.text.lower()):
             notes.add(turn, "entry", entry.groups())
@@ -112,7 +112,7 @@ class KeyValuePairs(Topic):
         return _followed(asked[1], notes) if asked else None
 
 
-def _registered(register: str, turn: Turn, notes: Notebook) -> str | None:
+def _registered(register: str, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     try:
         pairs = json.loads(register)
     except ValueError:
@@ -122,7 +122,7 @@ def _registered(register: str, turn: Turn, notes: Notebook) -> str | None:
     return "Noted."
 
 
-def _followed(key: str, notes: Notebook) -> str:
+def _followed(key: str, notes: ReaderNotebook) -> str:
     """Return the code at which the way from a key ends; every entry is followed once at most."""
     entries: dict[str, str] = {}
     for note in notes.visible("entry"):
@@ -157,7 +157,7 @@ class InstructionRecall:
     with one.
     """
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note instructions, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
@@ -239,7 +239,7 @@ class HowToThink(Topic):
     kinds = ("choice rule",)
     forgets = later(r"\bforget my rules for choosing\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or decide a case."""
         head, *lines = turn.text.split("\n")
         named = _RULE.search(head)

@@ -12,7 +12,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import COMMON
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _REQUEST = later(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
@@ -28,7 +28,7 @@ _WORD = later(r"[^\W_]{3,}")
 class General:
     """Claims every message."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer with the one that shares most words with the question."""
         if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
             return "Understood."
@@ -46,7 +46,7 @@ class _Statements:
         self._numbers: dict[str, list[int]] = {}
         """The numbers of statements, by word."""
 
-    def nearest(self, question: str, notes: Notebook) -> str:
+    def nearest(self, question: str, notes: ReaderNotebook) -> str:
         """Return the visible statement with most words of the question, the newest of equals."""
         statements = notes.every("statement")
         for number in range(self._known, len(statements)):
@@ -76,7 +76,7 @@ _COMING = later(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNO
 class Announcement:
     """Claims the first message if it announces: nothing in it is an answer to anything."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Keep nothing of it."""
         if turn.position or not announces(turn.text):
             return None
@@ -110,7 +110,7 @@ class Trivia:
     Nobody asks about them later, nor about remarks on a quiz, nor about requests for rows of numbers.
     """
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:  # noqa: ARG002 - the protocol's signature
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
         """Return the answers as a JSON list, where they are wanted."""
         head = turn.text[:_HEAD]
         row = _SERIES.fullmatch(turn.text)

@@ -10,7 +10,7 @@ from pytest_ltm.languages import ENGLISH, heard, language
 
 if TYPE_CHECKING:
     from pytest_ltm.languages import Language
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 _LANGUAGE, _SAID = "language", "said"
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*\s*|\n")
@@ -18,30 +18,30 @@ _QUOTED = re.compile(r"(?<=[\"“„「«])[^\"“”„」«»]{4,600}(?=[\"“
 _QUIZ = "\nQ: "
 
 
-class Heard(NamedTuple):
+class ReadMessage(NamedTuple):
     """A message as the reader reads it."""
 
-    turn: Turn
+    turn: IncomingTurn
     language: Language
-    notes: Notebook
+    notes: ReaderNotebook
 
     def replied(self, reply: str) -> str:
         """Return a reply with what was said in the words in which it was, and set phrases in the message's language."""
-        said = self.notes.derived(_SAID, _Said).words(self.notes)
+        said = self.notes.derived(_SAID, _WordMeanings).words(self.notes)
         if not said and self.language is ENGLISH:
             return reply
         whole = said.get(reply) or self.language.reply(reply)
         return whole if whole != reply else "".join(_again(part, said) for part in _SENTENCE.findall(reply))
 
 
-class _Said:
+class _WordMeanings:
     """Which words meant what, as far as the notes have been looked at."""
 
     def __init__(self) -> None:
         self._known = 0
         self._words: dict[str, str] = {}
 
-    def words(self, notes: Notebook) -> dict[str, str]:
+    def words(self, notes: ReaderNotebook) -> dict[str, str]:
         every = notes.every(_SAID)
         self._words.update(note.content for note in every[self._known :])
         self._known = len(every)
@@ -57,7 +57,7 @@ def _again(part: str, said: dict[str, str]) -> str:
     return part.replace(text, f"{head}{colon}{said[rest]}") if rest in said else part
 
 
-def hear(turn: Turn, notes: Notebook) -> Heard:
+def hear(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     """Return a turn in English words; its sentences are noted, so that a reply can repeat them as they were said."""
     last = notes.every(_LANGUAGE)
     before = language(last[-1].content) if last else ENGLISH
@@ -66,7 +66,7 @@ def hear(turn: Turn, notes: Notebook) -> Heard:
         notes.add(turn, _LANGUAGE, now.code)
     head, quiz, rest = turn.text.partition(_QUIZ)
     if now is ENGLISH or (not turn.brief and not quiz):
-        return Heard(turn, now, notes)
+        return ReadMessage(turn, now, notes)
     parts = _SENTENCE.findall(head)
     meant = [now.meaning(part) for part in parts]
     text = "".join(part if part[-1:].isspace() else f"{part} " for part in meant).rstrip(" ")
@@ -75,4 +75,4 @@ def hear(turn: Turn, notes: Notebook) -> Heard:
         for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
-    return Heard(replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
+    return ReadMessage(replace(turn, text=text + quiz + rest, said=turn.text), now, notes)

@@ -9,7 +9,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Note, Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
 
 
 _INTRODUCED = later(
@@ -35,7 +35,7 @@ class Jokes(Topic):
     about = later(rf"\bjokes?\b|\A{_INTRODUCED.pattern}", re.IGNORECASE | re.DOTALL)
     forgets = later(r"\b(?:forget|disregard)\b[^.:?!]*\bjokes?\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a joke, or tell one again."""
         if _AGAIN.search(turn.text) and (_AGO.search(turn.text) or turn.text.rstrip().endswith("?")):
             joke = _recalled(turn, notes)
@@ -52,7 +52,7 @@ def elapsed(text: str) -> float:
     return float(sum(int(number) * _SECONDS[unit.lower()] for number, unit in _LENGTH.findall(text)))
 
 
-def _recalled(turn: Turn, notes: Notebook) -> Note | None:
+def _recalled(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None:
     """Return what was told nearest to the moment that the question means; at one moment jokes come first."""
     if turn.now is None or not _AGO.search(turn.text):
         return notes.newest("joke") or notes.newest("statement")
@@ -63,9 +63,9 @@ def _recalled(turn: Turn, notes: Notebook) -> Note | None:
     return joke if _distance(joke, moment) <= _distance(statement, moment) + _SAME_TIME else statement
 
 
-def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
+def _nearest(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
-    best: list[Note] = []
+    best: list[ReaderNote] = []
     understood = {note.position for note in notes.every(UNDERSTOOD)}
     for note in notes.visible(kind):
         if note.position in understood:
@@ -78,12 +78,12 @@ def _nearest(kind: str, moment: float, notes: Notebook) -> Note | None:
     return max(best, key=_like_a_joke, default=None)
 
 
-def _like_a_joke(note: Note) -> tuple[bool, int]:
+def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
     """Return how much a text is like a joke: a few sentences to nobody that do not tell of the user's life."""
     text = note.content
     like = len(text) <= _FEW_SENTENCES and not _TO_YOU.search(text) and not first_match(_LIFE, text)
     return like, len(text.encode())  # a character of Chinese says as much as a few letters
 
 
-def _distance(note: Note, moment: float) -> float:
+def _distance(note: ReaderNote, moment: float) -> float:
     return abs(note.time - moment) if note.time is not None else float("inf")

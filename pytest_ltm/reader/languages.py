@@ -13,7 +13,7 @@ from pytest_ltm.reader.notes import Topic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _LANGUAGE = later(r"\b(?:[Ii]n|into|of|teach you) (?P<name>[A-Z]\w+)")
@@ -28,7 +28,7 @@ class Languages(Topic):
     about = later(r"'[a-z]+ [a-z ]+'")
     forgets = later(r"\bforget the languages? that I taught you\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
         named, quoted = _LANGUAGE.search(turn.text), _QUOTED.findall(turn.text)
         if named is None or not quoted:
@@ -49,7 +49,7 @@ _WORDS = methodcaller("count", " ")
 """How many words a quotation has beside the first: a phrase has some, a form none."""
 
 
-def _answer(gloss: str, language: str, notes: Notebook) -> str | None:
+def _answer(gloss: str, language: str, notes: ReaderNotebook) -> str | None:
     examples = [note.content for note in notes.visible("example")]
     kin = [note.content for note in notes.visible("kin") if language in note.content]
     related = {language, *(name for names in kin for name in names)}

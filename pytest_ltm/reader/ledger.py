@@ -15,7 +15,7 @@ from pytest_ltm.reader.notes import Topic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 _NAME = r"(?P<name>[A-Z]\w+)"
 _SUM = r"(?P<sum>£\d+|(?i:\w+) pounds)"
@@ -56,7 +56,7 @@ class _Book:
         yield from Counter(gift["name"] for gift in self.gifts if gift["what"] == what)
 
 
-class Ledger(Topic):
+class GiftLedger(Topic):
     """Keeps gifts and where members live, and works out what it is asked of all of them."""
 
     kinds = ("gift", "home")
@@ -66,7 +66,7 @@ class Ledger(Topic):
     )
     forgets = later(r"\bforget all gifts\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""
         text = turn.text
         if text.rstrip().endswith("?"):
@@ -95,7 +95,7 @@ def _day(text: str) -> int:
     return (month_number(found["month"] or found["month1"]) or 0) * 100 + int(found["day"] or found["day1"])
 
 
-def _answer(text: str, notes: Notebook) -> str:
+def _answer(text: str, notes: ReaderNotebook) -> str:
     """Return what a question about the book comes to."""
     book = _Book([note.content for note in notes.visible("gift")], dict(note.content for note in notes.visible("home")))
     if not book.gifts:

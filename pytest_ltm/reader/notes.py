@@ -33,7 +33,7 @@ BRIEF = 1200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class IncomingTurn:
     """One incoming message and its circumstances."""
 
     text: str
@@ -55,7 +55,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ReaderNote:
     """Something that one message told."""
 
     kind: str
@@ -70,7 +70,7 @@ class Note:
     """The note as one line of JSON, made once: saving the reader only joins lines."""
 
 
-class Notebook:
+class ReaderNotebook:
     """All notes of one conversation; shows only those whose messages the memory still shows."""
 
     def __init__(self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None) -> None:
@@ -78,22 +78,22 @@ class Notebook:
         """Whether the exchange of a number can still be seen."""
         self.overlook = overlook
         """To be called for a message that only asks: nobody will look for anything in it."""
-        self._notes: dict[str, list[Note]] = {}
+        self._notes: dict[str, list[ReaderNote]] = {}
         self._derived: dict[str, Any] = {}
 
-    def add(self, turn: Turn, kind: str, content: Any) -> None:
+    def add(self, turn: IncomingTurn, kind: str, content: Any) -> None:
         """Note down what a message told."""
         self._append(json.dumps([kind, turn.position, turn.now, content]))
 
-    def visible(self, kind: str) -> Iterator[Note]:
+    def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the notes of one kind that can still be seen, the newest first."""
         return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
 
-    def newest(self, kind: str) -> Note | None:
+    def newest(self, kind: str) -> ReaderNote | None:
         """Return the newest note of one kind that can still be seen."""
         return next(self.visible(kind), None)
 
-    def every(self, kind: str) -> Sequence[Note]:
+    def every(self, kind: str) -> Sequence[ReaderNote]:
         """Return all notes of one kind in order, for an index: what it finds counts only if it can be seen."""
         return self._notes.get(kind, ())
 
@@ -122,13 +122,13 @@ class Notebook:
 
     def _append(self, line: str) -> None:
         kind, position, time, content = json.loads(line)
-        self._notes.setdefault(kind, []).append(Note(kind, position, time, content, line))
+        self._notes.setdefault(kind, []).append(ReaderNote(kind, position, time, content, line))
 
 
 class Ability(Protocol):
     """One thing that the reader understands: a kind of statement, the questions about it, its end."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about, noting what it tells; None: not mine.
 
         Sees nothing but the message and the visible notes. Costs time linear in the message. When
@@ -149,7 +149,7 @@ class Topic:
     forgotten: ClassVar[str] = "Forgotten."
     """The reply to it."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""
         if not turn.brief or not self.claims(turn.text):
             return None
@@ -162,7 +162,7 @@ class Topic:
         """Return whether a message may be about this at all."""
         return self.about.search(text) is not None
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, or answer what it asks; None: not mine."""
         raise NotImplementedError
 
@@ -181,7 +181,7 @@ def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str]
 class Appends(Protocol):
     """An ability that may have something to add to a reply, whatever the reply is about."""
 
-    def appendix(self, turn: Turn, notes: Notebook) -> str | None:
+    def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what to add to the reply to `turn`; None: nothing."""
         ...
 

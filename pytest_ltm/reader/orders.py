@@ -9,7 +9,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _TASK = later(
@@ -64,7 +64,7 @@ class StandingOrders(Topic):
     )
     forgets = later(r"\bforget\b[^.:?!]*\brules for lines\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an order or what becomes of it, or write a line."""
         text = turn.text
         task = _TASK.search(text)
@@ -88,7 +88,7 @@ def _when(text: str) -> str:
     return "every" if _EVERY.search(text) else found["what"].lower() if found else ""
 
 
-def _change(text: str, when: str, notes: Notebook) -> dict[str, str] | None:
+def _change(text: str, when: str, notes: ReaderNotebook) -> dict[str, str] | None:
     """Return what a text says of an order that was given before, by its kind or by its word."""
     known = {word: note.content["kind"] for note in notes.visible("order") if (word := note.content.get("word"))}
     if not known:
@@ -107,7 +107,7 @@ def _change(text: str, when: str, notes: Notebook) -> dict[str, str] | None:
     return change
 
 
-def _holding(thing: str, place: str, notes: Notebook) -> dict[str, str]:
+def _holding(thing: str, place: str, notes: ReaderNotebook) -> dict[str, str]:
     """Return the words of the orders that hold in a line about this, for that, by their kinds."""
     orders: dict[str, dict[str, str]] = {}
     for note in reversed(list(notes.visible("order"))):

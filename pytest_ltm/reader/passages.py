@@ -11,7 +11,7 @@ from pytest_ltm.reader.notes import Topic, first_match
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 _SOURCE = (
     r"(?:Report of the [A-Z]\w+ [A-Z]\w+|Letter from [A-Z]\w+ [A-Z]\w+|"
@@ -55,7 +55,7 @@ class Passages(Topic):
     about = later(rf"\b[Tt]he {_SOURCE}|\bpassages\b")
     forgets = later(r"\bforget all the passages\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
             return _answer(turn.text, notes)
@@ -69,7 +69,7 @@ class Passages(Topic):
         return None
 
 
-def _answer(question: str, notes: Notebook) -> str | None:
+def _answer(question: str, notes: ReaderNotebook) -> str | None:
     """Return the answer to a question about works, and the titles of the passages that it was worked out from."""
     known: dict[tuple[str, str], tuple[str, str]] = {}
     for note in notes.visible("passage"):  # the newest first: what puts another right is newer

@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic, first_match, wording
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _LIKING = later(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
@@ -44,7 +44,7 @@ _SHORT = 120
 class Colours:
     """Keeps every favourite colour that is told and answers with the newest that can be seen."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, answer a question, forget on request."""
         if not turn.brief:
             return None
@@ -124,7 +124,7 @@ class Names(Topic):
         about = _MINE_NAMES.search(text) and _ABOUT.search(text)
         return bool(about) or (len(text) <= _SHORT and first_match(_UNTOLD, text) is not None)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a name, list all or tell the newest."""
         if _ASKED.search(turn.text) and not first_match(_UNTOLD, turn.text):
             return None if _OF_ANOTHER.search(turn.text) else _answer(turn.text, notes)
@@ -135,7 +135,7 @@ class Names(Topic):
         return "Noted."
 
 
-def _answer(question: str, notes: Notebook) -> str | None:
+def _answer(question: str, notes: ReaderNotebook) -> str | None:
     names = [note.content for note in notes.visible("name")]
     if _ALL.search(question):
         return json.dumps(names[::-1], ensure_ascii=False)
@@ -176,7 +176,7 @@ class ConflictingPersonalInformation(Topic):
     kinds = (_KIND, _HABIT)
     forgets = later(r"\bforget all personal details\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer a question."""
         asks = turn.text.rstrip().endswith("?")
         for number, forms in enumerate(_HABITS):
@@ -188,7 +188,7 @@ class ConflictingPersonalInformation(Topic):
         return _so_now(label, notes) if label else None
 
 
-def _habit(number: int, found: re.Match[str], turn: Turn, notes: Notebook) -> str:
+def _habit(number: int, found: re.Match[str], turn: IncomingTurn, notes: ReaderNotebook) -> str:
     """Note a habit, or its exception, or say which of the two holds."""
     exception = _OCCASION.search(turn.text) is not None
     if value := found[found.lastindex or 0] if found.re.groups else None:
@@ -200,7 +200,7 @@ def _habit(number: int, found: re.Match[str], turn: Turn, notes: Notebook) -> st
     )
 
 
-def _noted(turn: Turn, notes: Notebook) -> str | None:
+def _noted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if withdrawn := _WITHDRAWN.search(turn.text):
         label = _withdrawn(withdrawn[1], notes)
         if label is not None:
@@ -213,7 +213,7 @@ def _noted(turn: Turn, notes: Notebook) -> str | None:
     return None  # it may be about anything else as well: others note it, too
 
 
-def _withdrawn(what: str, notes: Notebook) -> str | None:
+def _withdrawn(what: str, notes: ReaderNotebook) -> str | None:
     """Return what somebody takes something back about who says that, or only the value."""
     if what in _LIFE:
         return what
@@ -221,7 +221,7 @@ def _withdrawn(what: str, notes: Notebook) -> str | None:
     return next((label for label, value in told if value == what.rsplit(maxsplit=1)[-1]), None)
 
 
-def _so_now(label: str, notes: Notebook) -> str | None:
+def _so_now(label: str, notes: ReaderNotebook) -> str | None:
     """Return what is so; None if it was never told: others may know."""
     withdrawn = 0
     for note in notes.visible(_KIND):

@@ -9,7 +9,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic, first_match, wording
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 Leg: TypeAlias = tuple[str, int, str, str]
@@ -54,12 +54,12 @@ class Locations(Topic):
     kinds = ("place",)
     forgets = later(r"\bforget\b.*\b(?:places|locations)\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a place, or tell the way."""
         return _asked(turn.text, notes) or _told(turn, notes)
 
 
-def _told(turn: Turn, notes: Notebook) -> str | None:
+def _told(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     leg = _published(turn.text.strip()) or _leg(turn.text)
     if leg is None:
         return "Noted." if _FIRST.search(turn.text) else None
@@ -80,7 +80,7 @@ def _leg(text: str) -> Leg | None:
     return (before["before"] if before else "", int(far["km"]), far["way"].lower(), to["place"])
 
 
-def _asked(text: str, notes: Notebook) -> str | None:
+def _asked(text: str, notes: ReaderNotebook) -> str | None:
     if _LEG.search(text):
         return None
     straight = _STRAIGHT.search(text) is not None
@@ -97,7 +97,7 @@ def _asked(text: str, notes: Notebook) -> str | None:
     return _direct(start, goal, [(b, -km, way, a) for a, km, way, b in back])
 
 
-def _legs(start: str, goal: str, notes: Notebook) -> list[Leg] | None:
+def _legs(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
     """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
     legs: list[Leg] = []
     wanted = goal

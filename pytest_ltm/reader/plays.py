@@ -13,7 +13,7 @@ from pytest_ltm.reader.notes import UNDERSTOOD, WORDS, Topic, wording
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _LINE = later(
@@ -48,7 +48,7 @@ class SallyAnne(Topic):
     )
     forgotten = "All right."
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the lines that can still be seen."""
         over = _OVER.match(turn.text)
         place = _answer(over.group(1) if over else turn.text, notes)
@@ -57,7 +57,7 @@ class SallyAnne(Topic):
         return _noted(turn, notes)
 
 
-def _noted(turn: Turn, notes: Notebook) -> str | None:
+def _noted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     said_so = _LINE.match(turn.text)
     marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
     said = next(([kind, *found.groups()] for kind, one in _EVENTS.items() if (found := one.match(line))), None)
@@ -67,7 +67,7 @@ def _noted(turn: Turn, notes: Notebook) -> str | None:
     return "I see." if marked else None  # without the mark it may be anything: others note it as well
 
 
-def _answer(question: str, notes: Notebook) -> str | None:
+def _answer(question: str, notes: ReaderNotebook) -> str | None:
     """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
     if "here " not in question:
         return None
@@ -178,7 +178,7 @@ class SpyMeeting(Topic):
     forgets = later(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
     forgotten = "Understood."
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
         if _ASKED.search(turn.text):
             return _arranged(notes)
@@ -198,7 +198,7 @@ def _decoded(message: str) -> list[str] | None:
     return next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
 
 
-def _arranged(notes: Notebook) -> str:
+def _arranged(notes: ReaderNotebook) -> str:
     newest: dict[str, str] = {}
     for note in notes.visible("spy"):
         newest.setdefault(*note.content)
@@ -224,7 +224,7 @@ _DRANK = later(r"\bWhat was it\?|\bWhat were you having\?")
 class Restaurant:
     """Orders what stands first on the menu, and insists on it."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Reply to the waiter as a guest, from what can still be seen."""
         if not _WAITER.match(turn.text):
             return _agreed(turn, notes)
@@ -242,7 +242,7 @@ class Restaurant:
         return "Thank you."
 
 
-def _agreed(turn: Turn, notes: Notebook) -> str | None:
+def _agreed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not turn.brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
         return None
     notes.drop("menu", "drink", "dish")
@@ -261,14 +261,14 @@ def _menu(text: str) -> dict[str, list[str]]:
     return menu
 
 
-def _drink(turn: Turn, drinks: list[str], notes: Notebook) -> str:
+def _drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
     """Order the plainest drink: a short name without brackets."""
     drink = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
     notes.add(turn, "drink", drink)
     return f"I would like the {drink}, please."
 
 
-def _order(turn: Turn, notes: Notebook) -> str:
+def _order(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     menu = notes.newest("menu")
     ordered = [note.content for note in notes.visible("dish")]
     dishes = menu.content["dishes"] if menu else []
@@ -279,7 +279,7 @@ def _order(turn: Turn, notes: Notebook) -> str:
     return f"I will have the {dish}, please."
 
 
-def _received(turn: Turn, notes: Notebook) -> str:
+def _received(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     dish = notes.newest("dish")
     if dish is None or dish.content in turn.text:
         return "Thank you very much."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm.reader.memory import Retrieving
-    from pytest_ltm.reader.notes import Turn
+    from pytest_ltm.reader.notes import IncomingTurn
 
 
 VERSION = 6
@@ -57,10 +57,10 @@ class Reader:
 
     def reset(self) -> None:
         """Forget everything, the time included."""
-        from pytest_ltm.reader.notes import Notebook
+        from pytest_ltm.reader.notes import ReaderNotebook
 
         self._memory = self._make()
-        self._notes = Notebook(self._memory.sees, self._memory.overlook)
+        self._notes = ReaderNotebook(self._memory.sees, self._memory.overlook)
         self._position = -1
         self._now = None
 
@@ -89,14 +89,14 @@ class Reader:
         """Return what the answers depend on."""
         return {"reader": VERSION, "memory": self._policy}
 
-    def _turn(self, message: str, *, told: bool = False, reply: str = "") -> Turn:
-        from pytest_ltm.reader.notes import Turn
+    def _turn(self, message: str, *, told: bool = False, reply: str = "") -> IncomingTurn:
+        from pytest_ltm.reader.notes import IncomingTurn
 
         self._position += 1
         self._memory.arrive(message)
-        return Turn(text=message, position=self._position, now=self._now, told=told, reply=reply)
+        return IncomingTurn(text=message, position=self._position, now=self._now, told=told, reply=reply)
 
-    def _respond(self, turn: Turn) -> str:
+    def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.reader.abilities import ABILITIES
 
         replies = (ability.respond(turn, self._notes) for ability in ABILITIES)

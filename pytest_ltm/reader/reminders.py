@@ -13,7 +13,7 @@ from pytest_ltm.reader.notes import Topic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _WANTED = later(
@@ -45,7 +45,7 @@ class Reminders(Topic):
     about = later(r"\b(?:remind|reminders?|nudge|tell me)\b", re.IGNORECASE)
     forgets = later(r"\bforget all reminders\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a reminder that is wanted, moved or called off."""
         if turn.now is None:
             return None
@@ -60,7 +60,7 @@ class Reminders(Topic):
         notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when})
         return "I will."
 
-    def appendix(self, turn: Turn, notes: Notebook) -> str | None:
+    def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what is due, if it can still be seen and no reply since has told it."""
         if turn.now is None:
             return None
@@ -73,7 +73,7 @@ class Reminders(Topic):
         return " ".join(due) or None
 
 
-def _wanted(notes: Notebook) -> Iterator[tuple[str, str, Mapping[str, Any], float]]:
+def _wanted(notes: ReaderNotebook) -> Iterator[tuple[str, str, Mapping[str, Any], float]]:
     """Yield the things that a reminder is still wanted of, with the task, its moments, and since when."""
     newest: dict[str, tuple[Mapping[str, Any], float]] = {}
     tasks: dict[str, str] = {}

@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 _NAME = r"(?-i:[A-Z]\w+)"
 _DATE = r"\d{1,2} (?-i:[A-Z][a-z]+)"
@@ -34,7 +34,7 @@ _TOLD = "confidence"
 class Secrets:
     """Notes whose something is and who may know it, and tells it to nobody else."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what somebody says that is theirs, or answer somebody who says which day it is."""
         if not turn.brief:
             return None
@@ -51,7 +51,7 @@ class Secrets:
         return "Noted." if _noted(greeting["who"], rest, turn, notes) else None
 
 
-def _noted(who: str, text: str, turn: Turn, notes: Notebook) -> bool:
+def _noted(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> bool:
     for number, (told, _) in enumerate(_THINGS):
         if found := told.search(text):
             until, friend = _UNTIL.search(text), _FRIEND.search(text, found.end())
@@ -71,7 +71,7 @@ def _noted(who: str, text: str, turn: Turn, notes: Notebook) -> bool:
     return False
 
 
-def _answer(who: str, day: int, text: str, notes: Notebook) -> str | None:
+def _answer(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
     """Return what somebody asks for on a day, or that they may not know it; None if it is about nothing of the kind."""
     number = next((number for number, (_, asked) in enumerate(_THINGS) if asked.search(text)), None)
     if number is None:

@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import SMALL_NUMBERS, Topic, first_match
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _ASKED = later(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
@@ -82,7 +82,7 @@ class ShoppingList(Topic):
         spoken = len(text) <= _SHORT and _SPOKEN.search(text) and _CHANGES.search(text)
         return bool(spoken) or _KNOWN.search(text) is not None
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a change, or tell the list."""
         if _ASKED.search(turn.text):
             return _told(notes)
@@ -116,7 +116,7 @@ def _singular(item: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
 
 
-def _told(notes: Notebook) -> str:
+def _told(notes: ReaderNotebook) -> str:
     """Return the list that the visible changes come to, as JSON."""
     shopping: dict[str, int] = {}
     last = ""

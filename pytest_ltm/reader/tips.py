@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import Topic
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _CONTEST = r"the (?P<contest>[a-z-]+(?: (?!is\b|has\b|by\b|as\b)[a-z-]+)?)"
@@ -35,7 +35,7 @@ class Tips(Topic):
     about = later(r"\btip(?:s|ped)?\b|\bwin\b|\byou (?:yourself )?pick\b")
     forgets = later(r"\bforget all tips\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Give a tip, note what a message tells of one, or answer a question."""
         text = turn.text
         if choice := _CHOICE.search(text):
@@ -52,7 +52,7 @@ class Tips(Topic):
         return _answer(text, notes) if text.rstrip().endswith("?") else None
 
 
-def _note(turn: Turn, notes: Notebook, contest: str, source: str, winner: str) -> None:
+def _note(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> None:
     day = _DAY.search(turn.text)
     notes.add(
         turn,
@@ -64,7 +64,7 @@ def _note(turn: Turn, notes: Notebook, contest: str, source: str, winner: str) -
     )  # fmt: skip
 
 
-def _answer(question: str, notes: Notebook) -> str | None:
+def _answer(question: str, notes: ReaderNotebook) -> str | None:
     known = [note.content for note in notes.visible("tip")]
     place = next((n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1)
     if place < 0:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from pytest_ltm.reader.notes import Note, Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
 
 
 USER, ASSISTANT = "I", "you"
@@ -132,7 +132,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScoredPassage:
     """A passage and what it is worth for a question."""
 
     passage: Passage
@@ -141,7 +141,7 @@ class Found:
     """How much of the question's weight it has words of, 0 to 1."""
 
 
-class Index:
+class PassageIndex:
     """All passages of the notes so far; grows with them, in time linear in what is added."""
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class Index:
         """The exchange's number of each note."""
         self._at: date | None = None
 
-    def grow(self, notes: Sequence[Note]) -> None:
+    def grow(self, notes: Sequence[ReaderNote]) -> None:
         """Take in the notes that it does not hold yet."""
         for note in notes[len(self._notes) :]:
             message, reply, day = note.content
@@ -174,7 +174,7 @@ class Index:
         for one in known:
             self._places.setdefault(one, array("I")).append(number)
 
-    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[Found]:
+    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[ScoredPassage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
         seen = [sees(position) for position in self._notes]
         if not any(seen):
@@ -194,7 +194,7 @@ class Index:
                 shares[n] += rarity[word] / weight
         worth = {n: value + _NEIGHBOUR * self._before(n, own) for n, value in own.items()}
         ranked = sorted(worth, key=lambda n: (-worth[n], -n))
-        return [Found(self._passages[n], worth[n], shares[n]) for n in ranked]
+        return [ScoredPassage(self._passages[n], worth[n], shares[n]) for n in ranked]
 
     def _before(self, n: int, own: Mapping[int, float]) -> float:
         same = n and self._passages[n - 1].at == self._passages[n].at
@@ -332,7 +332,7 @@ _SEVERAL = later(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """What a message asks."""
 
     text: str
@@ -360,7 +360,7 @@ def is_about_a_conversation(text: str) -> bool:
     return _ABOUT.match(text) is not None
 
 
-def read(message: str) -> Question:
+def read(message: str) -> ParsedQuestion:
     """Return what a message asks."""
     at, rest = dated(message)
     about = _ABOUT.match(rest)
@@ -369,7 +369,9 @@ def read(message: str) -> Question:
     end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
     text = rest[: end + 1] if end >= 0 else rest
     kind = "choice" if len(choices) > 1 else _kind(text)
-    return Question(text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices)
+    return ParsedQuestion(
+        text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices
+    )
 
 
 def _kind(text: str) -> str:
@@ -502,7 +504,7 @@ _NO = later(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|i
 _SURELY = later(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
 
 
-def answer(question: Question, index: Index, sees: Callable[[int], bool], today: date | None) -> str:
+def answer(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None) -> str:
     """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
     words = wanted(question.text, index.speakers)
     found = _ranked(question, index, words, sees)
@@ -519,7 +521,9 @@ def answer(question: Question, index: Index, sees: Callable[[int], bool], today:
     return _phrase(question, found, words)
 
 
-def _ranked(question: Question, index: Index, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[Found]:
+def _ranked(
+    question: ParsedQuestion, index: PassageIndex, words: AbstractSet[str], sees: Callable[[int], bool]
+) -> list[ScoredPassage]:
     """Return what shares words with the question, best first: who is asked about is the best witness."""
     found = index.search(words, sees)
     asked = named(question.text, index.speakers)
@@ -529,7 +533,7 @@ def _ranked(question: Question, index: Index, words: AbstractSet[str], sees: Cal
     return [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
 
 
-def _newest(found: Sequence[Found]) -> Passage:
+def _newest(found: Sequence[ScoredPassage]) -> Passage:
     good = [one.passage for one in found if one.worth >= _AS_GOOD * found[0].worth and one.passage.speaker != ASSISTANT]
     return max(good, key=lambda passage: passage.number, default=found[0].passage)
 
@@ -543,7 +547,7 @@ def _closest(text: str, words: AbstractSet[str]) -> str:
     return _closest_first(text, words)[0]
 
 
-def _sentence(question: Question, passage: Passage, words: AbstractSet[str]) -> str:
+def _sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
     """Return what the best passage says in full; a date in front where it is asked for."""
     if question.kind == "when" and passage.at is not None:
         said = _closest(passage.text, words)
@@ -560,7 +564,7 @@ def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
     return "No" if _NO.search(_closest(passage.text, words)) else "Yes"
 
 
-def _phrase(question: Question, found: Sequence[Found], words: AbstractSet[str]) -> str:
+def _phrase(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
     best = found[0].passage
     said = _closest(best.text, words)
     if question.kind == "when" and best.at is not None:
@@ -576,18 +580,18 @@ def _phrase(question: Question, found: Sequence[Found], words: AbstractSet[str])
     return next(tried, None) or _what(question, found, words)
 
 
-def _lines(found: Sequence[Found], words: AbstractSet[str]) -> list[str]:
+def _lines(found: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
     """Return the sentences of the best passages, each passage's closest first."""
     return [said for one in found[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
 
 
-def _what(question: Question, found: Sequence[Found], words: AbstractSet[str]) -> str:
+def _what(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
     closest = [_closest(one.passage.text, words) for one in found[: 4 if question.several else 1]]
     phrases = [phrase for line in closest if (phrase := fresh(line, words))]
     return ", ".join(dict.fromkeys(phrases)) or closest[0]
 
 
-def _chosen(question: Question, index: Index, sees: Callable[[int], bool]) -> str:
+def _chosen(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
     """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
     asked = named(question.text, index.speakers)
     words = wanted(question.text, index.speakers)
@@ -600,7 +604,7 @@ def _chosen(question: Question, index: Index, sees: Callable[[int], bool]) -> st
 
 
 def _evidence(
-    text: str, words: AbstractSet[str], asked: Sequence[str], index: Index, sees: Callable[[int], bool]
+    text: str, words: AbstractSet[str], asked: Sequence[str], index: PassageIndex, sees: Callable[[int], bool]
 ) -> float:
     own = wanted(text, index.speakers)
     found = index.search(words | own, sees)[:3]
@@ -610,7 +614,9 @@ def _evidence(
     return 0.0 if asked and best.passage.speaker not in asked else best.share
 
 
-def _elapsed(question: Question, index: Index, sees: Callable[[int], bool], today: date | None) -> str | None:
+def _elapsed(
+    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+) -> str | None:
     """Return how far two days lie apart: those of two things, or of one and of the question."""
     parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
     days = [day for part in parts if (day := _day_of(part, index, sees)) is not None]
@@ -622,12 +628,12 @@ def _elapsed(question: Question, index: Index, sees: Callable[[int], bool], toda
     return f"{apart(days[0], days[1], question.unit)}."
 
 
-def _day_of(text: str, index: Index, sees: Callable[[int], bool]) -> date | None:
+def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
     found = [one for one in index.search(wanted(text, index.speakers), sees) if one.passage.speaker != ASSISTANT]
     return found[0].passage.at if found else None
 
 
-def _ordered(question: Question, index: Index, sees: Callable[[int], bool]) -> str | None:
+def _ordered(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
     """Return which of the things that a question names was first, or last, by the days on which they were told."""
     head, _, listed = question.text.rpartition("first")
     backwards = not head
@@ -647,7 +653,7 @@ KIND = "history"
 class ToldHistory:
     """Keeps what was told with a date, and what is told after it; answers what is plainly asked about that."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
         when, rest = dated(turn.text)
         begun = bool(notes.every(KIND))
@@ -662,16 +668,16 @@ class ToldHistory:
 class OpenQuestions:
     """Takes every other question for one about the history, where one was told."""
 
-    def respond(self, turn: Turn, notes: Notebook) -> str | None:
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Answer a question."""
         asks = notes.every(KIND) and "?" in turn.text
         return answered(turn, notes) if asks else None
 
 
-def answered(turn: Turn, notes: Notebook) -> str:
+def answered(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     """Return the answer to a question from the history that can be seen."""
     notes.overlook()
-    index = notes.derived(KIND, Index)
+    index = notes.derived(KIND, PassageIndex)
     index.grow(notes.every(KIND))
     return answer(read(turn.text), index, notes.sees, None if turn.now is None else _day(turn.now))
 

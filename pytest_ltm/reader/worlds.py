@@ -10,7 +10,7 @@ from pytest_ltm._text.patterns import later
 from pytest_ltm.reader.notes import WORDS, Topic
 
 if TYPE_CHECKING:
-    from pytest_ltm.reader.notes import Notebook, Turn
+    from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 _KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
 _THING = rf"(?:{'|'.join(_KNOWN)})"
@@ -35,7 +35,7 @@ class InventedWorlds(Topic):
     about = later(rf"\b{_THING}\b|\bforget all my invented worlds\b", re.IGNORECASE)
     forgets = later(r"\bforget all my invented worlds\b", re.IGNORECASE)
 
-    def read(self, turn: Turn, notes: Notebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or answer a question."""
         text = turn.text
         if asked := _ASKED.search(text):
@@ -52,7 +52,7 @@ class InventedWorlds(Topic):
         return "Noted."
 
 
-def _told_of(text: str, notes: Notebook) -> str:
+def _told_of(text: str, notes: ReaderNotebook) -> str:
     """Return the world that a message is about: one that it calls the user's, or one that has rules; "" if none."""
     world = _WORLD.search(text)
     if not world or world["world"]:
@@ -60,11 +60,11 @@ def _told_of(text: str, notes: Notebook) -> str:
     return world["name"] if _has_rules(world["name"], notes) else ""
 
 
-def _has_rules(world: str, notes: Notebook) -> bool:
+def _has_rules(world: str, notes: ReaderNotebook) -> bool:
     return any(note.content[0] == world for note in notes.visible("rule of a world"))
 
 
-def _answer(thing: str, text: str, notes: Notebook) -> str | None:
+def _answer(thing: str, text: str, notes: ReaderNotebook) -> str | None:
     """Return what is so of a thing in the world that a question names; None if it names none that has rules."""
     if _REAL.search(text):
         return f"{_KNOWN[thing].capitalize()}."
@@ -76,7 +76,7 @@ def _answer(thing: str, text: str, notes: Notebook) -> str | None:
     return f"{value.capitalize()}." if value else "I don't know."
 
 
-def _holding(thing: str, world: str, notes: Notebook) -> str:
+def _holding(thing: str, world: str, notes: ReaderNotebook) -> str:
     """Return what the newest rule says of a thing in a world, or of that to which it is alike; "" if none does."""
     rules: dict[str, tuple[str, str]] = {}
     for note in notes.visible("rule of a world"):

@@ -32,7 +32,7 @@ class Placed(Protocol):
 P = TypeVar("P", bound=Placed)
 
 
-class Side(NamedTuple):
+class AgentAtSpan(NamedTuple):
     """One agent at one memory span, with the examples that it was given there."""
 
     agent: str
@@ -40,7 +40,7 @@ class Side(NamedTuple):
     rows: Sequence[ScenarioResult]
 
 
-class Standing(NamedTuple):
+class AgentSentence(NamedTuple):
     """What is said of one agent."""
 
     agent: str
@@ -55,7 +55,7 @@ class Standing(NamedTuple):
         return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
 
 
-def standings(sides: Iterable[Side], before: Mapping[str, str] | None = None) -> list[Standing]:
+def standings(sides: Iterable[AgentAtSpan], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
     """Return what is said of each agent under test, best at the largest memory span first.
 
     Agents of this package are under test only where there are no others, and controls never.
@@ -77,7 +77,7 @@ def standings(sides: Iterable[Side], before: Mapping[str, str] | None = None) ->
         beside = (before or {}).get(agent, "") or (_beside(there, others[0]) if there and others else "")
         missing = sum(side.column.missing for side in of)
         parts = [_loses(of), beside, f"{counted(missing, 'example')} without a score" * bool(missing)]
-        found.append(Standing(agent, _keeps(of), "; ".join(filter(None, parts))))
+        found.append(AgentSentence(agent, _keeps(of), "; ".join(filter(None, parts))))
     return found
 
 
@@ -111,7 +111,7 @@ def largest(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
-def _keeps(sides: Sequence[Side]) -> str:
+def _keeps(sides: Sequence[AgentAtSpan]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     if len({side.column.span is None for side in sides}) > 1:
         found = effective_span([row for side in sides for row in side.rows])
@@ -152,7 +152,7 @@ def _at(column: Column) -> str:
 _FIRST = 2
 
 
-def _loses(sides: Sequence[Side]) -> str:
+def _loses(sides: Sequence[AgentAtSpan]) -> str:
     """Return the scenarios that fall below full marks at the shortest span, most of it first."""
     columns = sorted((side.column for side in sides if side.column.out_of), key=lambda column: column.span or 0)
     for column in columns:
@@ -171,7 +171,7 @@ def forgotten(column: Column) -> list[tuple[str, float]]:
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def _beside(one: Side, other: Side) -> str:
+def _beside(one: AgentAtSpan, other: AgentAtSpan) -> str:
     pairs = paired(*([placed(row, span_label="") for row in side.rows] for side in (other, one))).pairs
     if not pairs:
         return ""

@@ -15,7 +15,7 @@ from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.reporting.text import clip, columns_of
 
 if TYPE_CHECKING:
-    from pytest_ltm.reporting.history import Past, Standing
+    from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
 UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
@@ -40,7 +40,7 @@ class Badge(Struct, frozen=True, kw_only=True):
     """What is shown where a pointer rests on it."""
 
 
-def badge_of(past: Past, standing: Standing | None, label: str = "") -> Badge:
+def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> Badge:
     """Return the badge of what an agent earned in a run; None: nothing is known of that.
 
     It has a score only where the run came to its end and lost nothing.
@@ -59,7 +59,7 @@ def badge_of(past: Past, standing: Standing | None, label: str = "") -> Badge:
     )
 
 
-def _said(past: Past, standing: Standing | None) -> tuple[str, str, str]:
+def _said(past: Past, standing: HistoricalScore | None) -> tuple[str, str, str]:
     """Return the message, its colour, and the reason where there is no score."""
     shard = next((note for note in past.notes if note.startswith("shard")), "")
     if shard or past.state in ("interrupted", "in progress"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import NeedleRef, ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record.fold import Record
+    from pytest_ltm._record.fold import ConversationRecord
     from pytest_ltm.reporting.table import Style
 
 
@@ -27,11 +27,11 @@ LONGEST = 4_000
 """Characters of a text that are shown unless all are asked for."""
 
 
-class Chat(Struct, frozen=True, kw_only=True):
+class ExampleChat(Struct, frozen=True, kw_only=True):
     """What is shown of an example."""
 
     result: ScenarioResult
-    record: Record | None
+    record: ConversationRecord | None
     """None where there is no readable journal."""
     expected: object = None
     """What its definition says of right answers; None where it says nothing."""
@@ -39,7 +39,7 @@ class Chat(Struct, frozen=True, kw_only=True):
     """What is wrong with the journal."""
 
 
-def chat_lines(chat: Chat, width: int, *, color: bool, full: bool = False) -> list[str]:
+def chat_lines(chat: ExampleChat, width: int, *, color: bool, full: bool = False) -> list[str]:
     """Return the example as lines.
 
     `full`: texts of any length, and what others said from its first message to its last.
@@ -67,7 +67,7 @@ def chat_lines(chat: Chat, width: int, *, color: bool, full: bool = False) -> li
     return [line.rstrip() for line in [*lines, "", *_verdict(chat, width, color=color)]]
 
 
-def _shown(chat: Chat, *, full: bool) -> list[Exchange]:
+def _shown(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     """Return its own exchanges, its needles wherever they stand, and the one whose reply holds what decided."""
     record, result = chat.record, chat.result
     if record is None:
@@ -81,7 +81,7 @@ def _shown(chat: Chat, *, full: bool) -> list[Exchange]:
     return [each for each in said if own[0].number <= each.number <= own[-1].number] if own and full else own
 
 
-def _exchange_lines(chat: Chat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
+def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
     questions = [each for each in chat.result.questions if each.number == exchange.number]
     kind = _kind(chat.result, exchange)
     at = f"#{exchange.number}  {kind}, at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
@@ -122,7 +122,7 @@ def _text(text: str, keep: str, *, full: bool) -> str:
     return f"{whole(text[:LONGEST])}\n[{rest:,} characters more: --full shows them]{decided}"
 
 
-def _verdict(chat: Chat, width: int, *, color: bool) -> Iterator[str]:
+def _verdict(chat: ExampleChat, width: int, *, color: bool) -> Iterator[str]:
     result = chat.result
     lines = wrap(headline(result), width, "  ")
     yield from (paint(line, style_of(result), color=color) for line in lines)
@@ -154,7 +154,7 @@ def style_of(result: ScenarioResult) -> Style:
     return "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
 
 
-def chat_json(chat: Chat) -> dict[str, Any]:
+def chat_json(chat: ExampleChat) -> dict[str, Any]:
     """Return the example as JSON values: its result, and the exchanges that are shown of it."""
     return {
         **to_record(chat.result),

@@ -36,7 +36,7 @@ from pytest_ltm.reporting.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ConversationResult, Precheck, RunResult, ScenarioResult, Seconds
+    from pytest_ltm._engine.result import CallDurations, ConversationResult, Precheck, RunResult, ScenarioResult
     from pytest_ltm._engine.transcript import Count
     from pytest_ltm._statistics import Comparison, EffectiveSpan, Interval, PassRate, SpanPoint, Spread
 
@@ -47,7 +47,7 @@ GUESSED, UNSCORED = "≤", "*"
 _ROUNDING = 1e-9
 
 
-class Cell(Struct, frozen=True, kw_only=True):
+class ScenarioCell(Struct, frozen=True, kw_only=True):
     """One scenario in one column."""
 
     scores: tuple[float, ...]
@@ -90,7 +90,7 @@ class Column(Struct, frozen=True, kw_only=True):
     """The agent is a control: marked, and never ranked."""
     yardstick: bool
     """The agent is one of this package: beside others it is not ranked."""
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, ScenarioCell]
     """By scenario, sorted by name; also those without any score."""
     total: float
     """Sum over scenarios of the mean over the examples with a score."""
@@ -321,7 +321,7 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         control=held[0].is_control,
         yardstick=held[0].is_yardstick,
         cells={
-            name: Cell(
+            name: ScenarioCell(
                 scores=scores.get(name, ()),
                 examples=examples[name],
                 without=reasons.get(name, NOTHING),
@@ -402,7 +402,7 @@ def _about(column: Column, value: float | None, form: str) -> str:
     return NOTHING if value is None else "~" * column.estimated + form.format(value)
 
 
-def time_text(taken: Seconds | None) -> str:
+def time_text(taken: CallDurations | None) -> str:
     """Return the median and the 95th percentile of seconds: `0.93/2.1`."""
     if taken is None or taken.median is None or taken.p95 is None:
         return NOTHING
@@ -502,7 +502,7 @@ class Averaged(Struct, frozen=True):
     """Examples that have it."""
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class AgentMetrics(Struct, frozen=True, kw_only=True):
     """The measures of one agent at one memory span."""
 
     agent: str
@@ -552,17 +552,17 @@ class Measured(Struct, frozen=True, kw_only=True):
         return frozenset([*some, ""] if some else some)
 
 
-def measured(run: RunResult) -> tuple[Measured, ...]:
+def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
     """Return the metrics of each agent and span that has any, in the order of the run."""
     held = stats.grouped(run.scenarios, lambda row: (row.agent, row.span_label))
     return tuple(_averaged(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
 
 
-def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> Measured:
+def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
     values = [(row.scenario, metric) for row in rows for metric in row.metrics]
     both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
     cells = stats.grouped(both, lambda each: (each[0], each[1].name))
-    return Measured(
+    return AgentMetrics(
         agent=agent,
         span_label=span_label,
         names=tuple(dict.fromkeys(metric.name for _, metric in values)),
@@ -638,7 +638,7 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     return [*lines, ""]
 
 
-def quiet_line(one: Measured) -> str:
+def quiet_line(one: AgentMetrics) -> str:
     """Return the means over all examples in one line."""
     figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
     return f"{one.label}: {figures}"
@@ -652,7 +652,7 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     return {}
 
 
-def _json(one: Measured, name: str) -> dict[str, Any]:
+def _json(one: AgentMetrics, name: str) -> dict[str, Any]:
     whole = one.cells["", name]
     parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
     return {
@@ -668,7 +668,7 @@ def _contrast_json(found: Comparison) -> dict[str, Any]:
     return {"difference": found.difference, "interval": ends, "examples": found.pairs}
 
 
-def _measure_table(one: Measured, width: int, *, color: bool) -> list[str]:
+def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
     rows = [[one_line(name), *figures] for name, *figures in one.rows()]
     heads = [("", ""), ("", "examples"), *(_halves(name, room=name in one.partial) for name in one.names)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HERE, ELSEWHERE = "On these texts", "On other texts and in other conversations"
 
 
-class Told(NamedTuple):
+class ComparisonText(NamedTuple):
     """What a comparison says."""
 
     short: str
@@ -35,16 +35,18 @@ class Told(NamedTuple):
         return f"{self.here} {self.elsewhere}".strip()
 
 
-def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, looks: int = 1) -> Told:
+def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, looks: int = 1) -> ComparisonText:
     """Return what `one`, the later side of the pairs, is against `other`; `looks`: so many comparisons are shown.
 
     A claim takes a probability of at most 0.05, either way, shared among those shown.
     """
     if not pairs:
-        return Told("Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown")
+        return ComparisonText(
+            "Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown"
+        )
     if found.identical:
         same = f"{HERE} {one} and {other} have equal scores in all {counted(found.pairs, 'example')}."
-        return Told("No difference", same, "", "equal")
+        return ComparisonText("No difference", same, "", "equal")
     alpha = ALPHA / max(1, looks)
     many = f", one of {looks} comparisons" if looks > 1 else ""
     difference = found.difference or 0.0
@@ -69,7 +71,7 @@ def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, look
     more = "" if real else f" {_settles(pairs, held=found.conversations)}"
     beyond = f"elsewhere p {p_text(found.p)}" if found.can_tell and found.p is not None else "elsewhere unknown"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
-    return Told(short, here, elsewhere + more, brief)
+    return ComparisonText(short, here, elsewhere + more, brief)
 
 
 def _settles(pairs: Sequence[Pair], *, held: int) -> str:

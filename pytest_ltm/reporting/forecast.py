@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.cost import Use
+from pytest_ltm._engine.cost import TokenUse
 from pytest_ltm._engine.result import at_span
 from pytest_ltm._statistics import grouped
 from pytest_ltm._text.lists import shortened
-from pytest_ltm.reporting.table import Row, Table, render
+from pytest_ltm.reporting.table import TableRow, TextTable, render
 from pytest_ltm.reporting.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ BRIEF = "embedded agents cost nothing, so their replies are counted as they woul
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
+class PriceSource:
     """What is known of an agent, or of the judge."""
 
     price: Price | None
@@ -87,13 +87,13 @@ class Priced:
     brief: bool = False
     """It says as little as the embedded reader."""
 
-    def dollars(self, use: Use) -> float | None:
+    def dollars(self, use: TokenUse) -> float | None:
         """Return what it would cost, None where unknown."""
         if self.price is None:
             return 0.0 if self.free or not use.messages else None
         return self.price.of(use.tokens_in, use.tokens_out)
 
-    def least(self, use: Use) -> float | None:
+    def least(self, use: TokenUse) -> float | None:
         """Return the same with all from the cache that may come from there; None without a price for that."""
         if self.price is None or self.price.cached is None or not use.cached:
             return None
@@ -103,16 +103,16 @@ class Priced:
 @dataclass(frozen=True, slots=True)
 class _Column:
     whole: Forecast
-    priced: Priced
-    judge: Priced
-    users: Mapping[str, Priced]
+    priced: PriceSource
+    judge: PriceSource
+    users: Mapping[str, PriceSource]
     """By the models of simulated users."""
     latency: float
     waits: bool
 
     @property
-    def user_use(self) -> Use:
-        return sum(self.whole.users.values(), Use())
+    def user_use(self) -> TokenUse:
+        return sum(self.whole.users.values(), TokenUse())
 
     @property
     def user_dollars(self) -> float | None:
@@ -132,8 +132,8 @@ class _Before:
     """What is asked once in a run, before its first conversation."""
 
     name: str
-    use: Use
-    priced: Priced
+    use: TokenUse
+    priced: PriceSource
     of_judge: bool = False
 
     def __str__(self) -> str:
@@ -145,12 +145,12 @@ class _Before:
 
 def forecast_lines(
     found: Sequence[Forecast],
-    priced: dict[str, Priced],
-    judge: Priced,
+    priced: dict[str, PriceSource],
+    judge: PriceSource,
     *,
-    users: Mapping[str, Priced],
-    probes: Mapping[str, Use],
-    canaries: Use,
+    users: Mapping[str, PriceSource],
+    probes: Mapping[str, TokenUse],
+    canaries: TokenUse,
     width: int,
     latency: float,
     waits_really: bool,
@@ -164,7 +164,7 @@ def forecast_lines(
     """
     columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in found]
     heads = tuple((each.agent, one_line(each.span_label)) for each in found)
-    table = Table(heads=heads, rows=tuple(_rows(columns)), label="memory span")
+    table = TextTable(heads=heads, rows=tuple(_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
     before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
     said = _notes(columns, before, judge, users, latency)
@@ -183,11 +183,11 @@ def _schedules(found: Sequence[Forecast], width: int) -> list[str]:
     return lines
 
 
-def _rows(columns: Sequence[_Column]) -> list[Row]:
-    def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> Row:
-        return Row(label=label, cells=tuple((text(column), "") for column in columns), above=above)
+def _rows(columns: Sequence[_Column]) -> list[TableRow]:
+    def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> TableRow:
+        return TableRow(label=label, cells=tuple((text(column), "") for column in columns), above=above)
 
-    def usd(column: _Column, use: Use) -> str:
+    def usd(column: _Column, use: TokenUse) -> str:
         return _money(column.priced.dollars(use))
 
     def filler(column: _Column) -> str:
@@ -230,7 +230,11 @@ def _money(dollars: float | None) -> str:
 
 
 def _notes(
-    columns: Sequence[_Column], before: Sequence[_Before], judge: Priced, users: Mapping[str, Priced], latency: float
+    columns: Sequence[_Column],
+    before: Sequence[_Before],
+    judge: PriceSource,
+    users: Mapping[str, PriceSource],
+    latency: float,
 ) -> list[str]:
     notes = [*map(str, before), _total(columns, before, latency)]
     agents = {column.whole.agent: column.priced for column in columns}
@@ -258,7 +262,7 @@ def _notes(
     return notes + shortened([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 
 
-def _price(name: str, priced: Priced) -> str:
+def _price(name: str, priced: PriceSource) -> str:
     if priced.price is not None:
         return f"${priced.price} per million tokens in/out ({priced.source})"
     if priced.free:
@@ -266,7 +270,7 @@ def _price(name: str, priced: Priced) -> str:
     return f"price unknown: give --ltm-price={name}=IN/OUT"
 
 
-def _tokens(use: Use) -> str:
+def _tokens(use: TokenUse) -> str:
     return f"{amount(use.tokens_in)} tokens in and {amount(use.tokens_out)} out"
 
 
@@ -278,7 +282,7 @@ def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float
     costs += [one.priced.dollars(one.use) for one in before]
     known = sum(dollars for dollars in costs if dollars is not None)
     seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
-    probes = sum((one.use for one in before if not one.of_judge), Use())
+    probes = sum((one.use for one in before if not one.of_judge), TokenUse())
     use = sum((column.whole.agent_use for column in columns), probes)
     parts = f"expected in total: {counted(use.messages, 'message')}, {_tokens(use)}, {span_of_time(seconds)}"
     if None in costs:

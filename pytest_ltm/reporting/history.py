@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._statistics import Interval
-    from pytest_ltm._storage.revision import Source
+    from pytest_ltm._storage.revision import SourceRevision
 
 
 State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class HistoricalScore(Struct, frozen=True, kw_only=True):
     """What one agent earned at one memory span."""
 
     agent: str
@@ -90,13 +90,13 @@ class Past(Struct, frozen=True, kw_only=True):
     state: State
     why: str = ""
     """What is wrong with the folder; how the run ended."""
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[HistoricalScore, ...] = ()
     """In the order of its table."""
     gate: str = ""
     """passed, regressed, failed or unmeasurable; "" without a gate."""
     notes: tuple[str, ...] = ()
     """Whether it is a shard, or another run scored again."""
-    source: Source | None = None
+    source: SourceRevision | None = None
     """The commit that was tested."""
 
     @property
@@ -169,7 +169,7 @@ def _told(error: Exception, path: Path) -> str:
     return said.replace(f"{path}/", "").replace(f"{path}\\", "")
 
 
-def _unfinished(path: Path, at: datetime | None, source: Source | None) -> Past:
+def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) -> Past:
     """Return a run without a summary: one that goes on, was cut short, or never began."""
     held, notices = results_in(path)
     result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
@@ -187,7 +187,7 @@ def _unfinished(path: Path, at: datetime | None, source: Source | None) -> Past:
     )
 
 
-def standings(result: RunResult) -> tuple[Standing, ...]:
+def standings(result: RunResult) -> tuple[HistoricalScore, ...]:
     """Return what each agent earned at each span in a result, such as a baseline's."""
     said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     return _standings(msgspec.convert(said, _Summary))
@@ -269,7 +269,7 @@ def _summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
-def _standings(found: _Summary, *, complete: bool = True) -> tuple[Standing, ...]:
+def _standings(found: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
     places = grouped(found.conversations, lambda held: (held.agent, held.span_label))
     return tuple(
         _standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in found.results
@@ -284,9 +284,9 @@ def plan_of(fingerprints: Iterable[str]) -> str:
 _SHORT = 12
 
 
-def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> Standing:
+def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
     rows = [row for conversation in held for row in conversation.examples]
-    return Standing(
+    return HistoricalScore(
         agent=one.agent,
         span_label=one.span_label,
         span=one.span,

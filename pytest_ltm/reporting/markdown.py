@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import RunResult
     from pytest_ltm._gate.changes import Changes
     from pytest_ltm._gate.rules import Rule
-    from pytest_ltm._gate.verdict import Verdict
+    from pytest_ltm._gate.verdict import GateVerdict
     from pytest_ltm.reporting.columns import Column
 
 
@@ -45,7 +45,7 @@ _WIDE = 10_000
 def run_markdown(
     run: RunResult,
     *,
-    verdict: Verdict | None = None,
+    verdict: GateVerdict | None = None,
     changes: Changes | None = None,
     rules: Sequence[Rule] = (),
     notes: Sequence[str] = (),
@@ -74,7 +74,7 @@ def run_markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_markdown(run: RunResult, changes: Changes, verdict: Verdict | None) -> str:
+def comparison_markdown(run: RunResult, changes: Changes, verdict: GateVerdict | None) -> str:
     """Return what moved against another run, and the verdict if there are rules."""
     heading = f"## {text(changes.after)}" + (f": {_heading(verdict)}" if verdict else "")
     parts = [heading, *_verdict(verdict, ()), *_changes(changes)]
@@ -99,14 +99,14 @@ def text(words: str) -> str:
     return _SPECIAL.sub(r"\\\1", plain)
 
 
-def _heading(verdict: Verdict | None) -> str:
+def _heading(verdict: GateVerdict | None) -> str:
     if verdict is None:
         return "no gate"
     words = moved.verdict_line(verdict).removeprefix("gate: ")
     return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
 
 
-def _verdict(verdict: Verdict | None, rules: Sequence[Rule]) -> list[str]:
+def _verdict(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
     if verdict is None:
         return []
     parts = [f"**{text(moved.verdict_line(verdict))}**"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._gate.verdict import Finding, Verdict, p_text
+from pytest_ltm._gate.verdict import Finding, GateVerdict, p_text
 from pytest_ltm._storage.schema import fields_of, from_record
 from pytest_ltm._text.lists import few, shortened
 from pytest_ltm.reporting.compared import told
@@ -211,7 +211,7 @@ MOST_LISTED = 12
 """How many breaches, or rules that cannot be evaluated, are listed."""
 
 
-def verdict_line(verdict: Verdict) -> str:
+def verdict_line(verdict: GateVerdict) -> str:
     """Return the verdict in one sentence: passed, regressed or failed (where), could not be measured (why)."""
     broken = verdict.breaches
     if verdict.state == "passed":
@@ -228,7 +228,7 @@ def _rules(findings: Iterable[Finding]) -> int:
     return len({finding.rule for finding in findings})
 
 
-def verdict_lines(verdict: Verdict, width: int) -> list[str]:
+def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
     """Return the verdict and, below it, each breach and each rule that cannot be evaluated."""
     status = f" (exit status {verdict.status})" if verdict.status else ""
     lines = wrap(one_line(verdict_line(verdict) + status), width, "  ")
@@ -236,7 +236,7 @@ def verdict_lines(verdict: Verdict, width: int) -> list[str]:
     return lines + [line for text in shortened(found, MOST_LISTED, MORE) for line in wrap(text, width, "    ")]
 
 
-def details(verdict: Verdict) -> list[str]:
+def details(verdict: GateVerdict) -> list[str]:
     """Return a sentence for each breach and each rule that cannot be evaluated.
 
     If the whole run cannot be measured, no breach is listed: the losses may explain it.
@@ -260,7 +260,7 @@ def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
     ]
 
 
-def github_annotations(verdict: Verdict) -> list[str]:
+def github_annotations(verdict: GateVerdict) -> list[str]:
     """Return GitHub workflow commands, in a job there: an error for each breach, a warning if it cannot be measured."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return []
@@ -283,7 +283,7 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def gate_json(verdict: Verdict) -> dict[str, Any]:
+def gate_json(verdict: GateVerdict) -> dict[str, Any]:
     """Return the verdict as JSON values."""
     names = ("rule", "agent", "span_label", "state", "sentence")
     return {
@@ -295,13 +295,13 @@ def gate_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def gate_from_json(said: object, where: str) -> Verdict | None:
+def gate_from_json(said: object, where: str) -> GateVerdict | None:
     """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
     if not isinstance(said, dict):
         return None
     regressed = "regressed" in str(said.get("sentence"))
     findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
-    return Verdict(
+    return GateVerdict(
         findings=tuple(structs.replace(one, moved=regressed and one.state == "failed") for one in findings),
         lost=str(said.get("lost", "")),
     )

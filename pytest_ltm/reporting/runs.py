@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._engine.result import (
+    CallDurations,
     ConversationResult,
     Pace,
     Precheck,
     RunResult,
-    Seconds,
     read_results,
     unmeasured,
 )
 from pytest_ltm._gate.baseline import check_name, dump, load
-from pytest_ltm._gate.changes import Side, one_agent
+from pytest_ltm._gate.changes import GateSide, one_agent
 from pytest_ltm._gate.plan_facts import facts_of
 from pytest_ltm._record import amendments as _amendments
 from pytest_ltm._record import canaries, events, probe
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.run_file import LATEST, find_run, newest_first
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
@@ -44,10 +44,10 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
     """With the amended verdicts in place of the automatic ones."""
     path: Path
 
-    def record(self) -> Record | None:
+    def record(self) -> ConversationRecord | None:
         """Return what was said, from the journal; None where there is none or it cannot be read."""
         try:
-            return Record.of(self.path / "journal.jsonl")
+            return ConversationRecord.of(self.path / "journal.jsonl")
         except LtmError:
             return None
 
@@ -66,7 +66,7 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
         return _object(self.path / "plan.json")
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class LoadedRun(Struct, frozen=True, kw_only=True):
     """One run."""
 
     path: Path
@@ -78,13 +78,13 @@ class Run(Struct, frozen=True, kw_only=True):
     """What `summary.json` says; empty where there is none."""
 
     @classmethod
-    def of(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> Run:
+    def of(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> LoadedRun:
         """Return a run of which its result is known, and some of what its `summary.json` will say."""
         held = tuple(ConversationFolder(result=each, path=Path()) for each in result.conversations)
         return cls(path=Path(), result=result, conversations=held, summary=summary or {})
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> LoadedRun:
     """Return what stands in a run folder; results that cannot be read become notices.
 
     Raises LtmError if nothing can be read there.
@@ -108,7 +108,7 @@ def read_run(path: Path) -> Run:
     conversations = tuple(
         ConversationFolder(result=held, path=each.path) for held, each in zip(amended.conversations, found, strict=True)
     )
-    return Run(path=path, result=amended, conversations=conversations, summary=summary)
+    return LoadedRun(path=path, result=amended, conversations=conversations, summary=summary)
 
 
 def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
@@ -164,8 +164,8 @@ def _paces(columns: object) -> tuple[Pace, ...]:
         Pace(
             agent=row["agent"],
             span_label=row["span_label"],
-            asking=Seconds(total=row["agent_seconds"], **row.get("reply_seconds", {})),
-            storing=None if "storing_seconds" not in row else Seconds(total=0.0, **row["storing_seconds"]),
+            asking=CallDurations(total=row["agent_seconds"], **row.get("reply_seconds", {})),
+            storing=None if "storing_seconds" not in row else CallDurations(total=0.0, **row["storing_seconds"]),
         )
         for row in rows
         if row.get("agent_seconds") is not None
@@ -182,7 +182,9 @@ AGENT = "@"
 """Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
 
 
-def find(text: str, baselines: Path, ltm_dir: Path, base: Path = Path(), *, measured: bool = False) -> tuple[Side, str]:
+def find(
+    text: str, baselines: Path, ltm_dir: Path, base: Path = Path(), *, measured: bool = False
+) -> tuple[GateSide, str]:
     """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
 
     `TEXT@AGENT` means one agent of several; `base` is what a path is relative to; `measured`: `latest` is the last run
@@ -242,16 +244,16 @@ def _is_measured(run: Path) -> bool:
     )
 
 
-def _side(path: Path, text: str) -> Side:
+def _side(path: Path, text: str) -> GateSide:
     if path.is_dir():
         return side_of_run(path)
     return load(path, f"baseline {text!r}" if path.stem == text else "")
 
 
-def side_of_run(path: Path) -> Side:
+def side_of_run(path: Path) -> GateSide:
     """Return a run folder as a side."""
     run = read_run(path)
-    return Side(
+    return GateSide(
         name=f"run {run.result.run_id}",
         result=run.result,
         plans=tuple(_facts(folder, folder.result) for folder in run.conversations),
@@ -264,7 +266,7 @@ def _facts(folder: ConversationFolder, held: ConversationResult) -> PlanFacts:
     )
 
 
-def save(side: Side, name: str, baselines: Path, version: str) -> str:
+def save(side: GateSide, name: str, baselines: Path, version: str) -> str:
     """Write the baseline of a side with one agent; return a sentence that says what became of it.
 
     Raises ConfigurationError for a name that no baseline can have, LtmError if it cannot be written.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
 FORMAT = "pytest-ltm summary 2"
@@ -129,7 +129,7 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     write_whole(path, json_text(dict(summary)).encode())
 
 
-def refresh(run: Run) -> None:
+def refresh(run: LoadedRun) -> None:
     """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
     if run.summary:
         write_summary(run.path / "summary.json", rewritten(run.result, run.summary))

@@ -22,7 +22,7 @@ _GROUP_GAP = 3
 """Blanks between agents."""
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class TableRow(Struct, frozen=True, kw_only=True):
     """One line of the table."""
 
     label: str
@@ -32,12 +32,12 @@ class Row(Struct, frozen=True, kw_only=True):
     """There is a rule above it."""
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class TextTable(Struct, frozen=True, kw_only=True):
     """What is in the table, whatever its width."""
 
     heads: tuple[tuple[str, str], ...]
     """Agent and memory span of each column; the columns of an agent stand together."""
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     label: str
     """Heads the column of labels, beside the spans."""
     corner: str = ""
@@ -61,7 +61,7 @@ _Part: TypeAlias = "tuple[str, tuple[int, ...]]"
 """An agent's label and the columns of it that stand in one table."""
 
 
-def render(table: Table, width: int, *, color: bool) -> list[str]:
+def render(table: TextTable, width: int, *, color: bool) -> list[str]:
     """Return the lines of the table, none wider than `width`; a blank line between its parts."""
     layout = _layout(table, width)
     lines: list[str] = []
@@ -71,7 +71,7 @@ def render(table: Table, width: int, *, color: bool) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def fits(table: Table, width: int) -> bool:
+def fits(table: TextTable, width: int) -> bool:
     """Return whether all agents stand side by side in so many columns."""
     return len(_pages(table, _layout(table, width))) == 1
 
@@ -84,14 +84,14 @@ def paint(text: str, style: Style, *, color: bool) -> str:
     return text.replace(inner, f"\x1b[{_CODES[style]}m{inner}\x1b[0m", 1)
 
 
-def _layout(table: Table, width: int) -> _Layout:
+def _layout(table: TextTable, width: int) -> _Layout:
     labels = [one_line(row.label) for row in table.rows]
     label = min(max(map(columns_of, [table.label, one_line(table.corner), *labels])), max(17, width // 3))
     texts = [text for row in table.rows for text, _ in row.cells] + [span for _, span in table.heads]
     return _Layout(label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP)
 
 
-def _pages(table: Table, layout: _Layout) -> list[list[_Part]]:
+def _pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
     pages: list[list[_Part]] = [[]]
     used = 0
@@ -104,7 +104,7 @@ def _pages(table: Table, layout: _Layout) -> list[list[_Part]]:
     return pages
 
 
-def _parts(table: Table, layout: _Layout) -> list[_Part]:
+def _parts(table: TextTable, layout: _Layout) -> list[_Part]:
     most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     parts: list[_Part] = []
     for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):
@@ -114,7 +114,7 @@ def _parts(table: Table, layout: _Layout) -> list[_Part]:
     return parts
 
 
-def _page_lines(table: Table, layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
+def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
     agents = [_agent_head(agent, layout.group(agent, len(at)), columns=len(at)) for agent, at in page]
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     lines = [

@@ -10,7 +10,7 @@ from msgspec import structs
 from pytest_ltm._engine.result import at_span, ended_early, span_place
 from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import Side, largest, rank, tested
+from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 from pytest_ltm.reporting.columns import (
     GUESSED,
     UNSCORED,
@@ -24,7 +24,7 @@ from pytest_ltm.reporting.columns import (
     quiet_line,
     span_sentences,
 )
-from pytest_ltm.reporting.table import Row, Table, fits, paint, render
+from pytest_ltm.reporting.table import TableRow, TextTable, fits, paint, render
 from pytest_ltm.reporting.text import (
     NOTHING,
     amount,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import RunResult, ScenarioResult
     from pytest_ltm._engine.transcript import Count
-    from pytest_ltm._record.rescored import Move, Rescored, Said
+    from pytest_ltm._record.rescored import Move, Rescored, RuleVerdict
     from pytest_ltm.reporting.columns import Column
     from pytest_ltm.reporting.table import Style
 
@@ -184,7 +184,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
 
 def _ordered(found: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
-    sides = [Side(column.agent, column, ()) for column in found]
+    sides = [AgentAtSpan(column.agent, column, ()) for column in found]
     names, last = tested(sides), largest(sides)
     ranked = [side.agent for side in rank([side for side in sides if side.column.span_label == last])]
     order = {name: place for place, name in enumerate(ranked)}
@@ -254,9 +254,9 @@ def _caption(found: Sequence[Column]) -> str:
     return " ".join(sentences)
 
 
-def _table(found: Sequence[Column], verbosity: int, suite: str) -> Table:
+def _table(found: Sequence[Column], verbosity: int, suite: str) -> TextTable:
     names = sorted({name for column in found for name in column.cells})
-    rows = [Row(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
+    rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
     rows += _total_rows(found, verbosity)
     room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
     rows = [
@@ -264,7 +264,7 @@ def _table(found: Sequence[Column], verbosity: int, suite: str) -> Table:
         for row in rows
     ]
     heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in found)
-    return Table(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
+    return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
 def _marks(text: str) -> str:
@@ -283,19 +283,19 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
     return column.cell_text(name), style
 
 
-def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
+def _total_rows(found: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: those that any column has something to say in."""
     same = len({column.full for column in found}) == 1
     tries = max(column.tries for column in found)
     would = _all_would(found)
 
-    def row(label: str, text: Callable[[Column], str], *, style: Style = "", above: bool = False) -> Row:
-        return Row(label=label, cells=tuple((text(column), style) for column in found), above=above)
+    def row(label: str, text: Callable[[Column], str], *, style: Style = "", above: bool = False) -> TableRow:
+        return TableRow(label=label, cells=tuple((text(column), style) for column in found), above=above)
 
     def total(column: Column) -> str:
         return column.points if same or not column.out_of else f"{column.points}/{column.full}"
 
-    def usd(label: str, name: str) -> list[Row]:
+    def usd(label: str, name: str) -> list[TableRow]:
         known = any(getattr(column, name) is not None for column in found)
         return [row(label, functools.partial(_usd, name=name, would=would))] * known
 
@@ -320,7 +320,9 @@ def _total_rows(found: Sequence[Column], verbosity: int) -> list[Row]:
     ]
     if any(column.amended for column in found):
         rows.append(row("amended by hand", lambda column: f"{column.amended:,}"))
-    rows += [Row(label=label, cells=tuple((text, "") for text in texts)) for label, texts in efforts(found).items()]
+    rows += [
+        TableRow(label=label, cells=tuple((text, "") for text in texts)) for label, texts in efforts(found).items()
+    ]
     if any(column.cost_usd is not None for column in found):
         rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
         rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")
@@ -438,5 +440,5 @@ def move_sentence(move: Move) -> str:
     return one_line(f"{place}: {_verdict(move.before)} -> {_verdict(move.after)}{amended}: {move.why}")
 
 
-def _verdict(said: Said) -> str:
+def _verdict(said: RuleVerdict) -> str:
     return f"{said.outcome}, no score" if said.score is None else score_text(said.score)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from pytest_ltm._gate.plan_facts import PlanFacts
     from pytest_ltm._statistics import Interval
-    from pytest_ltm.reporting.history import Past, Standing
+    from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
-class Point(Struct, frozen=True, kw_only=True):
+class TrendPoint(Struct, frozen=True, kw_only=True):
     """What one agent earned at one memory span, at one time."""
 
     name: str
@@ -39,7 +39,7 @@ class Point(Struct, frozen=True, kw_only=True):
     """When the run was begun, when the baseline was committed."""
     commit: str = ""
     branch: str = ""
-    standing: Standing
+    standing: HistoricalScore
     facts: Callable[[], Iterable[PlanFacts]] = tuple
     """Reads what decided what was said, to tell why two plans are not the same."""
 
@@ -69,16 +69,16 @@ class Point(Struct, frozen=True, kw_only=True):
         return self.standing.interval
 
 
-class Line(NamedTuple):
+class TrendSegment(NamedTuple):
     """The points of one plan: only these can be compared."""
 
     number: int
     """Of the plan within its series, from 1; the last is that of the newest result."""
-    points: tuple[Point, ...]
+    points: tuple[TrendPoint, ...]
     """In the order of time."""
 
     @property
-    def drawn(self) -> tuple[Point, ...]:
+    def drawn(self) -> tuple[TrendPoint, ...]:
         """Those that say enough."""
         return tuple(point for point in self.points if point.share is not None)
 
@@ -87,14 +87,14 @@ MOST_PLANS = 5
 """So many plans of a series are shown in a terminal and explained, the last ones."""
 
 
-class Series(NamedTuple):
+class TrendSeries(NamedTuple):
     """One agent at one memory span."""
 
     agent: str
     span_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[TrendSegment, ...]
 
-    def difference(self, line: Line) -> str:
+    def difference(self, line: TrendSegment) -> str:
         """Return in what one of the last plans differs from the one before; "" where that is unknown."""
         if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
@@ -113,20 +113,20 @@ class Series(NamedTuple):
         return at_span(self.agent, self.span_label)
 
     @property
-    def points(self) -> list[tuple[int, Point]]:
+    def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, in the order of time."""
         return sorted(
             ((line.number, point) for line in self.lines for point in line.points), key=lambda e: _order(e[1])
         )
 
 
-def of_run(past: Past) -> list[Point]:
+def of_run(past: Past) -> list[TrendPoint]:
     """Return the points of a run; none of one that goes on, or cannot be read."""
     if past.state == "in progress":
         return []
     commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
     return [
-        Point(
+        TrendPoint(
             name=past.name,
             kind="run",
             at=past.at,
@@ -146,7 +146,9 @@ def _facts(run: Path) -> Sequence[PlanFacts]:
         return ()
 
 
-def series_of(points: Iterable[Point], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> tuple[Series, ...]:
+def series_of(
+    points: Iterable[TrendPoint], agents: Sequence[str] = (), spans: Sequence[str] = ()
+) -> tuple[TrendSeries, ...]:
     """Return a series for each agent and span, by name and length; of the agents under test where there are any.
 
     `agents`, `spans`: the labels that are wanted; none: all.
@@ -160,22 +162,22 @@ def series_of(points: Iterable[Point], agents: Sequence[str] = (), spans: Sequen
         held = [point for point in held if point.standing.own]
     places = grouped(sorted(held, key=_order), lambda point: (point.standing.agent, point.standing.span_label))
     ordered = sorted(places, key=lambda place: (natural(place[0]), *_length(places[place][0].standing)))
-    return tuple(Series(*place, tuple(_lines(places[place]))) for place in ordered)
+    return tuple(TrendSeries(*place, tuple(_lines(places[place]))) for place in ordered)
 
 
-def _lines(points: Sequence[Point]) -> Iterator[Line]:
+def _lines(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
     plans = sorted(grouped(points, lambda point: point.standing.plan).values(), key=lambda held: _order(held[-1]))
-    yield from (Line(number, tuple(held)) for number, held in enumerate(plans, start=1))
+    yield from (TrendSegment(number, tuple(held)) for number, held in enumerate(plans, start=1))
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
-def _order(point: Point) -> tuple[Any, ...]:
+def _order(point: TrendPoint) -> tuple[Any, ...]:
     return point.at or _LONG_AGO, point.kind, point.name, point.commit
 
 
-def _length(standing: Standing) -> tuple[Any, ...]:
+def _length(standing: HistoricalScore) -> tuple[Any, ...]:
     return standing.span is None, standing.span or 0, natural(standing.span_label)
 
 
@@ -203,7 +205,7 @@ _GAP = "  "
 
 
 def trend_lines(
-    found: Sequence[Series], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
+    found: Sequence[TrendSeries], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
 ) -> list[str]:
     """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
     lines: list[str] = []
@@ -224,7 +226,9 @@ def trend_lines(
     return lines
 
 
-def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs, whole: bool) -> Iterator[str]:
+def _chart(
+    series: TrendSeries, line: TrendSegment, width: int, *, color: bool, signs: Signs, whole: bool
+) -> Iterator[str]:
     shown = line.points if whole else line.points[-MOST_ROWS:]
     totals = [point.total for point in shown]
     total = max(map(columns_of, totals))
@@ -254,7 +258,7 @@ def _chart(series: Series, line: Line, width: int, *, color: bool, signs: Signs,
         yield clip(_GAP.join(cells), width).rstrip()
 
 
-def _bar(point: Point, width: int, signs: Signs) -> str:
+def _bar(point: TrendPoint, width: int, signs: Signs) -> str:
     def at(share: float) -> int:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
@@ -273,7 +277,7 @@ def sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
     return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""
 
 
-def trend_json(found: Sequence[Series]) -> list[dict[str, Any]]:
+def trend_json(found: Sequence[TrendSeries]) -> list[dict[str, Any]]:
     """Return the series as JSON values; `plan` is equal where results can be compared."""
     return [
         {

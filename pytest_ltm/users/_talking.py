@@ -15,7 +15,7 @@ from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.judges._asking import Purchase, Use, on_record
+from pytest_ltm.judges._asking import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.judges._chat import chat
 from pytest_ltm.judges._named import adapted
 
@@ -32,12 +32,12 @@ WHO = "the model of the simulated user"
 """What errors call it."""
 OPENAI = "openai:"
 KINDS = (f"{OPENAI}MODEL",)
-Recalled: TypeAlias = "Callable[[str, UserQuestion], events.User | None]"
+Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
 """Returns what another record holds of an example's very question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ScriptedUser:
     """Gives prepared messages, one a turn: a user without a model."""
 
     messages: tuple[str, ...]
@@ -74,7 +74,7 @@ def find(model: Any, *, base: Path | None = None) -> Any:
     `base` is where modules are looked for that are not on `sys.path`.
     """
     if not isinstance(model, str):
-        return Script(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
+        return ScriptedUser(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
     name = name_of(model)
     if model.startswith(OPENAI):
         return chat(model.removeprefix(OPENAI), "user")
@@ -92,7 +92,7 @@ class UserConnection:
 
     def __init__(
         self,
-        open: Callable[[Any, str], Purchase],  # noqa: A002 - what it does
+        open: Callable[[Any, str], BudgetedCaller],  # noqa: A002 - what it does
         *,
         journal: Journal,
         timings: Timings,
@@ -102,9 +102,9 @@ class UserConnection:
     ) -> None:
         self._open, self._recalled, self._seed_of, self._tariff_of = open, recalled, seed_of, tariff_of
         self._journal, self._timings = journal, timings
-        self._opened: dict[object, tuple[object, Purchase]] = {}
+        self._opened: dict[object, tuple[object, BudgetedCaller]] = {}
         """By spec, or by the identity of a model given as an object, which is kept with it."""
-        self.spent: dict[str, Use] = {}
+        self.spent: dict[str, ModelUse] = {}
         """By example."""
 
     def handle(self, example: str) -> Callable[[object], Callable[[UserQuestion], str]]:
@@ -127,15 +127,20 @@ class UserConnection:
     def _ask(self, example: str, model: object, name: str, question: UserQuestion) -> str:
         question = replace(question, seed=self._seed_of(example))
         reply = on_record(
-            events.User, question, partial(self._bought, example, model, name, question), journal=self._journal,
-            recorded=self._journal.upcoming(events.User) or self._recalled(example, question), error=UserError,
-            example=example, model=name,
-        )  # fmt: skip
+            events.UserModelAsked,
+            question,
+            partial(self._bought, example, model, name, question),
+            journal=self._journal,
+            recorded=self._journal.upcoming(events.UserModelAsked) or self._recalled(example, question),
+            error=UserError,
+            example=example,
+            model=name,
+        )
         if name != SCRIPTED:
-            self.spent.setdefault(example, Use()).add(reply, self._tariff_of(name).cost(reply))
+            self.spent.setdefault(example, ModelUse()).add(reply, self._tariff_of(name).cost(reply))
         return reply.text
 
-    def _purchase(self, model: object, name: str) -> Purchase:
+    def _purchase(self, model: object, name: str) -> BudgetedCaller:
         key = model if isinstance(model, str) else id(model)
         if key not in self._opened:
             self._opened[key] = model, self._open(model, name)

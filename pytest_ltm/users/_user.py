@@ -12,7 +12,7 @@ from pytest_ltm._storage.schema import packaged
 from pytest_ltm._text.json import values
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import has_phrase, joined, words
-from pytest_ltm.judges._inquiry import THOUGHTS, Question, railed, shortened
+from pytest_ltm.judges._inquiry import THOUGHTS, JudgeRequest, railed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _YES = frozenset({"true", "yes", "done", "1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserQuestion(Question):
+class UserQuestion(JudgeRequest):
     """One question to a user's model: what the person writes next."""
 
     turn: int
@@ -61,7 +61,7 @@ class UserQuestion(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class UserMessage:
     """What a user's model wrote."""
 
     text: str
@@ -175,7 +175,7 @@ class LtmUser:
     def _left(self) -> int:
         return self.turns - len(self._said)
 
-    def _next(self) -> Line:
+    def _next(self) -> UserMessage:
         """Return the next message; UserError if the model does not write one in some tries."""
         untold = tuple(fact for fact in self.facts if not any(has_phrase(joined(one), fact) for one in self._said))
         asked, wrong = self._prompt(untold), ""
@@ -192,7 +192,7 @@ class LtmUser:
         why = f"the simulated user does not play its part: its model {wrong} ({TRIES} times)"
         raise UserError(why, cause="unscored")
 
-    def _line(self, reply: str, untold: Sequence[str]) -> Line:
+    def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
         """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
         line = read_line(reply)
         _refuse_strange(line.text, self.goal)
@@ -217,7 +217,7 @@ class LtmUser:
         )
 
 
-def read_line(reply: str) -> Line:
+def read_line(reply: str) -> UserMessage:
     """Return the message in a model's reply, and whether it is the last; ValueError if there is none to be read.
 
     It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a line DONE may stand.
@@ -226,12 +226,12 @@ def read_line(reply: str) -> Line:
     objects = (value for value in values(text) if isinstance(value, dict))
     found = next((value for value in objects if isinstance(value.get("message"), str)), None)
     if found is not None:
-        return Line(_LABEL.sub("", found["message"]).strip(), str(found.get("done")).strip().lower() in _YES)
+        return UserMessage(_LABEL.sub("", found["message"]).strip(), str(found.get("done")).strip().lower() in _YES)
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")
     done = [word.upper() for word in words(last)] == ["DONE"]
-    return Line(_LABEL.sub("", body if done else text).strip(), done)
+    return UserMessage(_LABEL.sub("", body if done else text).strip(), done)
 
 
 def _refuse_strange(message: str, goal: str) -> None:

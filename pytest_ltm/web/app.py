@@ -46,7 +46,7 @@ async def static(request: Request) -> Response:
 
 async def refused(request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
-    status = error.status if isinstance(error, shell.Refused) else 400
+    status = error.status if isinstance(error, shell.PageError) else 400
     return shell.page(request, "refused.html.j2", status=status, title="That did not work", text=str(error))
 
 

@@ -6,10 +6,10 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.cost import LEDGER, Bill, Spent, Tariff, read_prices
+from pytest_ltm._engine.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
 from pytest_ltm._record import events
 from pytest_ltm._record.chain import Chain, bare
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.run_file import SUMMARY, conversations_in, read_run_file
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm._storage.clock import stopwatch
@@ -35,7 +35,7 @@ _LATELY = 15.0
 _ALL = 1_000_000_000
 
 
-class Conversation:
+class FollowedConversation:
     """One journal, as far as it was read.
 
     Args:
@@ -54,7 +54,7 @@ class Conversation:
         self._begin(0)
 
     def _begin(self, inode: int) -> None:
-        self.record, self._bill = Record(), Bill(self.tariff)
+        self.record, self._bill = ConversationRecord(), Bill(self.tariff)
         self.trouble = ""
         """Why nothing more is read; "" if all is well."""
         self._inode, self._read, self._lines, self._chain = inode, 0, 0, Chain()
@@ -106,9 +106,9 @@ class Conversation:
         event = events.decode(text, where)
         self.record.add(event)
         self._bill.hear(event)
-        if isinstance(event, events.Wait):
+        if isinstance(event, events.WaitBegan):
             self._waiting.add(event.example)
-        elif isinstance(event, events.Message):
+        elif isinstance(event, events.MessageSent):
             self._waiting.discard(event.by)
 
     def _measure(self) -> None:
@@ -189,19 +189,19 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-class Run:
+class FollowedRun:
     """A run folder, as far as it was read; several pages may look at it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
         """Held while anything of it is read: pages are answered by several threads."""
-        self._conversations: dict[ConversationName, Conversation] = {}
+        self._conversations: dict[ConversationName, FollowedConversation] = {}
         self._prices: Prices | None = None
         self._limits: dict[str, str] = {}
         self._begun = False
 
-    def grow(self) -> tuple[list[Conversation], bool]:
+    def grow(self) -> tuple[list[FollowedConversation], bool]:
         """Read on; return the conversations, and whether there is more to read at once."""
         with self.lock:
             if self._prices is None and self.path.is_dir():
@@ -209,7 +209,7 @@ class Run:
             for name, path in conversations_in(self.path, "journal.jsonl").items():
                 if name not in self._conversations:
                     price = self._prices.of(name.agent) if self._prices else None
-                    self._conversations[name] = Conversation(self.path.name, name, path, Tariff(price=price))
+                    self._conversations[name] = FollowedConversation(self.path.name, name, path, Tariff(price=price))
             found = list(self._conversations.values())
             return found, any([each.grow() for each in found])  # noqa: C419 - each of them has its turn
 
@@ -223,7 +223,7 @@ class Run:
         except (LtmError, TypeError):  # merged runs, or those of another version, have none
             self._prices = read_prices(())
 
-    def conversation(self, id_: str) -> Conversation | None:
+    def conversation(self, id_: str) -> FollowedConversation | None:
         """Return a conversation by its id."""
         return next((each for each in list(self._conversations.values()) if each.id == id_), None)
 
@@ -236,7 +236,7 @@ class Run:
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
             rows = [row for side in ledger.values() for row in side.values()]
-            spent = sum((Spent(*row) for row in rows), Spent())
+            spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
         except (LtmError, OSError, TypeError, AttributeError):
             return told
         limits = [

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from pytest_ltm._record.run_file import SUMMARY, newest_first
 from pytest_ltm._storage.locks import holder
 from pytest_ltm.web import shell
-from pytest_ltm.web.following import Run
+from pytest_ltm.web.following import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from pytest_ltm.web.following import Conversation
+    from pytest_ltm.web.following import FollowedConversation
 
 
 EVERY = 0.5
@@ -61,18 +61,18 @@ async def stream(request: Request) -> Response:
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-def _followed(request: Request, name: str) -> Run:
+def _followed(request: Request, name: str) -> FollowedRun:
     """Return a run that all pages share, so that each journal is read once."""
-    kept: dict[str, Run] = request.app.state.followed
+    kept: dict[str, FollowedRun] = request.app.state.followed
     path = shell.run_folder(request, name)
     if name not in kept:
         while len(kept) >= MOST_RUNS:
             kept.pop(next(iter(kept)))
-        kept[name] = Run(path)
+        kept[name] = FollowedRun(path)
     return kept[name]
 
 
-async def _told(request: Request, runs: list[Run], opened: str) -> AsyncIterator[str]:
+async def _told(request: Request, runs: list[FollowedRun], opened: str) -> AsyncIterator[str]:
     """Yield server-sent events; each is the whole of what changed in it."""
     yield "retry: 1000\n\n" + _event("begin", [])
     sent = _Sent(opened)
@@ -98,7 +98,7 @@ class _Sent:
         self._waits: list[list[Any]] = []
         """Messages without a reply that the page has."""
 
-    def look(self, runs: list[Run]) -> tuple[str, bool, bool]:
+    def look(self, runs: list[FollowedRun]) -> tuple[str, bool, bool]:
         """Return events for what is new, whether there is more to read at once, and whether all runs are over."""
         states = [run.state() for run in runs]  # before the journals: what is over by then is read to its end
         changed: list[dict[str, Any]] = []
@@ -116,7 +116,7 @@ class _Sent:
             text = _event("runs", states) + text
         return text, more, all(state["over"] or state["gone"] for state in states)
 
-    def _said(self, each: Conversation) -> list[list[Any]]:
+    def _said(self, each: FollowedConversation) -> list[list[Any]]:
         found = each.said(after=self._last, most=EARLIER)
         answered = [row[0] for row in found if row[4] is not None]
         if found == self._waits:
@@ -124,7 +124,7 @@ class _Sent:
         self._last, self._waits = max([self._last, *answered]), [row for row in found if row[4] is None]
         return found
 
-    def _changed(self, each: Conversation) -> dict[str, Any]:
+    def _changed(self, each: FollowedConversation) -> dict[str, Any]:
         self._versions[each.id] = each.version
         state = each.state()
         before, lines = self._lines.get(each.id, []), state["lines"]
@@ -142,7 +142,7 @@ async def earlier(request: Request) -> Response:
     run = _followed(request, request.path_params["run"])
     found = run.conversation(f"{run.path.name}/{request.path_params['conversation']}")
     if found is None:
-        raise shell.Refused(404, "There is no such conversation here.")
+        raise shell.PageError(404, "There is no such conversation here.")
     with run.lock:
         said = found.said(before=request.path_params["before"], most=EARLIER)
     return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from pytest_ltm._record import amendments
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._review import decisions
 from pytest_ltm._review.decisions import Opinions, decide, decision, named
 from pytest_ltm._review.findings import agreements, estimate, grade
@@ -39,7 +39,7 @@ _LONGEST = 200_000
 """Characters of a text that are shown: of a longer one the beginning, and what decided."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ReviewAddress(Struct, frozen=True, kw_only=True):
     """Where a reviewer is: who, in which list of which run. It is the query of every address."""
 
     run: str
@@ -51,7 +51,7 @@ class Place(Struct, frozen=True, kw_only=True):
     compare: str = ""
 
     @classmethod
-    def of(cls, request: Request, given: Mapping[str, Any]) -> Place:
+    def of(cls, request: Request, given: Mapping[str, Any]) -> ReviewAddress:
         """Return where a request is; ConfigurationError for what cannot be."""
         which, sample, kind = given.get("which", "queue"), str(given.get("sample", SAMPLE)), str(given.get("kind", ""))
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
@@ -97,7 +97,7 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
         return _KEPT[key]
 
 
-def listed(cases: Cases, opinions: Opinions, place: Place) -> Sequence[Case]:
+def listed(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
         return [case for case in cases.drawn[: place.sample] if case.row.scored]  # no verdict, no error
@@ -106,7 +106,7 @@ def listed(cases: Cases, opinions: Opinions, place: Place) -> Sequence[Case]:
     return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
 
 
-def undecided(cases: Iterable[Case], opinions: Opinions, place: Place) -> list[Case]:
+def undecided(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -> list[Case]:
     """Return those of a list that wait for this reviewer: in a dispute, all."""
     if place.which == "disputes":
         return list(cases)
@@ -122,7 +122,7 @@ async def overview(request: Request) -> Response:
 
 
 def _overview(request: Request) -> Response:
-    place = Place.of(request, request.query_params)
+    place = ReviewAddress.of(request, request.query_params)
     path = shell.run_folder(request, place.run)
     cases = cases_of(path, place.compare, shell.baselines(request), shell.ltm_dir(request))
     opinions = Opinions(decisions.read(path))
@@ -144,7 +144,7 @@ def _overview(request: Request) -> Response:
         ],
         left=len(undecided(cases.queue, opinions, place)),
         left_in_sample=len(undecided(listed(cases, opinions, structs.replace(place, which="sample")), opinions, place)),
-        disputes=len(listed(cases, opinions, Place(run=place.run, which="disputes"))),
+        disputes=len(listed(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
         reviewers=[(name, _counts(opinions.by(name).values())) for name in opinions.reviewers],
         pairs=[_pair(pair) for pair in agreements(opinions)],
         drawn=drawn,
@@ -153,7 +153,7 @@ def _overview(request: Request) -> Response:
     )
 
 
-def _counts(said: Iterable[decisions.Decision]) -> str:
+def _counts(said: Iterable[decisions.ReviewDecision]) -> str:
     found = list(said)
     skipped = sum(one.credit is None for one in found)
     told = counted(len(found) - skipped, "answer")
@@ -175,7 +175,7 @@ async def look(request: Request) -> Response:
 
 
 def _look(request: Request) -> Response:
-    place = Place.of(request, request.query_params)
+    place = ReviewAddress.of(request, request.query_params)
     if not place.reviewer:
         return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
     path = shell.run_folder(request, place.run)
@@ -202,7 +202,9 @@ def _look(request: Request) -> Response:
     )
 
 
-def _shown(case: Case, place: Place, opinions: Opinions, mine: list[decisions.Decision]) -> dict[str, Any]:
+def _shown(
+    case: Case, place: ReviewAddress, opinions: Opinions, mine: list[decisions.ReviewDecision]
+) -> dict[str, Any]:
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
     others = opinions.of(nodeid) if place.which == "disputes" and opinions.disputed(nodeid) else {}
@@ -232,14 +234,14 @@ def _shown(case: Case, place: Place, opinions: Opinions, mine: list[decisions.De
     }
 
 
-def _word(said: decisions.Decision | None) -> str:
+def _word(said: decisions.ReviewDecision | None) -> str:
     """Return a decision in a word; "" where there is none."""
     if said is None:
         return ""
     return "skipped" if said.credit is None else f"{grade(said.credit)} ({score_text(said.credit)})"
 
 
-def _times(said: Iterable[decisions.Decision], nodeid: str) -> int:
+def _times(said: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
     """Return how often an answer was decided: a page that knows of fewer is out of date."""
     return sum(one.nodeid == nodeid for one in said)
 
@@ -247,7 +249,7 @@ def _times(said: Iterable[decisions.Decision], nodeid: str) -> int:
 def _said(case: Case) -> list[tuple[str, str]]:
     """Return the example's own exchanges, where it asks no question."""
     try:
-        record = Record.of(case.folder / "journal.jsonl")
+        record = ConversationRecord.of(case.folder / "journal.jsonl")
     except LtmError:
         return []
     return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
@@ -270,7 +272,7 @@ async def decided(request: Request) -> Response:
 
 
 def _decided(request: Request, given: Mapping[str, str]) -> Response:
-    place = Place.of(request, given)
+    place = ReviewAddress.of(request, given)
     path = shell.run_folder(request, place.run)
     cases = cases_of(path, place.compare, shell.baselines(request), shell.ltm_dir(request))
     case = cases.by_nodeid.get(given.get("nodeid", ""))
@@ -332,7 +334,7 @@ async def rows_for_judges(request: Request) -> Response:
 
 
 def _sent(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
-    place = Place.of(request, request.query_params)
+    place = ReviewAddress.of(request, request.query_params)
     path = shell.run_folder(request, place.run)
     cases = cases_of(path, "", shell.baselines(request), shell.ltm_dir(request))
     text = made(cases, Opinions(decisions.read(path)))

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from pytest_ltm._gate.changes import Side, Ways, changes, one_agent
+from pytest_ltm._gate.changes import CompareHints, GateSide, changes, one_agent
 from pytest_ltm._record.run_file import SUMMARY, began, newest_first, read_run_file
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._mailbox import people
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 200
 WIDTH = 80
-WAYS = Ways(common="the box below", choose_agent="Write RUN@AGENT to name one")
+WAYS = CompareHints(common="the box below", choose_agent="Write RUN@AGENT to name one")
 SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
 """The report has a policy of its own in its text, and no part in this server."""
 
@@ -93,7 +93,7 @@ def _compare(request: Request) -> Response:
     return shell.page(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
 
 
-def _side(request: Request, text: str) -> Side:
+def _side(request: Request, text: str) -> GateSide:
     """Return a run, or one agent of it where `RUN@AGENT` says which."""
     name, _, agent = text.partition("@")
     side = side_of_run(shell.run_folder(request, name))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FIELDS = 100
 
 
-class Refused(LtmError):
+class PageError(LtmError):
     """A page that cannot be had, with the status that says so."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -52,16 +52,16 @@ async def form(request: Request) -> Mapping[str, str]:
     async for part in request.stream():
         body += part
         if len(body) > MOST_BYTES:
-            raise Refused(413, "That is too much to send at once.")
+            raise PageError(413, "That is too much to send at once.")
     try:
         said = parse_qsl(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"
         )
     except ValueError as error:
-        raise Refused(400, "That is not a form of this page.") from error
+        raise PageError(400, "That is not a form of this page.") from error
     given = dict(said)
     if not hmac.compare_digest(given.get("csrf", "").encode(), token(_secret(request)).encode()):
-        raise Refused(403, "This page is older than the server. Load it again; what you typed is still there.")
+        raise PageError(403, "This page is older than the server. Load it again; what you typed is still there.")
     return given
 
 
@@ -88,7 +88,7 @@ def run_folder(request: Request, name: str) -> Path:
     if name == request.app.state.awaited:
         return ltm_dir(request) / "runs" / name  # it may not have begun
     if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
-        raise Refused(404, f"There is no run {name!r} here.")
+        raise PageError(404, f"There is no run {name!r} here.")
     return find_run(name, ltm_dir(request))
 
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from pytest_ltm.agents._mailbox import Box, Message, Person
+    from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
 
 
 def _person(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
     found = person_of(newest_first(shell.ltm_dir(request)), request.path_params["link"])
     if found is None:
-        raise shell.Refused(404, "This link does not belong to anybody. Ask for another one.")
+        raise shell.PageError(404, "This link does not belong to anybody. Ask for another one.")
     return found
 
 
@@ -131,7 +131,7 @@ def _done(person: Person, what: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-def _read(box: Box, message: Message, given: Mapping[str, str]) -> None:
+def _read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
     read = given.get("read", "")
     for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
         box.read_on(message, number)
@@ -139,7 +139,7 @@ def _read(box: Box, message: Message, given: Mapping[str, str]) -> None:
             break
 
 
-def _answer(box: Box, message: Message, given: Mapping[str, str]) -> str:
+def _answer(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> str:
     text = given.get("text", "").replace("\r\n", "\n")
     if len(text) > LONGEST_REPLY:
         return LONG

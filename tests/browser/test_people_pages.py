@@ -17,7 +17,7 @@ from run_folders import held, latest_run, played, write_run
 
 from pytest_ltm._engine.result import QuestionResult
 from pytest_ltm._record import amendments
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._review import decisions
 from pytest_ltm._review.findings import agreements
 from pytest_ltm.agents import _mailbox
@@ -173,7 +173,7 @@ def test_a_person_sits_ten_scenarios_and_goes_on_after_server_and_run_were_kille
         assert process.wait(PATIENCE) == 0
     assert browser.run("document.body.innerText").count("Annie") == 1
     [path] = latest_run(tmp_path).glob("*/journal.jsonl")
-    said = {each.message: each.reply for each in Record.of(path).transcript if "From which" in each.message}
+    said = {each.message: each.reply for each in ConversationRecord.of(path).transcript if "From which" in each.message}
     assert {message: reply for message, reply in said.items() if reply not in message} == {}
     results = json.loads((path.parent / "results.json").read_text())["scenarios"]
     assert {row["questions"][0]["text"]: row["questions"][0]["answer"] for row in results} == said

@@ -26,7 +26,7 @@ from pytest_ltm.reporting.moved import change_lines, verdict_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (
@@ -76,7 +76,7 @@ def rules() -> Iterator[str]:
             yield f"{name} {text[:40]!r}: {rule.sentence} [{rule.limit:g}, {rule.relative}, {rule.allowed}]"
 
 
-def situations() -> dict[str, tuple[Side | None, Side]]:
+def situations() -> dict[str, tuple[GateSide | None, GateSide]]:
     """Return runs with what they are compared with, by what is special about them."""
     needles = [
         NeedleRef(number=n, text="I prefer ochre.", gap=1, told_gap=1, seconds_passed=0.0, rank=rank)
@@ -123,11 +123,11 @@ def situations() -> dict[str, tuple[Side | None, Side]]:
     }  # fmt: skip
 
 
-def _trials(scores: Any, count: int = 6, last: Any = None) -> Side:
+def _trials(scores: Any, count: int = 6, last: Any = None) -> GateSide:
     return side(*(held(last if last and n == count - 1 else scores, trial=str(n)) for n in range(count)))
 
 
-def _changed(one: Any, trials: int = 1, **changed: Any) -> Side:
+def _changed(one: Any, trials: int = 1, **changed: Any) -> GateSide:
     """Return a side in which every second row is another."""
     conversation, plan = one
     parts = []

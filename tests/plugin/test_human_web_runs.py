@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from run_folders import latest_run
 
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm.agents import _mailbox
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_two_people_are_two_columns_and_are_asked_at_the_same_time(project: Proj
     result.stdout.fnmatch_lines(["ltm: ann is a person: *ltm serve*"])
     assert set(answered[:2]) == {"ann", "bob"}
     for path in latest_run(project.path).glob("*/journal.jsonl"):
-        said = [each.reply for each in Record.of(path).transcript if each.by]
+        said = [each.reply for each in ConversationRecord.of(path).transcript if each.by]
         label = path.parent.name.partition("~")[0]
         assert set(said) == {f"{label}: platform 14"}
         boxes = path.parent / "person"
@@ -99,5 +99,5 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
         resumed = project.pytest(f"--ltm-resume={run.name}", subprocess=True)
     resumed.assert_outcomes(passed=1)
     [path] = run.glob("*/journal.jsonl")
-    assert "noted while nobody waited" in [each.reply for each in Record.of(path).transcript]
+    assert "noted while nobody waited" in [each.reply for each in ConversationRecord.of(path).transcript]
     assert _mailbox.people(run) == [ann]

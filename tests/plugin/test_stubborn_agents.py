@@ -12,7 +12,7 @@ from run_folders import latest_run
 
 from pytest_ltm._storage.disk import Appender
 from pytest_ltm._storage.errors import AgentFault, DiskFault
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ class Forks:
 
 @needs_fork
 def test_a_copy_that_comes_back_from_an_agent_ends_and_is_noticed() -> None:
-    speaker = Speaker(Forks(), timeout=None)
+    speaker = AgentCaller(Forks(), timeout=None)
     assert speaker.ask("fork").text == "fork"
     with pytest.raises(AgentFault, match="it has forked") as caught:
         speaker.ask("b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.schedule import Agenda, Decision, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Decision, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class NaiveAgenda:
     """Answers the same questions as the real agenda by looking through everything each time."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[AgendaEntry]
     now: datetime
     position: int = 0
     history: Sequence[datetime] = ()
@@ -35,7 +35,7 @@ class NaiveAgenda:
             if tokens <= self.position and time <= self.now and told <= self.told
         ]
         if over:
-            return Resume(min(over)[2])
+            return ResumeLane(min(over)[2])
         startable = [lane for lane in self.fresh if not any(self.rivals(lane, other) for other in self.open)]
         if startable:
             return Start(min(startable))
@@ -45,7 +45,7 @@ class NaiveAgenda:
             if not any(time <= following for time in times):
                 return Tell(self.told)
         if times:
-            return Jump(min(times))
+            return JumpTime(min(times))
         targets = [tokens for tokens, _, _ in self.waiting.values() if tokens > self.position]
         if listening or targets:
             return Fill(0 if listening else min(targets) - self.position)
@@ -84,7 +84,7 @@ class Compared(Agenda):
     """The real agenda, which must agree with the naive one at every decision."""
 
     def __init__(
-        self, entries: Sequence[Entry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+        self, entries: Sequence[AgendaEntry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
     ) -> None:
         super().__init__(entries, now=now, position=position, history=history)
         self.naive = NaiveAgenda(entries, now, position, history)

@@ -23,7 +23,7 @@ from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import GreenBody
 from pytest_ltm._engine.plan import Plan, PlannedExample
-from pytest_ltm._engine.port import PATIENCE, Connection, Known, Live, Recorded
+from pytest_ltm._engine.port import PATIENCE, Connection, LivePort, Recorded, RecordedAgent
 from pytest_ltm._engine.scenario import Ask, Say, Wait
 from pytest_ltm._engine.score import Score
 from pytest_ltm._engine.tokens import TokenCounter
@@ -33,7 +33,7 @@ from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentFault, LtmError
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -302,7 +302,7 @@ class Mute:
         raise NotImplementedError
 
 
-class Voice(Speaker):
+class Voice(AgentCaller):
     """An agent, as the channel knows it."""
 
     def __init__(self, case: Case) -> None:
@@ -421,14 +421,14 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
         )  # fmt: skip
         player.sheet = player.ltm.sheet
     record.voice.calls = sum(
-        isinstance(event, (events.Reply, events.Filler, events.Fault))
+        isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
         for event in journals.opened(b"".join(recorded).decode())
     )
-    known = Known(record.voice.capabilities | {"Stateless"}, case.max_message_tokens) if recorded else None
+    known = RecordedAgent(record.voice.capabilities | {"Stateless"}, case.max_message_tokens) if recorded else None
     connection = Connection(lambda: record.voice, known=known)
     journal = Journal(record.file, iter(recorded))
     journal.write(journals.header())
-    port = Recorded(journal, clock, Live(connection, COUNTER, clock, Timings()))
+    port = Recorded(journal, clock, LivePort(connection, COUNTER, clock, Timings()))
     channel = Channel(port, COUNTER, clock, journal, count=case.count, heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]
     script = AgendaScript(plan, now=clock.now)

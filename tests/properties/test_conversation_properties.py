@@ -58,7 +58,7 @@ def test_a_wait_aims_at_a_share_of_the_span_from_its_scenarios_start_and_at_toke
     case: Case,
 ) -> None:
     record = play(case)
-    waits = [event for event in record.events if isinstance(event, events.Wait)]
+    waits = [event for event in record.events if isinstance(event, events.WaitBegan)]
     assert [(wait.example, wait.tokens, wait.time) for wait in waits] == record.aims
 
 
@@ -104,7 +104,7 @@ def test_a_body_that_did_not_raise_has_spoken_every_step(case: Case) -> None:
 def test_exchanges_are_numbered_and_placed_without_a_hole(case: Case) -> None:
     record = play(case)
     exchanges = record.transcript
-    sent = [event for event in record.events if isinstance(event, (events.Message, events.Filler))]
+    sent = [event for event in record.events if isinstance(event, (events.MessageSent, events.FillerSent))]
     assert [event.exchange for event in sent] == sorted({event.exchange for event in sent})
     faulted = {event.exchange for event in record.events if isinstance(event, events.Fault)}
     numbers = {e.number for e in exchanges}
@@ -204,7 +204,7 @@ def test_a_fault_ends_the_example_that_met_it_and_no_other(case: Case) -> None:
     record = play(case)
     met: set[str] = set()
     for before, event in pairwise(record.events):
-        if isinstance(event, events.Fault) and isinstance(before, events.Message) and before.kind in {"say", "ask"}:
+        if isinstance(event, events.Fault) and isinstance(before, events.MessageSent) and before.kind in {"say", "ask"}:
             met.add(before.by)
     faulted = {key for key, ending in record.endings.items() if isinstance(ending.error, AgentFault)}
     assert faulted == met
@@ -226,9 +226,9 @@ def test_the_order_of_definition_does_not_matter(case: Case, seed: int) -> None:
 @given(cases)
 def test_the_journal_tells_every_exchange(case: Case) -> None:
     record = play(case)
-    told = {e.exchange: (e.message, e.reply) for e in record.events if isinstance(e, events.Filler)}
-    sent = {e.exchange: e.text for e in record.events if isinstance(e, events.Message)}
-    replied = {e.exchange: e.text for e in record.events if isinstance(e, events.Reply)}
+    told = {e.exchange: (e.message, e.reply) for e in record.events if isinstance(e, events.FillerSent)}
+    sent = {e.exchange: e.text for e in record.events if isinstance(e, events.MessageSent)}
+    replied = {e.exchange: e.text for e in record.events if isinstance(e, events.ReplyReceived)}
     for exchange in record.transcript:
         if exchange.told:
             assert told[exchange.number] == (exchange.message, exchange.reply)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm._engine.tokens import TokenCounter, counter
-from pytest_ltm.fillers import Fact, TriviaFiller, answers_of, reply_of
+from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
 from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
@@ -22,7 +22,7 @@ NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096
 texts = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: " ".join(text.split()))
 answers = texts.filter(lambda text: text and " A: " not in f" {text}")
-facts = st.lists(st.builds(Fact, texts, answers), min_size=1, max_size=12)
+facts = st.lists(st.builds(QuizFact, texts, answers), min_size=1, max_size=12)
 
 
 def both(made: FillerExchange, counts: TokenCounter) -> int:
@@ -31,7 +31,7 @@ def both(made: FillerExchange, counts: TokenCounter) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
-def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts: list[Fact]) -> None:
+def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts: list[QuizFact]) -> None:
     counts = counter(name)
     frame = counts.count(f"{INSTRUCTION}\n{CLOSING}")
     assert counts.count(message_of(facts)) == frame + sum(cost_of(fact, counts).message for fact in facts)
@@ -39,7 +39,9 @@ def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts
 
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
-def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(name: str, facts: list[Fact]) -> None:
+def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(
+    name: str, facts: list[QuizFact]
+) -> None:
     counts = counter(name)
     frame = counts.count(reply_of(["x"])) - counts.count(item("x"))
     costs = [cost_of(fact, counts) for fact in facts]
@@ -50,7 +52,7 @@ def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(n
 
 
 @given(facts=facts)
-def test_the_answers_are_read_back(facts: list[Fact]) -> None:
+def test_the_answers_are_read_back(facts: list[QuizFact]) -> None:
     assert answers_of(message_of(facts)) == [fact.answer for fact in facts]
 
 
@@ -103,7 +105,7 @@ def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
 
 
 @given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))
-def test_any_facts_fill(facts: list[Fact], seed: int, tokens: int) -> None:
+def test_any_facts_fill(facts: list[QuizFact], seed: int, tokens: int) -> None:
     counts = counter("cl100k_base")
     made = TriviaFiller(Random(seed), counts, Pool(facts, "test")).make(tokens, LIMIT)
     assert answers_of(made.message) == json.loads(made.expected_reply)

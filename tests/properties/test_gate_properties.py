@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])
@@ -31,7 +31,7 @@ RULES += [under(rule) for rule in ("0.5", "worst:0.2", "pass_rate:0.5")]
 
 
 @st.composite
-def sides(draw: st.DrawFn) -> tuple[Side, Side]:
+def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
     """Two sides of one plan with one to three trials at one or two spans."""
     names = draw(st.lists(st.sampled_from(["a", "b.c", "d_e", "x-y"]), min_size=1, max_size=4, unique=True))
     counts = {name: draw(st.integers(1, 3)) for name in names}
@@ -41,7 +41,7 @@ def sides(draw: st.DrawFn) -> tuple[Side, Side]:
         for trial in range(draw(st.integers(1, 3)))
     ]
 
-    def one() -> Side:
+    def one() -> GateSide:
         scores = {
             place: {name: tuple(draw(SCORES | st.none()) for _ in range(count)) for name, count in counts.items()}
             for place in places
@@ -53,7 +53,7 @@ def sides(draw: st.DrawFn) -> tuple[Side, Side]:
 
 @given(sides())
 @settings(max_examples=40)
-def test_a_run_compared_with_itself_has_not_moved(both: tuple[Side, Side]) -> None:
+def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide]) -> None:
     before, _ = both
     for change in changes(before, before, WAYS).changes:
         assert not change.paired.pairs or change.identical
@@ -64,7 +64,7 @@ def test_a_run_compared_with_itself_has_not_moved(both: tuple[Side, Side]) -> No
 
 @given(sides())
 @settings(max_examples=40)
-def test_a_baseline_says_what_the_run_said(both: tuple[Side, Side]) -> None:
+def test_a_baseline_says_what_the_run_said(both: tuple[GateSide, GateSide]) -> None:
     before, after = both
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b.json"
@@ -76,7 +76,9 @@ def test_a_baseline_says_what_the_run_said(both: tuple[Side, Side]) -> None:
 
 @given(sides(), st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_the_order_of_rows_and_conversations_changes_nothing(both: tuple[Side, Side], rng: random.Random) -> None:
+def test_the_order_of_rows_and_conversations_changes_nothing(
+    both: tuple[GateSide, GateSide], rng: random.Random
+) -> None:
     before, after = both
     told = judge(after.result, RULES, changes(before, after, WAYS))
     shuffled = judge(_mixed(after, rng).result, RULES, changes(_mixed(before, rng), _mixed(after, rng), WAYS))
@@ -84,7 +86,7 @@ def test_the_order_of_rows_and_conversations_changes_nothing(both: tuple[Side, S
     assert sorted(map(str, shuffled.findings)) == sorted(map(str, told.findings))
 
 
-def _mixed(one: Side, rng: random.Random) -> Side:
+def _mixed(one: GateSide, rng: random.Random) -> GateSide:
     held_ = [replace(each, scenarios=tuple(_shuffled(each.scenarios, rng))) for each in one.result.conversations]
     result = structs.replace(one.result, conversations=tuple(_shuffled(held_, rng)))
     return structs.replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
@@ -97,7 +99,9 @@ def _shuffled(values: Iterable[Value], rng: random.Random) -> list[Value]:
 
 @given(sides(), st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_lost_replies_make_a_run_unmeasurable_and_never_red(both: tuple[Side, Side], rng: random.Random) -> None:
+def test_lost_replies_make_a_run_unmeasurable_and_never_red(
+    both: tuple[GateSide, GateSide], rng: random.Random
+) -> None:
     before, after = both
     lossy, lost = _lossy(after, rng)
     verdict = judge(lossy.result, RULES, changes(before, lossy, WAYS))
@@ -107,7 +111,7 @@ def test_lost_replies_make_a_run_unmeasurable_and_never_red(both: tuple[Side, Si
         assert verdict.state == judge(after.result, RULES, changes(before, after, WAYS)).state
 
 
-def _lossy(one: Side, rng: random.Random) -> tuple[Side, int]:
+def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
     """Return the side after a fifth of its replies was lost at random, and how many examples that cost."""
     lost = 0
     conversations = []

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm._engine.score import Unscored
-from pytest_ltm.judges._ask import Decision, FakeJudge, decide, parse_grade
+from pytest_ltm.judges._ask import FakeJudge, JudgeDecision, decide, parse_grade
 from pytest_ltm.judges._inquiry import defused, fenced
 from pytest_ltm.judges._prompts import PROMPTS
 
@@ -61,7 +61,7 @@ def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(repl
     given_out = iter(replies)
     found = decide(lambda _: next(given_out), PROMPTS["statement"].inquiry(question="?", answer="!"), votes=votes)
     asked = replies[:votes]
-    if not isinstance(found, Decision):
+    if not isinstance(found, JudgeDecision):
         assert max(asked.count("GRADE: yes"), asked.count("GRADE: no")) * 2 <= votes
     elif found.grade == "no":
         assert asked.count("GRADE: no") * 2 > votes

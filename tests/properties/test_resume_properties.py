@@ -34,7 +34,7 @@ def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Cas
     assert {key: str(ending) for key, ending in resumed.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    sent = sum(isinstance(event, (events.Reply, events.Filler, events.Fault)) for event in whole.events)
+    sent = sum(isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) for event in whole.events)
     assert resumed.voice.calls == sent
     assert [e.number for e in resumed.transcript] == [e.number for e in whole.transcript]
 
@@ -91,4 +91,4 @@ def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> Non
             cut_back(tmp_path, read_recording(path))
             kept = path.read_bytes().splitlines(keepends=True)
             assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
-    assert set(kinds) == set(events.KINDS.values()) - {events.Judge, events.User, events.Verdict}
+    assert set(kinds) == set(events.KINDS.values()) - {events.JudgeAsked, events.UserModelAsked, events.VerdictRecorded}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.handle import Ltm
-from pytest_ltm._engine.port import Connection, Known, Live, Recorded
+from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
 from pytest_ltm._record import events, fold
 from pytest_ltm._record import rescore as _record
 from pytest_ltm._record.journal import Journal
@@ -37,7 +37,7 @@ class Retold:
 def retell(case: Case, whole: Record) -> Retold:
     """Tell a whole record again, to bodies that do the same as then."""
     said = _with_verdicts(whole)
-    recorded = _record.Playback(fold.Record.after(said), said)
+    recorded = _record.Playback(fold.ConversationRecord.after(said), said)
     now = Record(case)
     order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
     plan, clock = _plan(case, [_example(key, part) for key, part in order]), SimulatedClock()
@@ -45,9 +45,9 @@ def retell(case: Case, whole: Record) -> Retold:
     for player in now.players.values():
         player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random)
         player.sheet = player.ltm.sheet
-    connection = Connection(recorded.no_agent, known=Known(whole.voice.capabilities, case.max_message_tokens))
+    connection = Connection(recorded.no_agent, known=RecordedAgent(whole.voice.capabilities, case.max_message_tokens))
     script = _record.RecordScript(recorded, _kept)
-    port = Recorded(recorded, clock, Live(connection, COUNTER, clock, Timings()))
+    port = Recorded(recorded, clock, LivePort(connection, COUNTER, clock, Timings()))
     channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.passed])
     bodies = [now.players[example.key] for example in plan.examples]
     talk = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
@@ -103,7 +103,7 @@ def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     assert {key: str(ending) for key, ending in retold.record.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    outside = (events.Message, events.Reply, events.Filler, events.Fault, events.Jump)
+    outside = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault, events.TimeJumped)
     said = [[event for event in one.events if isinstance(event, outside)] for one in (retold.record, whole)]
     assert said[0] == said[1]
     assert [e.number for e in retold.record.transcript] == [e.number for e in whole.transcript]

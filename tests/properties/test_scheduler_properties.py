@@ -10,7 +10,7 @@ from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.schedule import Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._storage.clock import START
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ moves: st.SearchStrategy[Move] = (
     | st.builds(Talk, st.integers(0, 20))
 )
 entries = st.builds(
-    Entry,
+    AgendaEntry,
     scenario=st.sampled_from(NAMES),
     incompatible=st.frozensets(st.sampled_from(NAMES), max_size=2),
     together=st.booleans(),
@@ -88,7 +88,7 @@ class Driver:
                 case Start(lane):
                     self.agenda.start(lane)
                     self.play(lane)
-                case Resume(lane):
+                case ResumeLane(lane):
                     self.agenda.resume(lane)
                     self.woken.append((lane, self.position, self.minutes))
                     tokens, minutes, told = self.targets.pop(lane)
@@ -96,7 +96,7 @@ class Driver:
                     assert tokens <= self.position, "woken early"
                     assert minutes <= self.minutes, "woken early"
                     self.play(lane)
-                case Jump(to):
+                case JumpTime(to):
                     assert to > START + timedelta(minutes=self.minutes), "a jump that goes nowhere"
                     self.minutes = int((to - START) / timedelta(minutes=1))
                     self.advance()
@@ -147,7 +147,7 @@ class Driver:
         self.agenda.advance(position=self.position, now=START + timedelta(minutes=self.minutes))
 
 
-def driven(plan: list[tuple[Entry, list[Move]]], overshoots: list[int], history: Sequence[int] = ()) -> Driver:
+def driven(plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int], history: Sequence[int] = ()) -> Driver:
     dates = [START + timedelta(minutes=minutes) for minutes in history]
     agenda = Compared([entry for entry, _ in plan], now=START, history=dates)
     driver = Driver(agenda, [list(script) for _, script in plan], overshoots, list(history))
@@ -160,7 +160,7 @@ def driven(plan: list[tuple[Entry, list[Move]]], overshoots: list[int], history:
 
 @given(plans, overshoots, histories)
 def test_every_decision_follows_the_rules_wakes_nobody_early_and_makes_progress(
-    plan: list[tuple[Entry, list[Move]]], overshoots: list[int], history: list[int]
+    plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int], history: list[int]
 ) -> None:
     driver = driven(plan, overshoots, history)
     assert sorted(driver.ended) == list(range(len(plan)))
@@ -168,7 +168,7 @@ def test_every_decision_follows_the_rules_wakes_nobody_early_and_makes_progress(
 
 @given(plans, overshoots)
 def test_one_filler_of_the_size_asked_for_lets_somebody_go_on(
-    plan: list[tuple[Entry, list[Move]]], overshoots: list[int]
+    plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int]
 ) -> None:
     agenda = driven([(entry, [m for m in script if isinstance(m, Pause)]) for entry, script in plan], overshoots).agenda
     for before, after in zip(agenda.decisions, agenda.decisions[1:], strict=False):
@@ -177,7 +177,7 @@ def test_one_filler_of_the_size_asked_for_lets_somebody_go_on(
 
 
 @given(plans)
-def test_examples_of_one_scenario_start_in_the_order_of_the_plan(plan: list[tuple[Entry, list[Move]]]) -> None:
+def test_examples_of_one_scenario_start_in_the_order_of_the_plan(plan: list[tuple[AgendaEntry, list[Move]]]) -> None:
     decisions = driven(plan, [0]).agenda.decisions
     started = [decision.lane for decision in decisions if isinstance(decision, Start)]
     for name in NAMES:

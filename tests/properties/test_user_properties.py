@@ -83,4 +83,4 @@ def test_a_run_with_users_that_is_cut_anywhere_grows_into_the_whole_one_again(
         assert played(path, rest, turns) == first
         assert path.read_bytes() == journal
         assert rest.calls == whole.calls - len(kept)
-        assert all(isinstance(one, events.User) for one in kept)
+        assert all(isinstance(one, events.UserModelAsked) for one in kept)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sample_runs
 
 from pytest_ltm._engine.result import RunResult
-from pytest_ltm._gate.changes import Side, Ways
+from pytest_ltm._gate.changes import CompareHints, GateSide
 from pytest_ltm._gate.plan_facts import facts_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm._gate.plan_facts import PlanFacts
 
-WAYS = Ways(common="--common", choose_agent="Name one", settings=True)
+WAYS = CompareHints(common="--common", choose_agent="Name one", settings=True)
 Scores = "Mapping[str, Sequence[float | None]]"
 FULL: dict[str, tuple[float, ...]] = {"colours": (1.0, 1.0), "jokes": (1.0, 0.5), "spy": (1.0, 0.75)}
 WORSE: dict[str, tuple[float, ...]] = {"colours": (0.0, 0.0), "jokes": (1.0, 0.25), "spy": (1.0, 0.75)}
@@ -54,7 +54,7 @@ def held(
     return replace(conversation, scenarios=rows), facts
 
 
-def side(*parts: tuple[ConversationResult, PlanFacts], name: str = "this run") -> Side:
+def side(*parts: tuple[ConversationResult, PlanFacts], name: str = "this run") -> GateSide:
     """Return a side of these conversations."""
     result = RunResult(run_id=name, conversations=tuple(part[0] for part in parts))
-    return Side(name=name, result=result, plans=tuple(part[1] for part in parts))
+    return GateSide(name=name, result=result, plans=tuple(part[1] for part in parts))

@@ -30,26 +30,26 @@ def begin(example: str = "a/0", position: int = 0) -> events.Begin:
     return events.Begin(example=example, position=position, now=NOW)
 
 
-def message(number: int = 0, by: str = "a/0", kind: Kind = "say", text: str = "hi", **more: Any) -> events.Message:
+def message(number: int = 0, by: str = "a/0", kind: Kind = "say", text: str = "hi", **more: Any) -> events.MessageSent:
     """Return a message of four tokens."""
     fields: dict[str, Any] = {"tokens": 4, "position": 0, "now": NOW, **more}
-    return events.Message(exchange=number, by=by, kind=kind, text=text, **fields)
+    return events.MessageSent(exchange=number, by=by, kind=kind, text=text, **fields)
 
 
-def reply(number: int = 0, text: str = "ho", **more: Any) -> events.Reply:
+def reply(number: int = 0, text: str = "ho", **more: Any) -> events.ReplyReceived:
     """Return a reply of two tokens."""
-    return events.Reply(exchange=number, text=text, **{"tokens": 2, **more})
+    return events.ReplyReceived(exchange=number, text=text, **{"tokens": 2, **more})
 
 
-def filler(number: int = 0, message: str = "m", reply: str = "r", **more: Any) -> events.Filler:
+def filler(number: int = 0, message: str = "m", reply: str = "r", **more: Any) -> events.FillerSent:
     """Return an exchange of six tokens that the agent was told."""
     fields: dict[str, Any] = {"message_tokens": 5, "reply_tokens": 1, **more}
-    return events.Filler(exchange=number, message=message, reply=reply, **fields)
+    return events.FillerSent(exchange=number, message=message, reply=reply, **fields)
 
 
-def wait(example: str = "a/0", tokens: int = 9) -> events.Wait:
+def wait(example: str = "a/0", tokens: int = 9) -> events.WaitBegan:
     """Return a wait of an example."""
-    return events.Wait(example=example, tokens=tokens, time=NOW)
+    return events.WaitBegan(example=example, tokens=tokens, time=NOW)
 
 
 def fault(number: int = 0, text: str = "boom", *, fatal: bool = False) -> events.Fault:
@@ -57,16 +57,16 @@ def fault(number: int = 0, text: str = "boom", *, fatal: bool = False) -> events
     return events.Fault(exchange=number, text=text, fatal=fatal)
 
 
-def judge(example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any) -> events.Judge:
+def judge(example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any) -> events.JudgeAsked:
     """Return a call of the judge, who said yes unless `said` says something else."""
-    return events.Judge(
+    return events.JudgeAsked(
         example=example, name="answer", version=1, prompt=prompt, vote=vote, **(said or {"reply": "yes"})
     )
 
 
-def verdict(example: str = "a/0", score: float | None = None, reason: str = "so") -> events.Verdict:
+def verdict(example: str = "a/0", score: float | None = None, reason: str = "so") -> events.VerdictRecorded:
     """Return a verdict."""
-    return events.Verdict(example=example, score=score, reason=reason, rule="", evidence="", checks=())
+    return events.VerdictRecorded(example=example, score=score, reason=reason, rule="", evidence="", checks=())
 
 
 def sealed(*said: events.Event | str) -> list[str]:

@@ -19,7 +19,7 @@ from pytest_ltm.datasets.locomo.generate.world import SINCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ltm.datasets.locomo.generate.world import Event, Kind, World
+    from pytest_ltm.datasets.locomo.generate.world import Event, Tellable, World
 
 
 _WEEK = timedelta(7)
@@ -62,7 +62,7 @@ class Solver:
             yield text, lambda named, number=number: self._city(number, named)  # type: ignore[misc]
 
     def _about_step(
-        self, before: Kind | None, step: Kind
+        self, before: Tellable | None, step: Tellable
     ) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
         yield f"When did {{who}} {step.do}?", lambda named: getattr(self._one(step.key, named), "on", None)
         if before is None:
@@ -77,7 +77,7 @@ class Solver:
             lambda named: self._days(step, named),
         )
 
-    def _about(self, kind: Kind) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+    def _about(self, kind: Tellable) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
         if kind.question:
             role = "old" if kind.key.endswith("/change") else kind.role
             yield kind.question, lambda named: self._role(kind.key, role, named)
@@ -126,12 +126,12 @@ class Solver:
             event = next((one for one in self.world.events if one.after == event.id), None)
         return found or [""]
 
-    def _cause(self, step: Kind, named: Mapping[str, str]) -> str | None:
+    def _cause(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
         cause = next((one for one in self.world.events if event and one.id in event.causes), None)
         return _texts.kinds()[cause.kind].did.format(**cause.roles) if cause else None
 
-    def _days(self, step: Kind, named: Mapping[str, str]) -> str | None:
+    def _days(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
         cause = next((one for one in self.world.events if event and one.id in event.causes), None)
         return f"{(event.on - cause.on).days}" if event and cause and event.on and cause.on else None

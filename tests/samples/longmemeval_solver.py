@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.longmemeval.generate.needles import Fact, Needle
+    from pytest_ltm.datasets.longmemeval.generate.needles import Needle, WorldFact
 
 
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line
@@ -33,7 +33,7 @@ def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line
     return _of_values(query.how, known, query.unit)
 
 
-def _of_values(how: str, known: Sequence[Sequence[Fact]], unit: str) -> str:
+def _of_values(how: str, known: Sequence[Sequence[WorldFact]], unit: str) -> str:
     facts = sorted(known[0], key=lambda fact: fact.at)
     match how:
         case "count":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sample_runs
 
 from pytest_ltm._record.run_file import RunFile, write_run_file
-from pytest_ltm._storage.revision import Source
+from pytest_ltm._storage.revision import SourceRevision
 from pytest_ltm.reporting.summary import summary_json, write_summary
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run_folder(
     folder = ltm_dir / "runs" / name
     folder.mkdir(parents=True)
     started = RunFile(
-        run=name, options={}, paths=(), folder=".", settings={}, versions={}, source=Source(commit, branch)
+        run=name, options={}, paths=(), folder=".", settings={}, versions={}, source=SourceRevision(commit, branch)
     )
     write_run_file(folder, started)
     held = conversations or tuple(trials(GOOD))

@@ -95,7 +95,7 @@ def journal(
         message, reply = (texts or {}).get(number, (message, reply))
         if kind == "filler":
             now += timedelta(hours=1)
-            said += [filler(number, message, reply, message_tokens=400, reply_tokens=2), events.Jump(to=now)]
+            said += [filler(number, message, reply, message_tokens=400, reply_tokens=2), events.TimeJumped(to=now)]
             position += 402
             continue
         said.append(journals.message(number, by, kind, message, tokens=10, position=position, now=now))

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios.jokes import length
 from pytest_ltm._engine.scenario import Definition, Say, Wait
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
-from pytest_ltm.fillers._quiz import Fact, message_of, reply_of
+from pytest_ltm.fillers._quiz import QuizFact, message_of, reply_of
 
 if TYPE_CHECKING:
     from pytest_ltm.reader.reader import Reader
@@ -44,7 +44,7 @@ class Talk:
 
     def fill(self, lines: int) -> None:
         numbers = [(self.rng.randrange(1000), self.rng.randrange(1000)) for _ in range(lines)]
-        message = message_of([Fact(f"What is {a} plus {b}?", str(a + b)) for a, b in numbers])
+        message = message_of([QuizFact(f"What is {a} plus {b}?", str(a + b)) for a, b in numbers])
         answers = reply_of([str(a + b) for a, b in numbers])
         if self.watching or self.rng.random() < 0.5:
             assert self.send(message).startswith(answers)

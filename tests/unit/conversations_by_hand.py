@@ -12,7 +12,7 @@ from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._engine.plan import Plan
-from pytest_ltm._engine.port import Connection, Live, Recorded
+from pytest_ltm._engine.port import Connection, LivePort, Recorded
 from pytest_ltm._engine.tokens import TokenCounter
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
@@ -21,7 +21,7 @@ from pytest_ltm._storage.clock import SimulatedClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm.agents._speaker import Speaker
+    from pytest_ltm.agents._speaker import AgentCaller
 
 
 class ByHand(GreenBody):
@@ -39,7 +39,7 @@ class ByHand(GreenBody):
 
 def conversation_of(
     scenarios: dict[str, Callable[[Ltm], object]],
-    speaker: Speaker,
+    speaker: AgentCaller,
     *,
     reset: str = "",
     clock: SimulatedClock | None = None,
@@ -52,7 +52,7 @@ def conversation_of(
     clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
     journal = journal or Journal()
-    port = Recorded(journal, clock, Live(Connection.of(speaker), counter, clock, Timings()))
+    port = Recorded(journal, clock, LivePort(Connection.of(speaker), counter, clock, Timings()))
     channel = Channel(port, counter, clock, journal)
     script = AgendaScript(plan, now=clock.now)
     return Conversation(plan, bodies, script, channel, filler=Dots(), counter=counter), endings

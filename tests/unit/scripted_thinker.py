@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.memory.paging import Call, Thought
-from pytest_ltm.memory.thinking import Rules
-from pytest_ltm.memory.thinking import Thought as Came
+from pytest_ltm.memory.paging import MemoryToolCall, StepResult
+from pytest_ltm.memory.thinking import Rules, TaskResult
 
 if TYPE_CHECKING:
     from pytest_ltm.memory.thinking import Task
@@ -20,7 +19,7 @@ class Script(Rules):
         self.lines = {role: deque(given) for role, given in lines.items()}
         self.asked: list[Any] = []
 
-    def think(self, task: Task[Any]) -> Came[Any]:
+    def think(self, task: Task[Any]) -> TaskResult[Any]:
         self.asked.append(task)
         thought = super().think(task)
         if not self.lines.get(task.role):
@@ -28,8 +27,8 @@ class Script(Rules):
         line = self.lines[task.role].popleft()
         if isinstance(line, Exception):
             raise line
-        return Came(line, thought.usage)
+        return TaskResult(line, thought.usage)
 
 
-def calls(tool: str, **arguments: Any) -> Thought:
-    return Thought((Call(tool, arguments),))
+def calls(tool: str, **arguments: Any) -> StepResult:
+    return StepResult((MemoryToolCall(tool, arguments),))

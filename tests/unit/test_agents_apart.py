@@ -20,7 +20,7 @@ from pytest_ltm.agents._apart import Processes
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def talking(name: str, folder: Path | None = None, *, jump: bool = False, most: 
     """Yield a speaker to an agent in a process of its own."""
     source = find(f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how))
     retries = Retries(most=most, rng=random.Random(0), sleep=lambda _: None) if most else None
-    speaker = Speaker(source.make(folder=folder), timeout=60, retries=retries)
+    speaker = AgentCaller(source.make(folder=folder), timeout=60, retries=retries)
     try:
         yield speaker
     finally:

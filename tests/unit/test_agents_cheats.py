@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import Prompt, Prompted, Reply
+from pytest_ltm._engine.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._engine.result import CONTROLS
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import source
@@ -122,7 +122,7 @@ def test_padding_keeps_what_the_other_agent_can_do() -> None:
 
 def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> None:
     one = agent("padded:20:oracle")
-    one.prompt([Prompt("Kelvin.", ())])
+    one.prompt([ExpectedReply("Kelvin.", ())])
     assert one.reply("What is my cat called?").startswith(f"Kelvin.\n\n{POLITE[0]}")
     assert capabilities(one) == {"Prompted", "SeparatesUsers", "AcceptsHistory", "Configured"}
     assert not isinstance(agent("padded:20:echo"), Prompted)

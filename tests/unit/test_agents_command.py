@@ -19,7 +19,7 @@ from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
@@ -199,10 +199,10 @@ def test_a_limit_of_its_own_ends_a_process_that_says_nothing(bot: Any) -> None:
 @pytest.mark.slow
 def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) -> None:
     agent = bot("time.sleep(60 if request['message'] == 'slow' else 0); say(reply=request['message'])")
-    speaker = Speaker(agent, timeout=0.5)
+    speaker = AgentCaller(agent, timeout=0.5)
     with pytest.raises(AgentFault, match="did not return"):
         speaker.ask("slow")
-    patient = Speaker(agent, timeout=60)
+    patient = AgentCaller(agent, timeout=60)
     assert patient.ask("quick").text == "quick"
     patient.close()
 

@@ -7,7 +7,7 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
-from pytest_ltm._engine.agent import Prompt
+from pytest_ltm._engine.agent import ExpectedReply
 from pytest_ltm._engine.definition import from_json, to_json
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
@@ -86,10 +86,12 @@ def test_the_oracle_earns_full_marks_on_every_published_definition() -> None:
 def test_it_replies_what_it_is_prompted_with_if_it_sees_the_needles() -> None:
     oracle = agent("oracle:60")
     assert oracle.reply("My cat is called Kelvin.") == "All right."
-    oracle.prompt([Prompt("Kelvin.", ("My cat is called Kelvin.",)), Prompt("Rex.", ("My dog is called Rex.",))])
+    oracle.prompt(
+        [ExpectedReply("Kelvin.", ("My cat is called Kelvin.",)), ExpectedReply("Rex.", ("My dog is called Rex.",))]
+    )
     assert oracle.reply("What is my cat called?") == "Kelvin."
     oracle.accept("filler " * 60, "Yes.")
-    oracle.prompt([Prompt("Kelvin.", ("My cat is called Kelvin.",))])
+    oracle.prompt([ExpectedReply("Kelvin.", ("My cat is called Kelvin.",))])
     assert oracle.reply("What is my cat called?") == "I do not know."
     assert oracle.reply("And now?") == "All right."  # a prompt is for one message
 
@@ -98,7 +100,7 @@ def test_a_reset_makes_it_forget() -> None:
     oracle = agent("oracle")
     oracle.reply("My cat is called Kelvin.")
     oracle.reset()
-    oracle.prompt([Prompt("Kelvin.", ("My cat is called Kelvin.",))])
+    oracle.prompt([ExpectedReply("Kelvin.", ("My cat is called Kelvin.",))])
     assert oracle.reply("What is my cat called?") == "I do not know."
 
 

@@ -16,7 +16,7 @@ import pytest
 from pytest_ltm import AgentFault, TransientFault
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._retry import LONGEST, TOTAL, Failed, Retries, Trouble, trouble
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
 
@@ -170,7 +170,9 @@ class Line:
         self.failed: list[Failed] = []
         retries = Retries(most=most, rng=random.Random(seed), sleep=self.waits.append)
         made = source(agent, spec="x:y").make()
-        self.speaker = Speaker(made, timeout=None, retries=retries, retried=self.failed.append, name="bot", **settings)
+        self.speaker = AgentCaller(
+            made, timeout=None, retries=retries, retried=self.failed.append, name="bot", **settings
+        )
 
     def ask(self, message: str = "a") -> str:
         with closing(self.speaker):

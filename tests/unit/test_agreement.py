@@ -8,7 +8,7 @@ import pytest
 from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.agreement import Agreement, measure
+from pytest_ltm._cli.agreement import AgreementReport, measure
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.evaluators._rows import score_row
@@ -167,7 +167,7 @@ def score(published: dict[str, Any]) -> float:
 
 
 @pytest.fixture(scope="module")
-def current() -> Agreement:
+def current() -> AgreementReport:
     """The current rules against all published results."""
     return measure(PUBLISHED, "current", keep=True)
 
@@ -188,7 +188,7 @@ def test_published_rules_agree_with_every_strict_row(scoring: Any) -> None:
     [("Jokes", 0.98), ("Trigger Response", 0.97), ("Locations Directions", 0.97), ("Restaurant", 0.92)],
 )
 def test_current_rules_give_the_published_verdict_where_a_model_judged(
-    current: Agreement, dataset: str, share: float
+    current: AgreementReport, dataset: str, share: float
 ) -> None:
     counts = current.as_json()["model_judged"]["datasets"][dataset]
     assert counts["rows"] > 50
@@ -201,7 +201,7 @@ CORRECTED = {"Colours": 19, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_current_rules_differ_from_strict_rows_by_the_documented_corrections_alone(current: Agreement) -> None:
+def test_current_rules_differ_from_strict_rows_by_the_documented_corrections_alone(current: AgreementReport) -> None:
     found: dict[str, int] = {}
     for difference in current.differences:
         origin = difference.row["orig_eval"]

@@ -10,7 +10,7 @@ import pytest
 import sample_runs
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import Pace, RunResult, Seconds, write_results
+from pytest_ltm._engine.result import CallDurations, Pace, RunResult, write_results
 from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import summary_lines
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, *labels: tuple[str, str]) -> Path:
     for one in held:
         (path / f"{one.agent}~{one.span_label}~0").mkdir(parents=True)
         write_results(path / f"{one.agent}~{one.span_label}~0" / "results.json", one)
-    taken = [Pace(agent=one.agent, span_label=one.span_label, asking=Seconds(total=2.0)) for one in held]
+    taken = [Pace(agent=one.agent, span_label=one.span_label, asking=CallDurations(total=2.0)) for one in held]
     run = RunResult(run_id="run", conversations=held, paces=tuple(taken))
     summary = summary_json(run, pytest_ltm_version="0.1", seed=7, plan={}, wall_seconds=1.5)
     write_summary(path / "summary.json", summary)

@@ -14,14 +14,14 @@ from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.cost import Bill, Tariff
 from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.port import Connection, Live
+from pytest_ltm._engine.port import Connection, LivePort
 from pytest_ltm._engine.tokens import TokenCounter
 from pytest_ltm._record.chain import bare
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +62,8 @@ class Line:
         self.counted: list[str] = []
         self.file, self.timings, self.clock = io.StringIO(), io.StringIO(), SimulatedClock()
         counter = TokenCounter("characters", self.count)
-        connection = Connection.of(Speaker(agent or Agent(), timeout=None))
-        self.port = Live(connection, counter, self.clock, Timings(self.timings), **options)
+        connection = Connection.of(AgentCaller(agent or Agent(), timeout=None))
+        self.port = LivePort(connection, counter, self.clock, Timings(self.timings), **options)
         self.bill = Bill(Tariff())
         self.channel = Channel(
             self.port, counter, self.clock, Journal(self.file), observers=[self.bill.hear], heard=heard

@@ -13,13 +13,13 @@ import pytest
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.port import Checkpoints, Connection, Known, Live, Recorded
+from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded, RecordedAgent
 from pytest_ltm._engine.tokens import TokenCounter
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,19 +86,19 @@ class Line:
         self.file = file or io.StringIO()
         self.made: list[Any] = []
         self.timeout = timeout
-        capabilities = Speaker(kind(), timeout=None).capabilities
-        known = Known(capabilities, 99) if recorded else None
+        capabilities = AgentCaller(kind(), timeout=None).capabilities
+        known = RecordedAgent(capabilities, 99) if recorded else None
         self.connection = Connection(lambda: self.make(kind), known=known, checkpoints=Checkpoints(folder))
         lines = iter(recorded.encode().splitlines(keepends=True))
         counter = TokenCounter("characters", len)
         self.clock = clock or SimulatedClock()
         self.journal = Journal(self.file, lines)
-        live = Live(self.connection, counter, self.clock, Timings())
+        live = LivePort(self.connection, counter, self.clock, Timings())
         self.channel = Channel(Recorded(self.journal, self.clock, live), counter, self.clock, self.journal)
 
-    def make(self, kind: Any) -> Speaker:
+    def make(self, kind: Any) -> AgentCaller:
         self.made.append(kind())
-        return Speaker(self.made[-1], timeout=self.timeout)
+        return AgentCaller(self.made[-1], timeout=self.timeout)
 
     def say(self, text: str) -> str:
         return self.channel.ask("a/0", "say", text).reply
@@ -196,11 +196,11 @@ def test_one_that_will_not_go_back_says_so(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_be_made_ends_the_conversation() -> None:
-    def broken() -> Speaker:
+    def broken() -> AgentCaller:
         raise AgentError("no key")
 
     counter, clock = TokenCounter("characters", len), SimulatedClock()
-    channel = Channel(Live(Connection(broken), counter, clock, Timings()), counter, clock, Journal())
+    channel = Channel(LivePort(Connection(broken), counter, clock, Timings()), counter, clock, Journal())
     with pytest.raises(ConversationOver, match="no key"):
         channel.ask("a/0", "say", "one")
 

@@ -15,7 +15,7 @@ from pytest_ltm._engine.scenario import Ask, Say, Wait
 from pytest_ltm._engine.score import Score
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.clock import START, SimulatedClock
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ def test_a_clock_that_runs_on_keeps_nobody_waiting_who_waits_for_no_time() -> No
     file = io.StringIO()
     conversation, endings = conversation_of(
         {"a": lambda ltm: ltm.play([Say("x"), Wait(span=0.0), Ask("y")]), "b": simple},
-        Speaker(Agent(), timeout=None),
+        AgentCaller(Agent(), timeout=None),
         clock=Ticking(),
         journal=Journal(file),
     )

@@ -9,7 +9,7 @@ from _talks import After, Agent, patient, simple, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.handle import Ltm
@@ -100,7 +100,9 @@ def test_nothing_more_is_sent_once_the_agent_is_gone_in_the_middle_of_a_turn() -
             return super().reply(message)
 
     agent = Impatient()
-    conversation, endings = conversation_of({"a": watched, "b": chatty}, Speaker(agent, timeout=None), reset="forget")
+    conversation, endings = conversation_of(
+        {"a": watched, "b": chatty}, AgentCaller(agent, timeout=None), reset="forget"
+    )
     played_out(conversation)
     assert agent.heard == ["instruction", "one", "forget"]
     assert endings["b/0"].unreached == "the budget is gone"
@@ -114,7 +116,7 @@ def test_a_body_that_needs_nothing_more_is_scored_though_the_agent_is_gone() -> 
                 conversation.give_up("the budget is gone")
             return super().reply(message)
 
-    conversation, endings = conversation_of({"a": simple, "b": simple}, Speaker(Last(), timeout=None))
+    conversation, endings = conversation_of({"a": simple, "b": simple}, AgentCaller(Last(), timeout=None))
     played_out(conversation)
     assert endings["a/0"].verdict is not None
     assert endings["b/0"].unreached is not None
@@ -128,7 +130,7 @@ def test_an_agent_that_never_returns_ends_the_conversation() -> None:
             return "late"
 
     agent = Hangs()
-    conversation, endings = conversation_of({"a": simple, "b": simple}, Speaker(agent, timeout=0.02))
+    conversation, endings = conversation_of({"a": simple, "b": simple}, AgentCaller(agent, timeout=0.02))
     played_out(conversation)
     assert agent.heard == ["blue"]
     assert "did not return" in str(endings["a/0"].error)
@@ -141,7 +143,7 @@ def test_no_reset_message_is_sent_to_an_agent_that_is_gone() -> None:
             return str(threading.Event().wait(60)) if message == "which?" else super().reply(message)
 
     agent = Hangs()
-    conversation, endings = conversation_of({"a": simple}, Speaker(agent, timeout=0.02), reset="forget")
+    conversation, endings = conversation_of({"a": simple}, AgentCaller(agent, timeout=0.02), reset="forget")
     played_out(conversation)
     assert agent.heard == ["blue"]
     assert isinstance(endings["a/0"].error, AgentFault)
@@ -172,7 +174,7 @@ def test_closing_early_unwinds_what_is_in_progress_and_reports_nothing_of_it() -
         finally:
             cleaned.append("a")
 
-    conversation, endings = conversation_of({"a": tidy}, Speaker(Agent(), timeout=None))
+    conversation, endings = conversation_of({"a": tidy}, AgentCaller(Agent(), timeout=None))
     conversation.step()
     conversation.close("interrupted")
     assert cleaned == ["a"]

@@ -15,7 +15,7 @@ from pytest_ltm._engine.cost import (
     Budget,
     Limits,
     Price,
-    Spent,
+    SpentBudget,
     Tariff,
     list_price,
     read_dollars,
@@ -155,12 +155,12 @@ def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(tmp_path: Pat
 
 def test_a_larger_budget_is_twice_as_large() -> None:
     limits = Limits(usd=2.5, tokens=200)
-    assert limits.twice(Spent(2.4, 190, 3)) == "--ltm-max-cost=5 --ltm-max-tokens=400"
+    assert limits.twice(SpentBudget(2.4, 190, 3)) == "--ltm-max-cost=5 --ltm-max-tokens=400"
 
 
 def test_a_larger_budget_is_larger_than_what_was_spent_under_an_earlier_one() -> None:
     limits = Limits(usd=2.5, tokens=200)
-    assert limits.twice(Spent(6.0, 900, 3)) == "--ltm-max-cost=12 --ltm-max-tokens=1800"
+    assert limits.twice(SpentBudget(6.0, 900, 3)) == "--ltm-max-cost=12 --ltm-max-tokens=1800"
 
 
 def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
@@ -183,6 +183,9 @@ def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:
     users = {"m:f": dollar_each}
     found = spent_in(journal, timed, agent=dollar_each, judge=Tariff(), user=users.__getitem__)
     assert found == {
-        "agent": Spent(31.0, 60, 2), "judge": Spent(0.5, 0, 1), "user": Spent(7.0, 7, 1), "lost": Spent(5.0, 5),
-    }  # fmt: skip
-    assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == Spent()
+        "agent": SpentBudget(31.0, 60, 2),
+        "judge": SpentBudget(0.5, 0, 1),
+        "user": SpentBudget(7.0, 7, 1),
+        "lost": SpentBudget(5.0, 5),
+    }
+    assert spent_in(tmp_path / "no", tmp_path / "nothing", agent=Tariff(), judge=Tariff())["agent"] == SpentBudget()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pytest_ltm._engine.score import Check
-from pytest_ltm.evaluators._rules import Part, product, share
+from pytest_ltm.evaluators._rules import RuleCheck, product, share
 
 
 def test_a_share_shows_the_first_answer_that_missed() -> None:
-    parts = [Part("a", "It is teal.", ok=True), Part("b", "No idea.", ok=False), Part("c", "Hm.", ok=False)]
+    parts = [
+        RuleCheck("a", "It is teal.", ok=True),
+        RuleCheck("b", "No idea.", ok=False),
+        RuleCheck("c", "Hm.", ok=False),
+    ]
     score = share(parts, rule="r/1", reason="{ok} of {of} right")
 
     assert (score.value, score.reason, score.evidence) == (1 / 3, "1 of 3 right", "No idea.")
@@ -16,7 +20,7 @@ def test_a_share_shows_the_first_answer_that_missed() -> None:
 
 def test_a_share_of_nothing_is_nothing_and_full_marks_show_no_answer() -> None:
     assert share([], rule="r/1", reason="{ok} of {of}").value == 0
-    assert share([Part("a", "Teal.", ok=True)], rule="r/1", reason="").evidence == ""
+    assert share([RuleCheck("a", "Teal.", ok=True)], rule="r/1", reason="").evidence == ""
 
 
 def test_a_product_needs_something_of_each_part() -> None:

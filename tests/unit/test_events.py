@@ -18,7 +18,7 @@ from msgspec.structs import fields, replace
 from pytest_ltm._engine.score import Score
 from pytest_ltm._engine.transcript import Kind
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import json_text
@@ -38,11 +38,11 @@ FACTS = events.AgentFacts(
 HEADER = events.Header(
     plan={"seed": 0}, plan_fingerprint="sha256:1", agent_fingerprint="sha256:2", now=NOW, agent=FACTS
 )
-ASKED = events.Message(
+ASKED = events.MessageSent(
     exchange=3, by="a/0", kind="ask", text="Çà?", tokens=2, position=40, now=NOW, about=(0, 1), images=("cat.png",)
 )
-TOLD = events.Filler(exchange=5, message="m", message_tokens=1, reply="r", reply_tokens=2, history="D1", now=NOW)
-JUDGED = events.Judge(example="a/0", name="answer", version=1, prompt="sha256:3", vote=0, reply="GRADE: yes")
+TOLD = events.FillerSent(exchange=5, message="m", message_tokens=1, reply="r", reply_tokens=2, history="D1", now=NOW)
+JUDGED = events.JudgeAsked(example="a/0", name="answer", version=1, prompt="sha256:3", vote=0, reply="GRADE: yes")
 
 LINES = [
     (
@@ -65,13 +65,13 @@ LINES = [
         '"now":"2024-03-04T09:00:00Z","about":[0,1],"images":["cat.png"]}'),
     ),
     (
-        events.Message(exchange=0, by="", kind="opening", text="\ud83d", tokens=1, position=0, now=NOW),
+        events.MessageSent(exchange=0, by="", kind="opening", text="\ud83d", tokens=1, position=0, now=NOW),
         ('{"event":"message","exchange":0,"by":"","kind":"opening","text":"\\ud83d","tokens":1,"position":0,'
         '"now":"2024-03-04T09:00:00Z"}'),
     ),
-    (events.Reply(exchange=3, text="", tokens=0), '{"event":"reply","exchange":3,"text":"","tokens":0}'),
+    (events.ReplyReceived(exchange=3, text="", tokens=0), '{"event":"reply","exchange":3,"text":"","tokens":0}'),
     (
-        events.Reply(
+        events.ReplyReceived(
             exchange=3, text="a", tokens=1, usage=Usage(output_tokens=5), cost_usd=0.0, hypothetical=True,
             retrieved=(), now=NOW,
         ),
@@ -84,15 +84,15 @@ LINES = [
         '"now":"2024-03-04T09:00:00Z"}'),
     ),
     (
-        events.Wait(example="a/0", tokens=9, time=NOW),
+        events.WaitBegan(example="a/0", tokens=9, time=NOW),
         '{"event":"wait","example":"a/0","tokens":9,"time":"2024-03-04T09:00:00Z"}',
     ),
     (
-        events.Wait(example="a/0", tokens=9, time=NOW, history=2),
+        events.WaitBegan(example="a/0", tokens=9, time=NOW, history=2),
         '{"event":"wait","example":"a/0","tokens":9,"time":"2024-03-04T09:00:00Z","history":2}',
     ),
-    (events.Jump(to=NOW), '{"event":"jump","to":"2024-03-04T09:00:00Z"}'),
-    (events.Session(example="a/0"), '{"event":"session","example":"a/0"}'),
+    (events.TimeJumped(to=NOW), '{"event":"jump","to":"2024-03-04T09:00:00Z"}'),
+    (events.SessionBegan(example="a/0"), '{"event":"session","example":"a/0"}'),
     (events.Watcher(example="a/0", replies=None), '{"event":"watcher","example":"a/0","replies":null}'),
     (events.Watcher(example="a/0", replies=2), '{"event":"watcher","example":"a/0","replies":2}'),
     (
@@ -101,16 +101,16 @@ LINES = [
         '"reply":"GRADE: yes"}'),
     ),
     (
-        events.Judge(example="a/0", name="n", version=1, prompt="p", vote=1, fault="dead"),
+        events.JudgeAsked(example="a/0", name="n", version=1, prompt="p", vote=1, fault="dead"),
         '{"event":"judge","example":"a/0","name":"n","version":1,"prompt":"p","vote":1,"fault":"dead"}',
     ),
     (
-        events.User(example="a/0", name="user", version=1, prompt="p", vote=0, reply="{}", model="m:f"),
+        events.UserModelAsked(example="a/0", name="user", version=1, prompt="p", vote=0, reply="{}", model="m:f"),
         ('{"event":"user","example":"a/0","name":"user","version":1,"prompt":"p","vote":0,"reply":"{}",'
         '"model":"m:f"}'),
     ),
     (
-        events.Verdict(example="a/0", score=None, reason="?", rule="", evidence="", checks=(("x", True),)),
+        events.VerdictRecorded(example="a/0", score=None, reason="?", rule="", evidence="", checks=(("x", True),)),
         '{"event":"verdict","example":"a/0","score":null,"reason":"?","rule":"","evidence":"","checks":[["x",true]]}',
     ),
     (events.Fault(exchange=3, text="boom"), '{"event":"fault","exchange":3,"text":"boom"}'),
@@ -166,7 +166,7 @@ def of_kind(kind: type[events.Event]) -> st.SearchStrategy[events.Event]:
     types = get_type_hints(kind)
     found = [each for each in fields(kind) if types[each.name] in BY_TYPE and each.name != "format"]
     each = {one.name: BY_TYPE[types[one.name]] for one in found}
-    ways = EITHER if issubclass(kind, events.Asked) else ENDS if kind is events.End else [{}]
+    ways = EITHER if issubclass(kind, events.ModelAsked) else ENDS if kind is events.End else [{}]
     return st.one_of([st.builds(kind, **{**each, **way}) for way in ways])
 
 
@@ -176,7 +176,7 @@ def test_what_would_drive_a_terminal_that_shows_the_file_is_an_escape() -> None:
     assert all(character.isprintable() for character in line.rstrip("\n"))
     assert "é and 漢 stay" in line
     again = events.decode(line.encode(), "j")
-    assert isinstance(again, events.Message)
+    assert isinstance(again, events.MessageSent)
     assert again.text == said
     assert json_text({"said": said}).count("\\u") == 5
 
@@ -262,7 +262,7 @@ def test_a_message_of_no_known_kind_is_refused() -> None:
 
 def test_a_check_is_a_label_and_whether_it_passed() -> None:
     line = events.encode(
-        events.Verdict(example="a/0", score=1.0, reason="", rule="", evidence="", checks=(("x", True),))
+        events.VerdictRecorded(example="a/0", score=1.0, reason="", rule="", evidence="", checks=(("x", True),))
     )
     with pytest.raises(LtmError, match="Expected `array` of length 2, got 3"):
         events.decode(line.replace("true", "true,true"), "j")
@@ -305,19 +305,19 @@ def test_each_event_is_told_with_where_its_line_ends(tmp_path: Path) -> None:
 # --- the fold
 
 
-def message(number: int, by: str, kind: Kind = "say", *, at: int = 0, now: datetime = NOW) -> events.Message:
-    return events.Message(exchange=number, by=by, kind=kind, text=f"m{number}", tokens=4, position=at, now=now)
+def message(number: int, by: str, kind: Kind = "say", *, at: int = 0, now: datetime = NOW) -> events.MessageSent:
+    return events.MessageSent(exchange=number, by=by, kind=kind, text=f"m{number}", tokens=4, position=at, now=now)
 
 
-def reply(number: int, **more: Any) -> events.Reply:
-    return events.Reply(exchange=number, text=f"r{number}", tokens=2, **more)
+def reply(number: int, **more: Any) -> events.ReplyReceived:
+    return events.ReplyReceived(exchange=number, text=f"r{number}", tokens=2, **more)
 
 
 def test_exchanges_are_folded_from_messages_replies_and_what_was_told() -> None:
     later = NOW + timedelta(hours=1)
-    told = events.Filler(exchange=1, message="m1", message_tokens=5, reply="r1", reply_tokens=1, now=later)
-    past = events.Filler(exchange=2, message="m2", message_tokens=5, reply="r2", reply_tokens=1, history="D1")
-    record = Record.after(
+    told = events.FillerSent(exchange=1, message="m1", message_tokens=5, reply="r1", reply_tokens=1, now=later)
+    past = events.FillerSent(exchange=2, message="m2", message_tokens=5, reply="r2", reply_tokens=1, history="D1")
+    record = ConversationRecord.after(
         [HEADER, message(0, "a/0"), reply(0, retrieved=("x",)), told, past, message(3, "b/0", "ask", at=18)]
     )
 
@@ -338,11 +338,13 @@ def test_exchanges_are_folded_from_messages_replies_and_what_was_told() -> None:
 
 
 def test_an_example_is_folded_from_what_is_said_of_it() -> None:
-    wait, watcher = events.Wait(example="a/0", tokens=9, time=NOW), events.Watcher(example="a/0", replies=None)
-    verdict = events.Verdict(example="a/0", score=1.0, reason="", rule="", evidence="", checks=())
+    wait, watcher = events.WaitBegan(example="a/0", tokens=9, time=NOW), events.Watcher(example="a/0", replies=None)
+    verdict = events.VerdictRecorded(example="a/0", score=1.0, reason="", rule="", evidence="", checks=())
     begin, end = events.Begin(example="a/0", position=0, now=NOW), events.End(example="a/0")
     unplayed = events.End(example="b/0")
-    record = Record.after([HEADER, begin, message(0, "a/0"), reply(0), wait, watcher, JUDGED, end, verdict, unplayed])
+    record = ConversationRecord.after(
+        [HEADER, begin, message(0, "a/0"), reply(0), wait, watcher, JUDGED, end, verdict, unplayed]
+    )
 
     found = record.examples["a/0"]
     assert (found.begin, found.end, found.verdict) == (0, 6, verdict)
@@ -352,17 +354,17 @@ def test_an_example_is_folded_from_what_is_said_of_it() -> None:
 
 def test_time_goes_with_messages_jumps_and_the_clock_on_the_wall() -> None:
     hour = timedelta(hours=1)
-    record = Record.after([HEADER, message(0, "a/0", now=NOW + hour), events.Jump(to=NOW + 3 * hour)])
+    record = ConversationRecord.after([HEADER, message(0, "a/0", now=NOW + hour), events.TimeJumped(to=NOW + 3 * hour)])
     (leap,) = record.jumps
     assert (leap.position, leap.before, leap.to) == (0, NOW + hour, NOW + 3 * hour)
     assert record.seconds == 3 * 3600
     record.add(reply(0, now=NOW + 4 * hour))
     assert record.seconds == 4 * 3600
-    assert Record().seconds == 0.0
+    assert ConversationRecord().seconds == 0.0
 
 
 def test_faults_in_a_row_are_counted_until_a_reply() -> None:
-    record = Record.after([HEADER, message(0, "a/0"), events.Fault(exchange=0, text="x", fatal=True)])
+    record = ConversationRecord.after([HEADER, message(0, "a/0"), events.Fault(exchange=0, text="x", fatal=True)])
     assert (record.faults_in_a_row, record.fatal, record.faults[0].text) == (1, True, "x")
     record.add(message(1, "a/0"))
     record.add(events.Fault(exchange=1, text="y"))
@@ -377,7 +379,7 @@ def test_faults_in_a_row_are_counted_until_a_reply() -> None:
     [("complete", True, ""), ("interrupted", False, ""), ("the agent is gone", False, "the agent is gone")],
 )
 def test_how_a_conversation_ended_is_known(reason: str, early: str, *, complete: bool) -> None:
-    record = Record.after([HEADER, events.End(reason=reason)])
+    record = ConversationRecord.after([HEADER, events.End(reason=reason)])
     assert (record.reason, record.complete, record.ended_early) == (reason, complete, early)
     record.add(message(0, "a/0"))
     assert (record.reason, record.complete, record.ended_early) == (None, False, "")
@@ -385,7 +387,7 @@ def test_how_a_conversation_ended_is_known(reason: str, early: str, *, complete:
 
 def test_a_reply_to_no_message_is_an_error_that_says_where(tmp_path: Path) -> None:
     with pytest.raises(LtmError, match=r"j, line 4: a reply to no message: no message 7 waits for one"):
-        Record.of(write(tmp_path / "j", [HEADER, message(0, "a/0"), reply(0), reply(7)]))
+        ConversationRecord.of(write(tmp_path / "j", [HEADER, message(0, "a/0"), reply(0), reply(7)]))
 
 
 class Sometimes:
@@ -424,7 +426,7 @@ def test_a_conversation_is_folded_into_what_it_was(tmp_path: Path) -> None:
     played = run_conversation(scenarios, Sometimes(), span=300, opening="Hello.", journal=journal, count="all")
     path = write(tmp_path / "j", [], file.getvalue())
 
-    record = Record.of(path)
+    record = ConversationRecord.of(path)
 
     assert "".join(journals.sealed(*events.read(path))) == path.read_text("utf-8")
     assert list(record.transcript) == list(played.transcript)

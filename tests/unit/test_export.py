@@ -15,7 +15,7 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 import pytest_ltm
 from pytest_ltm._cli import commands, main
 from pytest_ltm._export.rows import TABLES
-from pytest_ltm._gate.verdict import Finding, Verdict
+from pytest_ltm._gate.verdict import Finding, GateVerdict
 from pytest_ltm.reporting.moved import gate_from_json, gate_json
 
 if TYPE_CHECKING:
@@ -168,10 +168,10 @@ def test_markdown_is_the_summary_of_the_run() -> None:
 
 
 VERDICTS = {
-    "passed": Verdict(findings=(Finding("0.8", "bot", "2k", "passed", "0.9 is enough"),)),
-    "failed": Verdict(findings=(Finding("0.8", "bot", "2k", "failed", "0.5 is below 0.8"),)),
-    "regressed": Verdict(findings=(Finding("mean:5%", "bot", "", "failed", "fell", moved=True),)),
-    "could not be measured": Verdict(findings=(), lost="the agent was gone"),
+    "passed": GateVerdict(findings=(Finding("0.8", "bot", "2k", "passed", "0.9 is enough"),)),
+    "failed": GateVerdict(findings=(Finding("0.8", "bot", "2k", "failed", "0.5 is below 0.8"),)),
+    "regressed": GateVerdict(findings=(Finding("mean:5%", "bot", "", "failed", "fell", moved=True),)),
+    "could not be measured": GateVerdict(findings=(), lost="the agent was gone"),
 }
 
 

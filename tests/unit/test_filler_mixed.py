@@ -17,7 +17,7 @@ from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._knowledge import arithmetic, facts
 from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
-from pytest_ltm.reader import ABILITIES, Notebook, Turn
+from pytest_ltm.reader import ABILITIES, IncomingTurn, ReaderNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,18 +150,20 @@ def test_the_same_seed_makes_the_same_and_another_another() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
-    notes = Notebook(lambda _: True)
+    notes = ReaderNotebook(lambda _: True)
     replies = Counter[str]()
     for place, made in enumerate(filled(20_000), start=1):
-        turn = Turn(text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else "")
+        turn = IncomingTurn(
+            text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else ""
+        )
         replies[next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None)] += 1
     assert notes.lines() == []
     assert replies.keys() == ({"Noted.", ""} if told else {"Noted.", "I do not know."})
 
 
 def test_a_remark_on_a_quiz_is_no_place_to_hide_a_needle_from_the_reader() -> None:
-    notes = Notebook(lambda _: True)
+    notes = ReaderNotebook(lambda _: True)
     for text in ("I won the quiz: my prize is a kettle.", "Our quiz team has a name: it is Owls. Do you like it?"):
-        turn = Turn(text=text, position=1, now=None)
+        turn = IncomingTurn(text=text, position=1, now=None)
         next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None)
     assert len(notes.lines()) == 1

@@ -17,7 +17,7 @@ from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._quiz import INSTRUCTIONS
 from pytest_ltm.fillers._varied import VERSION
 from pytest_ltm.plugin.options import DEFAULTS
-from pytest_ltm.reader import ABILITIES, Notebook, Turn
+from pytest_ltm.reader import ABILITIES, IncomingTurn, ReaderNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,9 +131,11 @@ def test_the_limit_of_messages_is_kept_and_one_that_no_question_keeps_is_an_erro
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
-    notes = Notebook(lambda _: True)
+    notes = ReaderNotebook(lambda _: True)
     for place, made in enumerate(filled(), start=1):
-        turn = Turn(text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else "")
+        turn = IncomingTurn(
+            text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else ""
+        )
         reply = next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None)
         assert told or (reply == made.expected_reply) is (answers_of(made.message) is not None)
     assert notes.lines() == []

@@ -16,7 +16,7 @@ from benchmark_data import TRIVIAQA
 
 from pytest_ltm._engine.tokens import TokenCounter, counter
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm.fillers import INSTRUCTION, Fact, TriviaFiller, answers_of, filler_from_spec, reply_of
+from pytest_ltm.fillers import INSTRUCTION, QuizFact, TriviaFiller, answers_of, filler_from_spec, reply_of
 from pytest_ltm.fillers._knowledge import arithmetic, facts
 from pytest_ltm.fillers._quiz import cost_of
 from pytest_ltm.fillers._trivia import VERSION, Pool, built_in, pool_of_file, shuffled
@@ -39,7 +39,7 @@ def questions(message: str) -> list[str]:
 
 
 def small_pool(n: int = 10) -> Pool:
-    return Pool([Fact(f"What is number {i}?", f"answer {i}") for i in range(n)], "test")
+    return Pool([QuizFact(f"What is number {i}?", f"answer {i}") for i in range(n)], "test")
 
 
 # --- the facts
@@ -276,7 +276,7 @@ def test_every_fact_is_counted_once_in_a_process() -> None:
         return CL100K.count(text)
 
     counting = TokenCounter("counting", count, additive=True)
-    pool = Pool([Fact(f"What is number {i}?", f"answer {i}") for i in range(500)], "test")
+    pool = Pool([QuizFact(f"What is number {i}?", f"answer {i}") for i in range(500)], "test")
     for seed in (1, 2):
         filler = TriviaFiller(Random(seed), counting, pool)
         for _ in range(10):

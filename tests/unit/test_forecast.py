@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._engine.cost import Bar
-from pytest_ltm._providers import Model
+from pytest_ltm._providers import ModelSpec
 from pytest_ltm.agents._adapt import keyless, source
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._openai import OpenAiChat
-from pytest_ltm.agents._profile import Chat, Reads, Seen, Whole, capabilities_of_class, is_free, model_of, profile_of
+from pytest_ltm.agents._profile import (
+    ChatModelReader,
+    FullHistoryReader,
+    MemoryPolicyReader,
+    TokenEstimator,
+    capabilities_of_class,
+    is_free,
+    model_of,
+    profile_of,
+)
 from pytest_ltm.agents._specs import find
-from pytest_ltm.agents._unmade import Shown
+from pytest_ltm.agents._unmade import FixedContext
 from pytest_ltm.reader.memory import count
 from pytest_ltm.reader.reader import Reader, make_reader
 from pytest_ltm.reporting.forecast import MOST_LINES, gantt
@@ -114,8 +123,8 @@ def test_a_padded_agent_that_may_cost_something_is_not_made(monkeypatch: pytest.
 
 
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
-    assert model_of("ts:openai:gpt-4o@https://api.openai.com/v1?context=5") == Model(name="gpt-4o")
-    assert model_of("memory:openai:gpt-4o@https://api.openai.com/v1?preset=ltm-1") == Model(name="gpt-4o")
+    assert model_of("ts:openai:gpt-4o@https://api.openai.com/v1?context=5") == ModelSpec(name="gpt-4o")
+    assert model_of("memory:openai:gpt-4o@https://api.openai.com/v1?preset=ltm-1") == ModelSpec(name="gpt-4o")
     assert model_of("bots:Bot") is None
     assert model_of("openai:") is None
 
@@ -123,25 +132,25 @@ def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
 def test_each_policy_sends_what_it_shows() -> None:
     talk = [(f"message {n} of the talk", "noted") for n in range(6)]
     sizes = [count(message) + count(reply) for message, reply in talk]
-    asked, cached = zip(*(Whole().ask(*one) for one in talk[:1]), strict=True)
+    asked, cached = zip(*(FullHistoryReader().ask(*one) for one in talk[:1]), strict=True)
     assert (asked, cached) == ((count(talk[0][0]),), (0,))
-    whole: Reads = Whole()
+    whole: TokenEstimator = FullHistoryReader()
     first, second = whole.ask(*talk[0]), whole.ask(*talk[1])
     assert second == (sizes[0] + count(talk[1][0]), first[0])
     whole.tell(*talk[2])
     assert whole.ask(*talk[3])[0] == sum(sizes[:3]) + count(talk[3][0])
-    assert Reads().ask(*talk[0]) == (count(talk[0][0]), 0)
+    assert TokenEstimator().ask(*talk[0]) == (count(talk[0][0]), 0)
 
 
 def test_a_window_never_sends_more_than_it_holds() -> None:
-    seen = Seen(make_reader("window", "30")()._memory)
+    seen = MemoryPolicyReader(make_reader("window", "30")()._memory)
     sent = [seen.ask(f"message {n} of a long talk", "noted")[0] for n in range(9)]
     assert sent[0] < sent[1] <= 30
     assert max(sent) <= 30
 
 
 def test_a_chat_sends_its_prompt_again_until_something_is_cut() -> None:
-    chat = Chat(Shown(system="Be brief.", context=60), max_tokens=10)
+    chat = ChatModelReader(FixedContext(system="Be brief.", context=60), max_tokens=10)
     sent = [chat.ask(f"message {n}", "noted") for n in range(8)]
     assert sent[1][1] == sent[0][0]
     assert max(size for size, _ in sent) <= 50

@@ -19,12 +19,12 @@ from pytest_ltm.reporting.runs import find, save
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
 
 MIXED = {**FULL, "spy": (None, 1 / 3)}
 
 
-def several() -> Side:
+def several() -> GateSide:
     """Two spans, two trials, and an example without a score."""
     return side(*(held(MIXED, span=span, trial=trial) for span in ("2k", "32k") for trial in ("0", "1")))
 

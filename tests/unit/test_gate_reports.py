@@ -11,10 +11,10 @@ import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._engine.result import Metric, RunResult
+from pytest_ltm._engine.result import ExampleMetric, RunResult
 from pytest_ltm._gate.changes import changes
 from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import Finding, Verdict, judge
+from pytest_ltm._gate.verdict import Finding, GateVerdict, judge
 from pytest_ltm.reporting.columns import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import comparison_markdown, run_markdown, text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm._gate.changes import Side
+    from pytest_ltm._gate.changes import GateSide
     from pytest_ltm._gate.plan_facts import PlanFacts
 
 SPANS = ("isolated", "2k", "32k")
@@ -42,9 +42,9 @@ def forgetful() -> RunResult:
     return side(held(FULL, span="isolated"), held(FULL), held(WORSE, span="32k")).result
 
 
-def breach(sentence: str, rule: str = "mean:5%") -> Verdict:
+def breach(sentence: str, rule: str = "mean:5%") -> GateVerdict:
     finding = Finding(rule=rule, agent="bot", span_label="2k", state="failed", sentence=sentence, moved=True)
-    return Verdict(findings=(finding,))
+    return GateVerdict(findings=(finding,))
 
 
 @pytest.mark.parametrize("hostile", run_folders.HOSTILE.values(), ids=list(run_folders.HOSTILE))
@@ -59,13 +59,13 @@ def test_nothing_in_a_sentence_ends_or_begins_an_annotation(hostile: str) -> Non
 
 
 def test_what_cannot_be_measured_is_a_warning_of_one_line() -> None:
-    [line] = github_annotations(Verdict(findings=(), lost="3 of 9 examples were lost"))
+    [line] = github_annotations(GateVerdict(findings=(), lost="3 of 9 examples were lost"))
     assert line.startswith("::warning title=")
     assert "could not be measured: 3 of 9 examples were lost" in line
 
 
 def test_a_gate_that_held_annotates_nothing() -> None:
-    assert github_annotations(Verdict(findings=())) == []
+    assert github_annotations(GateVerdict(findings=())) == []
 
 
 @pytest.mark.parametrize("hostile", run_folders.HOSTILE.values(), ids=list(run_folders.HOSTILE))
@@ -86,7 +86,7 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
     good, bad = {"colours": (1.0, 1.0), "jokes": (1.0,)}, {"colours": (0.0, 1.0), "jokes": (1.0,)}
     better, worse = side(*played(good), name="run 1"), side(*played(bad), name="run 2")
 
-    def told(before: Side, after: Side) -> str:
+    def told(before: GateSide, after: GateSide) -> str:
         return " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
 
     assert (
@@ -137,7 +137,7 @@ def test_what_single_conversations_do_not_show_is_said(trials: int, *, said: boo
 
 @pytest.mark.parametrize(("replies", "said"), [(100, False), (290, False), (310, True), (930, True)])
 def test_an_agent_that_talks_much_more_than_before_is_told_of(replies: int, *, said: bool) -> None:
-    def talking(tokens: int) -> Side:
+    def talking(tokens: int) -> GateSide:
         talk, plan = held(FULL)
         return side((replace(talk, tokens=1_000, reply_tokens=tokens), plan))
 
@@ -178,7 +178,9 @@ def test_a_run_without_a_gate_has_a_summary_too() -> None:
 
 
 def test_a_summary_has_the_figures_beside_the_score_and_the_notes() -> None:
-    rows = tuple(sample_runs.row(name, 1.0, metrics=(Metric("f1", f1),)) for name, f1 in (("a", 0.5), ("b", 0.25)))
+    rows = tuple(
+        sample_runs.row(name, 1.0, metrics=(ExampleMetric("f1", f1),)) for name, f1 in (("a", 0.5), ("b", 0.25))
+    )
     talk = sample_runs.conversation("full", "2k", {}, scenarios=rows)
     page = run_markdown(sample_runs.run(talk, notices=("people: 87.9 F1",)))
 

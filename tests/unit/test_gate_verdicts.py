@@ -11,20 +11,20 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
 from pytest_ltm._engine.result import RunResult
-from pytest_ltm._gate.changes import Side, changes, one_agent
+from pytest_ltm._gate.changes import GateSide, changes, one_agent
 from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import Verdict, judge
+from pytest_ltm._gate.verdict import GateVerdict, judge
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.reporting.moved import change_lines, changes_json, verdict_line
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
 
 
-def texts(verdict: Verdict) -> list[str]:
+def texts(verdict: GateVerdict) -> list[str]:
     return [finding.text for finding in verdict.findings if finding.state != "passed"]
 
 
-def compared(before: Side, after: Side, *rules: str) -> Verdict:
+def compared(before: GateSide, after: GateSide, *rules: str) -> GateVerdict:
     return judge(after.result, list(map(against, rules)), changes(before, after, WAYS))
 
 
@@ -148,7 +148,7 @@ def test_nobody_who_lost_examples_through_infrastructure_is_red() -> None:
     run = RunResult(
         run_id="r", conversations=(replace(lost, scenarios=(*lost.scenarios[:-2], gone, lost.scenarios[-1])),)
     )
-    after = Side(name="this run", result=run, plans=(plan,))
+    after = GateSide(name="this run", result=run, plans=(plan,))
 
     verdict = judge(run, [under("0.99"), against("mean:0")], changes(side(held(FULL)), after, WAYS))
 
@@ -245,7 +245,7 @@ def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks
     full: dict[str, tuple[float, ...]] = {"colours": (1.0,), "jokes": (1.0,)}
     less: dict[str, tuple[float, ...]] = {"colours": (0.0,), "jokes": (1.0,)}
 
-    def run(scores: dict[str, dict[str, tuple[float, ...]]]) -> Side:
+    def run(scores: dict[str, dict[str, tuple[float, ...]]]) -> GateSide:
         return side(*(held(of, span=span, trial=str(i)) for span, of in scores.items() for i in range(8)))
 
     before, now = run(dict.fromkeys(spans, full)), run({**dict.fromkeys(spans, full), "32k": less})
@@ -262,7 +262,7 @@ def test_too_few_trials_for_a_test_are_not_measurable_rather_than_green() -> Non
 
 
 def test_a_rule_about_the_mean_is_no_test_and_says_so_where_trials_show_chance() -> None:
-    def mixed(*scores: float) -> Side:
+    def mixed(*scores: float) -> GateSide:
         return side(*(held({"colours": (score,), "jokes": (1.0,)}, trial=str(i)) for i, score in enumerate(scores)))
 
     (noise,) = texts(compared(mixed(1.0, 0.0, 1.0), mixed(0.0, 1.0, 0.0), "mean:5%"))
@@ -289,7 +289,7 @@ def test_the_effective_span_may_not_shrink() -> None:
 # --- what may be compared
 
 
-def refusal(before: Side, after: Side) -> str:
+def refusal(before: GateSide, after: GateSide) -> str:
     with pytest.raises(ConfigurationError) as caught:
         changes(before, after, WAYS)
     return str(caught.value)

@@ -18,7 +18,7 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import Metric, RunResult
+from pytest_ltm._engine.result import ExampleMetric, RunResult
 from pytest_ltm._record.amendments import Amendment, amend
 from pytest_ltm._record.chain import bare
 from pytest_ltm._storage.errors import LtmError
@@ -450,7 +450,7 @@ def test_metrics_that_are_numbered_are_a_curve(tmp_path: Path) -> None:
         "rank_1": 3.0,
         "rank_2": 4.0,
     }
-    row = replace(played(), metrics=tuple(Metric(*one) for one in figures.items()))
+    row = replace(played(), metrics=tuple(ExampleMetric(*one) for one in figures.items()))
     assert report(tmp_path, write_run(tmp_path / "run", held([row]))).example(0)["curves"] == [["lesson", [1.0, 0.5]]]
 
 

@@ -17,9 +17,9 @@ from conversations_by_hand import conversation_of, played_out
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.errors import AgentFault, Stopped
 from pytest_ltm.agents import _hub
-from pytest_ltm.agents._hub import Hub, OutOfTime, OwnThread, Request, elsewhere, own_thread, pause, taking_turns
+from pytest_ltm.agents._hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import Speaker, call_within, limits_aside
+from pytest_ltm.agents._speaker import AgentCaller, call_within, limits_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def talks(name: str) -> Callable[[Ltm], object]:
 
 def journal_of(name: str, into: dict[str, str]) -> None:
     file = io.StringIO()
-    speaker = Speaker(Remembers(name), timeout=None, retries=Retries(most=2, rng=random.Random(0)))
+    speaker = AgentCaller(Remembers(name), timeout=None, retries=Retries(most=2, rng=random.Random(0)))
     played_out(conversation_of({one: talks(one) for one in "xy"}, speaker, journal=Journal(file))[0])
     into[name] = file.getvalue()
 
@@ -126,10 +126,10 @@ def test_an_agent_that_blocks_delays_no_other_conversation() -> None:
 
     def quick() -> None:
         for _ in range(20):
-            said.append(Speaker(Remembers("quick"), timeout=None).ask("Hello").text)
+            said.append(AgentCaller(Remembers("quick"), timeout=None).ask("Hello").text)
         agent.go.set()
 
-    raised = played(Hub(), lambda: said.append(Speaker(agent, timeout=None).ask("late").text), quick)
+    raised = played(Hub(), lambda: said.append(AgentCaller(agent, timeout=None).ask("late").text), quick)
     assert raised == [None, None]
     assert said[-1] == "late"
     assert len(said) == 21
@@ -156,7 +156,7 @@ def test_an_agent_is_made_asked_and_closed_in_one_thread() -> None:
     replies: list[str] = []
 
     def talk() -> None:
-        speaker = Speaker(cast("Any", elsewhere(Bound)), timeout=5)
+        speaker = AgentCaller(cast("Any", elsewhere(Bound)), timeout=5)
         replies.extend(speaker.ask(text).text for text in ("one", "two"))
         assert speaker.close() is None
 
@@ -187,12 +187,15 @@ def test_a_reply_that_takes_too_long_is_a_fault_of_its_own_conversation(
     replies: list[str] = []
 
     def talk() -> None:
-        speaker = Speaker(Hangs(), timeout=0.05)
+        speaker = AgentCaller(Hangs(), timeout=0.05)
         with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0\.05 s"):
             speaker.ask("hang")
         replies.append(speaker.ask("and again").text)
 
-    assert played(Hub(), talk, lambda: replies.append(Speaker(Remembers("B"), timeout=5).ask("b").text)) == [None, None]
+    assert played(Hub(), talk, lambda: replies.append(AgentCaller(Remembers("B"), timeout=5).ask("b").text)) == [
+        None,
+        None,
+    ]
     assert sorted(replies) == ["B 1 1 b", "and again"]
 
 
@@ -203,7 +206,7 @@ def test_a_coroutine_that_takes_too_long_is_cancelled() -> None:
             return message
 
     def talk() -> None:
-        speaker = Speaker(cast("Any", Waits()), timeout=0.05)
+        speaker = AgentCaller(cast("Any", Waits()), timeout=0.05)
         with pytest.raises(AgentFault, match=r"within 0\.05 s"):
             speaker.ask("Hello")
         speaker.close()
@@ -324,7 +327,7 @@ def test_without_a_hub_everything_happens_here_and_now() -> None:
 
 
 def test_a_request_that_came_back_late_is_late() -> None:
-    request = Request(OwnThread(Hub()), lambda: None, 1.0)
+    request = HubRequest(OwnThread(Hub()), lambda: None, 1.0)
     request.start()
     assert request.at is not None
     request.ended = request.at + 0.1

@@ -14,8 +14,8 @@ import pytest
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import _human, _mailbox
-from pytest_ltm.agents._human import Choices, WebPerson
-from pytest_ltm.agents._mailbox import Box, Message, Told, message_id
+from pytest_ltm.agents._human import HumanTestTerms, WebPerson
+from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
 from pytest_ltm.agents._specs import find
 from pytest_ltm.plugin.at_once import most_at_once
 
@@ -36,13 +36,13 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def message(number: int = 1, text: str = "Hello?", **more: object) -> Message:
-    return Message(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
+def message(number: int = 1, text: str = "Hello?", **more: object) -> HumanPrompt:
+    return HumanPrompt(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
 
 
-def asked(person: WebPerson, text: str, answer: str) -> Message:
+def asked(person: WebPerson, text: str, answer: str) -> HumanPrompt:
     """Have the person asked and answer; return what was shown."""
-    shown: list[Message] = []
+    shown: list[HumanPrompt] = []
 
     def answers() -> None:
         box = person._box
@@ -64,11 +64,11 @@ def asked(person: WebPerson, text: str, answer: str) -> Message:
     "answer", ["Ochre.", "", "x" * 1_000_000, "a\x00b\x1b[31mc\u202e\n", "<script>alert(1)</script>"]
 )
 def test_what_the_person_types_is_the_reply_whatever_it_is(folder: Path, answer: str) -> None:
-    asked(WebPerson(folder, Choices()), "Which?", answer)
+    asked(WebPerson(folder, HumanTestTerms()), "Which?", answer)
 
 
 def test_filler_is_shortened_and_counted_or_shown_in_full(folder: Path) -> None:
-    for choices, told, more in ((Choices(), 3, 2), (Choices(filler="full"), 5, 0)):
+    for choices, told, more in ((HumanTestTerms(), 3, 2), (HumanTestTerms(filler="full"), 5, 0)):
         person = WebPerson(folder.parent / f"{choices.filler}~2k~0", choices)
         for number in range(5):
             person.accept(f"Question {number} " + "long " * 200, "Answer.")
@@ -80,18 +80,18 @@ def test_filler_is_shortened_and_counted_or_shown_in_full(folder: Path) -> None:
 
 
 def test_a_resumed_person_is_not_shown_again_what_came_before(folder: Path) -> None:
-    asked(WebPerson(folder, Choices()), "Which?", "Ochre.")
-    again = WebPerson(folder, Choices())
+    asked(WebPerson(folder, HumanTestTerms()), "Which?", "Ochre.")
+    again = WebPerson(folder, HumanTestTerms())
     again.accept("Which?", "Ochre.")
     again.accept("Quiz?", "Four.")
-    assert asked(again, "Still?", "Yes.").told == (Told("Quiz?", "Four."),)
+    assert asked(again, "Still?", "Yes.").told == (NoReplyMessage("Quiz?", "Four."),)
 
 
 def test_an_answer_given_while_the_run_was_dead_is_kept(folder: Path) -> None:
     box = Box(folder / "person")
     box.ask(message())
     assert box.reply(message(), "Hello!")
-    assert asyncio.run(WebPerson(folder, Choices()).reply("Hello?")) == "Hello!"
+    assert asyncio.run(WebPerson(folder, HumanTestTerms()).reply("Hello?")) == "Hello!"
 
 
 def test_an_answer_to_another_text_does_not_count(folder: Path) -> None:
@@ -114,7 +114,7 @@ def test_of_two_tabs_the_first_answers(folder: Path) -> None:
 
 
 def test_two_tabs_read_each_exchange_once(folder: Path) -> None:
-    box, asks = Box(folder / "person"), message(told=(Told("a", "b"), Told("c", "d")))
+    box, asks = Box(folder / "person"), message(told=(NoReplyMessage("a", "b"), NoReplyMessage("c", "d")))
     box.ask(asks)
     box.read_on(asks, 0)
     box.read_on(asks, 0)
@@ -213,6 +213,6 @@ def test_a_person_has_one_conversation_at_a_time_and_other_people_theirs() -> No
 
 
 def test_what_is_kept_is_json_that_anybody_reads(folder: Path) -> None:
-    asked(WebPerson(folder, Choices()), "Which?", "Ochre.")
+    asked(WebPerson(folder, HumanTestTerms()), "Which?", "Ochre.")
     kept = json.loads((folder / "person" / "00001.answer.json").read_text())
     assert kept["text"] == "Ochre."

@@ -18,7 +18,7 @@ from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._published_results import Benchmark, agent_labels, benchmark, merged, read
 from pytest_ltm.reporting.columns import columns
 from pytest_ltm.reporting.html.details import NO_EXCHANGES, details
-from pytest_ltm.reporting.runs import Run, read_run
+from pytest_ltm.reporting.runs import LoadedRun, read_run
 from pytest_ltm.reporting.terminal import summary_lines
 
 BOT = "LLMChatSession - bot-1 - 8000"
@@ -50,13 +50,13 @@ def lines(path: Path, *records: dict[str, Any]) -> Path:
     return path
 
 
-def run_of(tmp_path: Path, *records: dict[str, Any]) -> Run:
+def run_of(tmp_path: Path, *records: dict[str, Any]) -> LoadedRun:
     file = lines(tmp_path / "results.jsonl", *records)
     assert main(["import-published", str(file), "-o", str(tmp_path / "run")]) == 0
     return read_run(tmp_path / "run")
 
 
-def only(run: Run) -> ScenarioResult:
+def only(run: LoadedRun) -> ScenarioResult:
     (row,) = run.result.scenarios
     return row
 

@@ -30,9 +30,9 @@ def test_what_is_said_again_is_not_written_again_and_what_follows_is(tmp_path: P
     journal, path = resuming(tmp_path)
     assert journal.replaying
     journal.write(HELLO)
-    assert journal.upcoming(events.Reply) == OH
+    assert journal.upcoming(events.ReplyReceived) == OH
     journal.write(OH)
-    assert journal.upcoming(events.Reply) is None
+    assert journal.upcoming(events.ReplyReceived) is None
     assert path.read_bytes() == "".join(RECORDED).encode()
     journal.write(wait())
     assert path.read_bytes() == "".join(sealed(HELLO, OH, wait())).encode()
@@ -40,9 +40,9 @@ def test_what_is_said_again_is_not_written_again_and_what_follows_is(tmp_path: P
 
 def test_what_comes_next_is_told_only_if_it_is_of_the_kind_asked_for(tmp_path: Path) -> None:
     journal, _ = resuming(tmp_path)
-    assert journal.upcoming(events.Reply) is None
-    assert journal.upcoming(events.Message) is not None
-    assert Journal().upcoming(events.Message) is None
+    assert journal.upcoming(events.ReplyReceived) is None
+    assert journal.upcoming(events.MessageSent) is not None
+    assert Journal().upcoming(events.MessageSent) is None
 
 
 def test_lines_that_hold_the_same_are_the_same_however_they_are_written(tmp_path: Path) -> None:
@@ -58,14 +58,14 @@ def test_a_difference_shows_both_and_then_nothing_more_can_be_written(tmp_path: 
     with pytest.raises(Divergence, match="line 1"):
         journal.write(HELLO)
     with pytest.raises(Divergence, match="line 1"):
-        journal.upcoming(events.Message)
+        journal.upcoming(events.MessageSent)
     journal.note(events.End(reason="over"))
     assert path.read_bytes() == "".join(RECORDED).encode()
 
 
 def test_another_kind_of_event_is_a_difference(tmp_path: Path) -> None:
     journal, _ = resuming(tmp_path)
-    with pytest.raises(Divergence, match=r"Recorded: Message\(exchange=0.*now: Wait\(example='a/0'"):
+    with pytest.raises(Divergence, match=r"Recorded: MessageSent\(exchange=0.*now: WaitBegan\(example='a/0'"):
         journal.write(wait())
 
 
@@ -73,7 +73,7 @@ def test_what_is_no_event_is_a_difference_that_says_where(tmp_path: Path) -> Non
     path = tmp_path / "journal.jsonl"
     write(path, '{"event":"reply"}\n')
     with pytest.raises(Divergence, match="line 1 of the journal: a damaged 'reply' event: Object missing"):
-        Journal.resuming(path).upcoming(events.Reply)
+        Journal.resuming(path).upcoming(events.ReplyReceived)
 
 
 def test_a_journal_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from pytest_ltm._engine.score import Unscored
 from pytest_ltm._storage.errors import JudgeError
-from pytest_ltm.judges._ask import Decision, FakeJudge, LtmJudge, ask_judge, decide
+from pytest_ltm.judges._ask import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide
 from pytest_ltm.judges._ask import parse_grade as grade_in
 from pytest_ltm.judges._check import load
-from pytest_ltm.judges._inquiry import Inquiry, Prompt, fenced
+from pytest_ltm.judges._inquiry import Inquiry, JudgePrompt, fenced
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_parts_are_never_taken_for_places_to_fill() -> None:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=lambda prompt: prompt.name)
-def test_every_prompt_fences_the_answer_and_offers_its_grades(prompt: Prompt) -> None:
+def test_every_prompt_fences_the_answer_and_offers_its_grades(prompt: JudgePrompt) -> None:
     assert set(prompt.quoted) <= {"answer", "order"}
     assert all(f"{{{name}}}" in prompt.text for name in prompt.quoted)
     assert prompt.fail in prompt.grades
@@ -183,7 +183,7 @@ def test_a_fail_is_confirmed_by_a_majority(replies: str, votes: int, grade: str,
     said = {"y": "GRADE: yes", "n": "GRADE: no", "?": "Hm."}
     judge = Votes([said[sign] for sign in replies])
     found = decide(judge, PROMPTS["statement"].inquiry(question="?", answer="!"), votes=votes)
-    assert isinstance(found, Decision)
+    assert isinstance(found, JudgeDecision)
     assert (found.grade, len(judge.asked)) == (grade, calls)
     assert [inquiry.vote for inquiry in judge.asked] == list(range(calls))
 
@@ -242,5 +242,5 @@ def test_no_injection_of_the_labelled_set_changes_the_verdict_of_a_careless_mode
     assert len(injections) >= 20
     for inquiry in injections:
         found = decide(echoing("no"), inquiry, votes=1)
-        assert isinstance(found, Decision)
+        assert isinstance(found, JudgeDecision)
         assert found.grade == "no"

@@ -14,7 +14,7 @@ from pytest_ltm._record.journal import Journal
 from pytest_ltm._record.timings import Timings
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.agents._retry import Failed, Retries
-from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._asking import ModelCaller
 from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
 from pytest_ltm.judges._inquiry import Inquiry
 from pytest_ltm.judges._prompts import PROMPTS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-JudgeCall = partial(Call, who="the judge", error=JudgeError)
+JudgeCall = partial(ModelCaller, who="the judge", error=JudgeError)
 
 
 class Counting:

@@ -13,8 +13,8 @@ from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, t
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.agents._retry import Retries
-from pytest_ltm.judges._ask import Decision, decide
-from pytest_ltm.judges._asking import Call
+from pytest_ltm.judges._ask import JudgeDecision, decide
+from pytest_ltm.judges._asking import ModelCaller
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._check import judge_all, load
 from pytest_ltm.judges._named import find
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEY = "sk-test-not-to-be-seen-anywhere"
 
 
-_calls: list[Call] = []
+_calls: list[ModelCaller] = []
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +41,11 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         _calls.pop().close()
 
 
-def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> Call:
+def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> ModelCaller:
     found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
-    _calls.append(Call(found.judge, who="the judge", error=JudgeError, timeout=timeout, retries=quickly))
+    _calls.append(ModelCaller(found.judge, who="the judge", error=JudgeError, timeout=timeout, retries=quickly))
     return _calls[-1]
 
 
@@ -65,7 +65,7 @@ def test_a_judge_is_asked_at_temperature_0_for_a_structured_reply_and_its_usage_
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert reply.usage is not None
     assert (reply.usage.input_tokens > 100, reply.usage.cached_tokens) == (True, 3)
-    assert decide(lambda _: reply.text, inquiry(), votes=1) == Decision("yes", reply.text)
+    assert decide(lambda _: reply.text, inquiry(), votes=1) == JudgeDecision("yes", reply.text)
 
 
 def test_no_question_is_asked_within_the_history_of_another(chat_server: ChatServer) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _talks import After, example
 
-from pytest_ltm._engine.lane import Ending, GreenBody, Lane, Question, Watching
+from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
 from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
 from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.tokens import TokenCounter
@@ -138,7 +138,7 @@ def test_the_measured_span_runs_from_the_start_to_the_start_of_the_last_question
         transcript.append(one)
     measured = lane(said, asked, start=2)
     assert measured.measured_span(transcript) is None
-    measured.questions.append(Question(1, (0,)))
+    measured.questions.append(CreditedQuestion(1, (0,)))
     assert measured.measured_span(transcript) == said.message_tokens + said.reply_tokens - 2
 
 
@@ -196,7 +196,7 @@ def test_a_watcher_that_must_tell_and_cannot_is_unscored(
 
 def test_what_broke_it_comes_before_any_score() -> None:
     one = lane(exchange(0))
-    one.questions.append(Question(0, ()))
+    one.questions.append(CreditedQuestion(0, ()))
     one.body.error = error = RuntimeError("x")
     assert one.ending() == Ending(error=error)
     one.broken = fault = ValueError("earlier")
@@ -205,7 +205,7 @@ def test_what_broke_it_comes_before_any_score() -> None:
 
 def test_its_verdict_is_that_of_its_sheet_and_its_watchers() -> None:
     one = lane(exchange(0))
-    one.questions.append(Question(0, ()))
+    one.questions.append(CreditedQuestion(0, ()))
     one.watching.append(Watching(Watch(After(1)), [], Score(0.5, "half")))
     assert one.ending() == Ending(verdict=Score(0.5, "half"))
 

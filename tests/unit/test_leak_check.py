@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.cues import Text, all_cues, best, found, search
-from pytest_ltm._cli.leak_check import ALL, AMONG, FILLER, HISTORIES, Table, look
+from pytest_ltm._cli.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ def test_equal_scores_are_chance() -> None:
 def test_one_conversation_teaches_nothing() -> None:
     alone = [Text(text.text, "c", text.place, text.kinds) for text in history("By the way")]
     assert search(alone, lambda text: bool(text.kinds), all_cues) == ()
-    assert Table.of(HISTORIES, alone, ()).rows() == [
+    assert CueTable.of(HISTORIES, alone, ()).rows() == [
         ["in histories, 1 conversation: nothing to look for, or nothing to learn from"]
     ]
 
@@ -96,13 +96,13 @@ def test_the_best_cue_is_named_with_its_counts() -> None:
 def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_sides_have() -> None:
     ours = [*history("By the way", kind="cat"), *history("Take note", kind="dog")]
     theirs = history(kind="cat")
-    table = Table.of(AMONG, ours, theirs)
+    table = CueTable.of(AMONG, ours, theirs)
     assert list(table.ours) == ["cat", "dog", ALL]
     assert table.ours[ALL].evidence == 30
     assert len(table.breaches) == 2
     assert table.breaches[0].startswith("among scenario messages, 1% of the words find 100.0% of the evidence")
-    assert Table.of(FILLER, ours, theirs).breaches == []
-    assert Table.of(AMONG, theirs, ours).breaches == []
+    assert CueTable.of(FILLER, ours, theirs).breaches == []
+    assert CueTable.of(AMONG, theirs, ours).breaches == []
 
 
 @pytest.mark.slow

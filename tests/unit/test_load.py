@@ -20,7 +20,7 @@ from run_folders import HOSTILE, NOON, held, hostile_run, played, write_run
 import pytest_ltm
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.plan import Plan, PlannedExample
-from pytest_ltm._engine.result import Automatic, Metric
+from pytest_ltm._engine.result import Automatic, ExampleMetric
 from pytest_ltm._export import loaded, rows
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import ReplyTime, Timings
@@ -29,7 +29,7 @@ from pytest_ltm.reporting.summary import summary_json
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm._export.rows import Row
+    from pytest_ltm._export.rows import PlacedRow
 
 DOCS = Path(__file__).parents[2] / "docs" / "results-that-travel.md"
 
@@ -45,7 +45,7 @@ def talks() -> list[ConversationResult]:
                 for n, score in enumerate(scores)
             )
             third = played(
-                "jokes", 1.0, first=9, metrics=(Metric("f1", 0.7),), judge_calls=2,
+                "jokes", 1.0, first=9, metrics=(ExampleMetric("f1", 0.7),), judge_calls=2,
                 automatic=Automatic(score=0.0, reason="no joke", outcome="failed"), **place,
             )  # fmt: skip
             found.append(held([first, second, third]))
@@ -311,7 +311,7 @@ def test_tables_are_sequences_that_say_what_they_hold(run: Path) -> None:
 # --- columns
 
 
-def kinds() -> dict[str, type[Row]]:
+def kinds() -> dict[str, type[PlacedRow]]:
     return dict(rows.TABLES)
 
 
@@ -319,7 +319,7 @@ def test_every_column_is_described_where_it_is_declared() -> None:
     declared = {
         node.name: node for node in ast.parse(Path(rows.__file__).read_text()).body if isinstance(node, ast.ClassDef)
     }
-    for kind in ("Row", *(each.__name__ for each in kinds().values())):
+    for kind in ("PlacedRow", *(each.__name__ for each in kinds().values())):
         body = declared[kind].body[1:]
         assert all(
             isinstance(field, ast.AnnAssign) and isinstance(said, ast.Expr)
@@ -331,14 +331,14 @@ def test_every_column_is_described_where_it_is_declared() -> None:
 def test_the_page_lists_every_column(table: str) -> None:
     part = DOCS.read_text(encoding="utf-8").partition(f"\n### `{table}`\n")[2].partition("\n### ")[0]
     listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
-    own = [field.name for field in structs.fields(kinds()[table])][len(structs.fields(rows.Row)) :]
+    own = [field.name for field in structs.fields(kinds()[table])][len(structs.fields(rows.PlacedRow)) :]
     assert listed == [name if name != loaded.METRICS else "metric_NAME" for name in own]
 
 
 def test_the_page_lists_the_columns_of_places() -> None:
     part = DOCS.read_text(encoding="utf-8").partition("\n### Every table\n")[2].partition("\n### ")[0]
     listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
-    assert listed == [field.name for field in structs.fields(rows.Row)]
+    assert listed == [field.name for field in structs.fields(rows.PlacedRow)]
 
 
 def test_the_recipe_of_the_page_runs(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

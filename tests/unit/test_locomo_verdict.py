@@ -7,14 +7,14 @@ from datetime import date
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm._text.dates import Stretch, stretches
+from pytest_ltm._text.dates import DateRange, stretches
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._prompts import PROMPTS
 
 
-def days(first: str, last: str = "") -> Stretch:
-    return Stretch(date.fromisoformat(first), date.fromisoformat(last or first))
+def days(first: str, last: str = "") -> DateRange:
+    return DateRange(date.fromisoformat(first), date.fromisoformat(last or first))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def days(first: str, last: str = "") -> Stretch:
         ("late summer of 2022", days("2022-06-01", "2022-08-31")),
     ],
 )
-def test_times_in_words_are_stretches_of_days(text: str, stretch: Stretch) -> None:
+def test_times_in_words_are_stretches_of_days(text: str, stretch: DateRange) -> None:
     assert stretches(text) == [stretch]
 
 

@@ -21,8 +21,8 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
     FIELDS,
     Advice,
     Attribute,
+    ItemSeries,
     Made,
-    Series,
     Update,
     all_of,
     counted,
@@ -57,8 +57,8 @@ def records() -> list[tuple[Needle, dict[str, Any]]]:
     return [(needle, record(needle, seed, count)) for seed, needle in many()[:500]]
 
 
-def rows() -> list[Attribute | Update | Series | Made]:
-    return [*all_of(Attribute), *all_of(Update), *all_of(Series), *all_of(Made)]
+def rows() -> list[Attribute | Update | ItemSeries | Made]:
+    return [*all_of(Attribute), *all_of(Update), *all_of(ItemSeries), *all_of(Made)]
 
 
 def verdict(row: dict[str, Any], hypothesis: str) -> str:

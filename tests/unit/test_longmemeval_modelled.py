@@ -12,7 +12,7 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm._cli import main
-from pytest_ltm.datasets.longmemeval.generate.modelled import Round, Talk, chat, kept
+from pytest_ltm.datasets.longmemeval.generate.modelled import RoundOutline, SessionOutline, chat, kept
 from pytest_ltm.datasets.longmemeval.generate.needles import questions
 from pytest_ltm.datasets.longmemeval.generate.talk import Aside
 from pytest_ltm.datasets.longmemeval.options import TYPES
@@ -169,8 +169,10 @@ def test_the_model_is_told_what_was_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     assert "It cannot be used: it must be a list of" in asked[1]
 
 
-def talk(*asides: Aside, place: int, kept: tuple[str, ...]) -> Talk:
-    return Talk(tuple(Round("How?", aside, at == place) for at, aside in enumerate(asides)), kept, "a session")
+def talk(*asides: Aside, place: int, kept: tuple[str, ...]) -> SessionOutline:
+    return SessionOutline(
+        tuple(RoundOutline("How?", aside, at == place) for at, aside in enumerate(asides)), kept, "a session"
+    )
 
 
 def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:

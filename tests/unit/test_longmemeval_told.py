@@ -12,10 +12,10 @@ from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval.record import Record
+    from pytest_ltm.datasets.longmemeval.record import LongMemEvalRecord
 
 
-def loaded(tmp_path: Path, data: list[dict[str, Any]] | None = None) -> list[Record]:
+def loaded(tmp_path: Path, data: list[dict[str, Any]] | None = None) -> list[LongMemEvalRecord]:
     return list(LongMemEvalFile(written(tmp_path / "data.json", data or records())).records())
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.result import Metric, ScenarioResult
+from pytest_ltm._engine.result import ExampleMetric, ScenarioResult
 from pytest_ltm._engine.scoring import scenario_result
 from pytest_ltm._record.journal import Journal
 from pytest_ltm._storage.errors import ScenarioError
@@ -40,7 +40,7 @@ def test_measures_are_in_results_and_properties_and_change_no_score() -> None:
         costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
     )  # fmt: skip
 
-    assert result.metrics == (Metric("f1", 0.25), Metric("recall", 1.0))
+    assert result.metrics == (ExampleMetric("f1", 0.25), ExampleMetric("recall", 1.0))
     assert result.score == 1.0
     assert ("ltm_metric_f1", 0.25) in user_properties(result)
 

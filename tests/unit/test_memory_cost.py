@@ -9,7 +9,7 @@ import sample_runs
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.cost import Bill, Tariff
-from pytest_ltm._engine.result import Pace, Seconds
+from pytest_ltm._engine.result import CallDurations, Pace
 from pytest_ltm._record import events
 from pytest_ltm._record.timings import ReplyTime, TellTime, Timing
 from pytest_ltm._statistics import paces
@@ -18,7 +18,7 @@ from pytest_ltm.reporting.html.embedded import summary
 from pytest_ltm.reporting.html.figures import figure_table
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.runs import Run
+from pytest_ltm.reporting.runs import LoadedRun
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines
 
@@ -29,8 +29,8 @@ USED: dict[str, Any] = {
 PACE = Pace(
     agent="bot",
     span_label="2k",
-    asking=Seconds(total=5, median=0.5, p95=2.25),
-    storing=Seconds(total=0, median=0.01, p95=12),
+    asking=CallDurations(total=5, median=0.5, p95=2.25),
+    storing=CallDurations(total=0, median=0.01, p95=12),
 )
 ROWS = {
     "tokens read a reply": "800",
@@ -53,7 +53,7 @@ def test_a_column_says_what_each_message_took() -> None:
 
 def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
     terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
-    heads = [head for head, _ in figure_table(material([Run.of(run())])).heads]
+    heads = [head for head, _ in figure_table(material([LoadedRun.of(run())])).heads]
     for label, text in ROWS.items():
         assert f"{label}  " in terminal
         assert text in terminal
@@ -70,7 +70,7 @@ def test_what_is_estimated_is_marked() -> None:
 def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
     silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
     assert efforts(columns(silent)) == {}
-    assert not ROWS.keys() & {head for head, _ in figure_table(material([Run.of(silent)])).heads}
+    assert not ROWS.keys() & {head for head, _ in figure_table(material([LoadedRun.of(silent)])).heads}
 
 
 def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> None:
@@ -97,17 +97,17 @@ def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_per
     (pace,) = paces({("bot", "2k"): [*timed, TellTime(exchange=1, seconds=3.0)]})
     assert pace.asking is not None
     assert (pace.asking.median, pace.asking.p95) == (0.5, 0.95)
-    assert pace.storing == Seconds(total=3.0, median=3.0, p95=3.0)
+    assert pace.storing == CallDurations(total=3.0, median=3.0, p95=3.0)
 
 
 def test_a_bill_tells_replies_from_what_was_stored() -> None:
     bill, now = Bill(Tariff()), datetime(2024, 3, 4, tzinfo=timezone.utc)
     used = Usage(input_tokens=100, output_tokens=10, calls=2)
     told: dict[str, Any] = {"message": "a", "message_tokens": 1, "reply": "b", "reply_tokens": 1, "now": now}
-    bill.hear(events.Reply(exchange=0, text="a", tokens=1, usage=used))
-    bill.hear(events.Reply(exchange=1, text="a", tokens=1))
-    bill.hear(events.Filler(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
-    bill.hear(events.Filler(exchange=3, **told))
+    bill.hear(events.ReplyReceived(exchange=0, text="a", tokens=1, usage=used))
+    bill.hear(events.ReplyReceived(exchange=1, text="a", tokens=1))
+    bill.hear(events.FillerSent(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
+    bill.hear(events.FillerSent(exchange=3, **told))
     assert (bill.metered, bill.calls, bill.told) == (1, 2, 2)
     assert bill.told_use == Usage(input_tokens=30, calls=1)
     assert bill.input_tokens == 130

@@ -15,10 +15,10 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._specs import ADAPTERS
 from pytest_ltm.memory.moments import Range
 from pytest_ltm.memory.parameters import PRESETS
-from pytest_ltm.memory.reading import Note, Said
+from pytest_ltm.memory.reading import MemoryHit, Utterance
 from pytest_ltm.memory.roles import (
     Describe,
-    Events,
+    EventDater,
     Facts,
     Jot,
     Keyphrases,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
-SAID = (Said("user", "I keep 4 quails in Porto.", MONDAY), Said("assistant", "Lovely.", MONDAY))
+SAID = (Utterance("user", "I keep 4 quails in Porto.", MONDAY), Utterance("assistant", "Lovely.", MONDAY))
 TALK = (
     ("My name is Ines, and I keep four quails.", "Nice to meet you."),
     ("Yesterday I bought a canoe in Porto.", "Where will you keep it?"),
@@ -181,7 +181,7 @@ TASKS: list[Any] = [
     Facts(said=SAID),
     Keyphrases(said=SAID),
     Summary(said=SAID),
-    Events(said=SAID, now=MONDAY),
+    EventDater(said=SAID, now=MONDAY),
     TimeRange(message="What did I do yesterday?", now=MONDAY),
 ]
 
@@ -232,7 +232,7 @@ def test_misread_words_are_counted_by_role(chat_server: ChatServer, agent: Calla
             '{"from": "2024-03-01"}',
             Range(datetime(2024, 3, 1, tzinfo=timezone.utc), datetime(2024, 3, 2, tzinfo=timezone.utc)),
         ),
-        (Reread(message="Who?", note=Note("1", SAID)), '"Nothing."', ""),
+        (Reread(message="Who?", note=MemoryHit("1", SAID)), '"Nothing."', ""),
     ],
 )
 def test_words_are_read_generously(task: Any, text: str, result: Any, chat_server: ChatServer) -> None:

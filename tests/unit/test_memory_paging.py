@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
-from pytest_ltm.memory.paging import STEPS, Call, Paging, Step, Thought
+from pytest_ltm.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
 from pytest_ltm.memory.parameters import asked
 from pytest_ltm.memory.parameters import settings as read
 from pytest_ltm.memory.thinking import size
@@ -33,7 +33,7 @@ def shown(script: Script) -> str:
 
 def test_the_reply_is_all_that_was_said_while_heartbeats_were_asked_for() -> None:
     agent, script = made(
-        Thought((*calls("send_message", message="One moment.").calls, *SEARCH.calls)),
+        StepResult((*calls("send_message", message="One moment.").calls, *SEARCH.calls)),
         calls("send_message", message="Here I am."),
     )
 
@@ -42,7 +42,7 @@ def test_the_reply_is_all_that_was_said_while_heartbeats_were_asked_for() -> Non
 
 
 def test_who_says_nothing_gives_an_empty_reply() -> None:
-    agent, script = made(Thought((), "I would rather think."))
+    agent, script = made(StepResult((), "I would rather think."))
 
     assert agent.reply("Hello.").text == ""
     assert len(script.asked) == 1
@@ -59,7 +59,7 @@ def test_who_never_ends_is_ended_after_ten_steps() -> None:
     ("call", "said"),
     [
         (calls("conversation_serch", query="x"), "Did you mean 'conversation_search'"),
-        (Thought((Call("send_message", None),)), "not a JSON object"),
+        (StepResult((MemoryToolCall("send_message", None),)), "not a JSON object"),
         (calls("send_message", message=3), "message is a text"),
         (calls("core_memory_append", name="humans", content="x"), "There are persona, human"),
         (calls("core_memory_append", name="human", content="x" * 2001), "has room for 2000"),
@@ -69,7 +69,7 @@ def test_who_never_ends_is_ended_after_ten_steps() -> None:
         (calls("archival_memory_insert"), "content is a text"),
     ],
 )
-def test_a_call_in_vain_is_told_and_the_agent_goes_on(call: Thought, said: str) -> None:
+def test_a_call_in_vain_is_told_and_the_agent_goes_on(call: StepResult, said: str) -> None:
     agent, script = made(call, calls("send_message", message="Sorry."))
 
     assert agent.reply("Hello.").text == "Sorry."

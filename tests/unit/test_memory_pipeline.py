@@ -20,7 +20,7 @@ from pytest_ltm.agents._specs import ADAPTERS, find
 from pytest_ltm.memory.parameters import PRESETS, asked, expanded, preset
 from pytest_ltm.memory.parameters import settings as settings_of
 from pytest_ltm.memory.pipeline import Pipeline
-from pytest_ltm.memory.roles import Fact
+from pytest_ltm.memory.roles import ExtractedFact
 from pytest_ltm.memory.thinking import Replying, Rules, size
 from pytest_ltm.reader.memory import count
 
@@ -180,7 +180,7 @@ def test_an_observation_cites_the_turns_that_tell_it() -> None:
 
 @pytest.mark.parametrize(("join", "both"), [("merge", True), ("replace", False), ("ranks", True)])
 def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own(join: str, both: bool) -> None:
-    script = Script(facts=[(Fact("The user sleeps badly.", (0,)),)])
+    script = Script(facts=[(ExtractedFact("The user sleeps badly.", (0,)),)])
     how = settings_of(asked(f"key=value+facts&join={join}&recent=0", "agent", ()))
     agent: Any = Pipeline(how, script)
     agent.accept("The canoe was too loud.", "")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_ltm import _providers
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.memory.reading import Note, Reading, Said, reading
+from pytest_ltm.memory.reading import MemoryHit, Reading, Utterance, reading
 from pytest_ltm.memory.thinking import Replying, Rules, make_thinker
 from pytest_ltm.reader.memory import count
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 
-def note(text: str, hours: float = 0.0, role: Any = "user") -> Note:
-    return Note(text, (Said(role, text, NOON + timedelta(hours=hours)),))
+def note(text: str, hours: float = 0.0, role: Any = "user") -> MemoryHit:
+    return MemoryHit(text, (Utterance(role, text, NOON + timedelta(hours=hours)),))
 
 
 NAMES = (note("My name is Ines.", 2), note("My name is Tomas.", 1), note("My name is Uma.", 3))
 RELEVANCE = Reading(order="relevance")
 
 
-def reply(message: str, *notes: Note, at: float = 5, **more: Any) -> str:
+def reply(message: str, *notes: MemoryHit, at: float = 5, **more: Any) -> str:
     task = Replying(message=message, notes=notes, now=NOON + timedelta(hours=at), **more)
     return Rules().think(task).result
 
@@ -60,7 +60,7 @@ def test_rules_know_no_time_where_ages_are_not_shown() -> None:
 
 
 def test_rules_read_what_was_said_last_after_the_notes() -> None:
-    recent = (Said("user", "My name is Zora.", NOON), Said("assistant", "Hello.", NOON))
+    recent = (Utterance("user", "My name is Zora.", NOON), Utterance("assistant", "Hello.", NOON))
 
     assert reply("What is my name?", *NAMES, recent=recent) == "Your name is Zora."
     assert reply("What is my name?") == "You have not told me your name."
@@ -92,7 +92,7 @@ def test_what_does_not_fit_is_passed_over() -> None:
 
 
 def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
-    both = Note("1", (Said("user", "Hello.", NOON), Said("assistant", "Hi.", NOON)))
+    both = MemoryHit("1", (Utterance("user", "Hello.", NOON), Utterance("assistant", "Hi.", NOON)))
     later = NOON + timedelta(hours=3)
 
     assert Reading().shown([both], later) == "[3:00:00 ago] user: Hello.\n[3:00:00 ago] assistant: Hi."
@@ -149,7 +149,7 @@ def test_a_model_is_sent_notes_recent_messages_and_the_message_with_their_ages(
     chat_server: ChatServer, model: Thinker
 ) -> None:
     chat_server.next(says("Ines."))
-    recent = (Said("user", "Hello.", NOON), Said("assistant", "Hi.", NOON))
+    recent = (Utterance("user", "Hello.", NOON), Utterance("assistant", "Hi.", NOON))
     now = NOON + timedelta(hours=5)
     task = Replying(message="Who am I?", notes=NAMES[:1], recent=recent, now=now, about="a sailor")
 

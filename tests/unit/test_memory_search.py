@@ -20,7 +20,7 @@ from pytest_ltm.agents._specs import ADAPTERS
 from pytest_ltm.memory.embeddings import make_embeds
 from pytest_ltm.memory.moments import spoken_of
 from pytest_ltm.memory.pieces import Log, Span
-from pytest_ltm.memory.reading import Said
+from pytest_ltm.memory.reading import Utterance
 from pytest_ltm.memory.searching import Vectors, Words, joined
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def test_an_agent_with_vectors_is_saved_and_goes_on(
 def test_a_chunk_is_widened_to_whole_lines_also_of_its_neighbours() -> None:
     log = Log()
     for text in ("The last line of the message before.", "one two three four", "The reply.\nIts second line is here."):
-        log.add(Said("user", text))
+        log.add(Utterance("user", text))
 
     wide = log.parts(log.expanded(Span(1, 0, 1, 4), 2, 16))
 
@@ -242,7 +242,7 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
 ) -> None:
     log = Log()
     for text in texts:
-        number = log.add(Said("user", text))
+        number = log.add(Utterance("user", text))
         chunks = list(log.chunks(number, size, min(step, size)))
         covered = {at for span in chunks for at in range(span.start, span.end)}
         assert covered == set(range(log.tokens(number)))

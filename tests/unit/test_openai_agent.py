@@ -22,7 +22,7 @@ from chat_server import (
 
 from pytest_ltm import _providers
 from pytest_ltm._engine.agent import Reply, Usage
-from pytest_ltm._providers import ContextOverflow, Refused
+from pytest_ltm._providers import ContextOverflow, RequestRefused
 from pytest_ltm._providers import limiter as _places
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
@@ -272,7 +272,7 @@ def test_any_other_setting_that_is_refused_is_told_with_its_value(
 
 def test_a_refusal_for_another_reason_blames_no_setting(chat_server: ChatServer, chat: Any) -> None:
     chat_server.next(fails(400, "Invalid role in message 0."))
-    with pytest.raises(Refused, match=r"Invalid role in message 0\.$"):
+    with pytest.raises(RequestRefused, match=r"Invalid role in message 0\.$"):
         chat(seed=7).reply("a")
 
 
@@ -302,9 +302,9 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
 @pytest.mark.parametrize(
     ("answer", "error", "text"),
     [
-        (refuses(429, retry_after=0), Refused, "429"),
-        (fails(500), Refused, "500"),
-        (fails(401, "No."), Refused, "No."),
+        (refuses(429, retry_after=0), RequestRefused, "429"),
+        (fails(500), RequestRefused, "500"),
+        (fails(401, "No."), RequestRefused, "No."),
         (truncated(), TransientFault, r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError"),
         (resets(), TransientFault, "broke off"),
         (garbled(), TransientFault, "a body that is not JSON"),
@@ -322,10 +322,10 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
         (of_parts([{"type": "thinking", "thinking": "Hm."}]), AgentFault, "without a text"),
         (
             fails(404, "Not Found"),
-            Refused,
+            RequestRefused,
             r"There is no http://.*/v1/chat/completions; addresses usually end in",
         ),
-        (fails(404, "The model m does not exist."), Refused, "answered 404: The model m does not exist\\.$"),
+        (fails(404, "The model m does not exist."), RequestRefused, "answered 404: The model m does not exist\\.$"),
     ],
 )
 def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
@@ -349,7 +349,7 @@ def _shown(agent: Any) -> dict[str, Any]:
 
 def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(chat_server: ChatServer, chat: Any) -> None:
     chat_server.key = "planted"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         chat().reply("a")
     assert str(caught.value) == (
         f"{chat_server.url} answered 401: Incorrect API key provided. No key was sent: an address gets one only where "
@@ -374,7 +374,7 @@ def test_a_key_that_was_refused_is_told_with_its_variable(
 ) -> None:
     monkeypatch.setenv("SOME_KEY", "planted")
     chat_server.next(answer)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         chat("key_env=SOME_KEY").reply("a")
     assert ("environment variable SOME_KEY; key_env=NAME names another" in str(caught.value)) == told
     assert "planted" not in str(caught.value)
@@ -509,7 +509,7 @@ def test_a_message_that_failed_does_not_hide_the_time_that_passed(chat_server: C
     agent.reply("Hello.")
     agent.tell_time(NOON + timedelta(hours=1))
     chat_server.next(fails())
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         agent.reply("Lost.")
     agent.tell_time(NOON + timedelta(hours=2))
     agent.reply("Here.")

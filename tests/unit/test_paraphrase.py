@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.paraphrase import Message, checked, reworded
+from pytest_ltm._cli.paraphrase import ParaphraseUnit, checked, reworded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,10 @@ def test_messages_are_reworded_and_what_questions_depend_on_with_them() -> None:
     assert found["expected"] == "Kelvin"
 
 
-MESSAGES = [Message("My cat is called Kelvin.", ("Kelvin",), frozenset({"cat"})), Message("Who is it?", ())]
+MESSAGES = [
+    ParaphraseUnit("My cat is called Kelvin.", ("Kelvin",), frozenset({"cat"})),
+    ParaphraseUnit("Who is it?", ()),
+]
 
 
 @pytest.mark.parametrize(

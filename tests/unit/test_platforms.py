@@ -17,7 +17,7 @@ from pytest_ltm._engine.agent import Reply
 from pytest_ltm._storage import clock
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import _process
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.plugin.at_once import allow_files
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_an_agent_with_a_time_limit_replies_and_no_timer_is_set(monkeypatch: pyt
         raise AssertionError("a timer of POSIX")
 
     monkeypatch.setattr(signal, "setitimer", forbidden, raising=False)
-    speaker = Speaker(Agent(), timeout=5)
+    speaker = AgentCaller(Agent(), timeout=5)
     assert speaker.ask("Hello.") == Reply("Hello.")
     assert speaker.close() is None
 
@@ -61,7 +61,7 @@ def test_an_async_agent_keeps_its_time_limit() -> None:
             return message
 
     agent: Any = Agent()
-    speaker = Speaker(agent, timeout=0.05)
+    speaker = AgentCaller(agent, timeout=0.05)
     with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0.05 s"):
         speaker.ask("Hello.")
     speaker.close()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ConversationResult
     from pytest_ltm.reporting.plots.content import Content
-    from pytest_ltm.reporting.plots.drawing import Drawn
+    from pytest_ltm.reporting.plots.drawing import RenderedPlot
 
 NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}
@@ -158,9 +158,9 @@ def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
 
 def _run(*talks: ConversationResult) -> Any:
     from pytest_ltm._engine.result import RunResult
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.runs import LoadedRun
 
-    return Run.of(RunResult(run_id="run", conversations=talks))
+    return LoadedRun.of(RunResult(run_id="run", conversations=talks))
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(
@@ -191,7 +191,7 @@ def test_what_cannot_be_drawn_is_refused(
 # --- Files. They need matplotlib, which takes a second to import.
 
 
-def drawn(shown: Content, suffix: str = "svg", **look: Any) -> Drawn:
+def drawn(shown: Content, suffix: str = "svg", **look: Any) -> RenderedPlot:
     pytest.importorskip("matplotlib", reason=NEEDED)
     from pytest_ltm.reporting.plots.drawing import Look, draw
 
@@ -237,8 +237,8 @@ def test_other_formats_are_equal_too_and_name_no_time_and_no_program(run: Path, 
 def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
     names = tuple(HOSTILE.values())
     square = content.Square(text="1.00", score=1.0)
-    spot = content.Spot(span=2_000, score=1.0, low=0.5, high=1.0)
-    lines = tuple(content.Line(agent=name, reference=False, spots=(spot,)) for name in names)
+    spot = content.PlottedScore(span=2_000, score=1.0, low=0.5, high=1.0)
+    lines = tuple(content.AccuracyCurve(agent=name, reference=False, spots=(spot,)) for name in names)
     lane = tuple((name, 1.0) for name in names)
     shown: list[Content] = [
         content.Heat(
@@ -263,9 +263,9 @@ def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
 
 @pytest.mark.slow
 def test_many_agents_have_a_panel_each_and_a_picture_without_room_is_refused(run: Path) -> None:
-    spots = tuple(content.Spot(span=span, score=0.5, low=0.5, high=0.5) for span in (2_000, 32_000))
+    spots = tuple(content.PlottedScore(span=span, score=0.5, low=0.5, high=0.5) for span in (2_000, 32_000))
     many = content.Curve(
-        lines=tuple(content.Line(agent=f"_bot {n}", reference=False, spots=spots) for n in range(12)),
+        lines=tuple(content.AccuracyCurve(agent=f"_bot {n}", reference=False, spots=spots) for n in range(12)),
         spans={2_000: "2k", 32_000: "32k"}, ceiling={}, floor={}, across="spans", notes=("A note. " * 30,),
     )  # fmt: skip
     assert {f"_bot {n}" for n in range(12)} <= set(texts(drawn(many).data))

@@ -10,7 +10,7 @@ from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.cost import Price, Tariff
 from pytest_ltm._engine.probe import QUESTIONS, Secret, is_known, questions
 from pytest_ltm._record import probe
-from pytest_ltm._record.probe import FILE, Asked, Decided
+from pytest_ltm._record.probe import FILE, Decided, ProbeExchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,8 +92,10 @@ def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling()
 def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> None:
     used = Usage(input_tokens=500_000, output_tokens=0)
     rows: list[probe.Row] = [
-        Asked(agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3),
-        Asked(
+        ProbeExchange(
+            agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
+        ),
+        ProbeExchange(
             agent="bot",
             conversation="probe-bot-2",
             message="Hi?",
@@ -119,7 +121,9 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
 
 
 def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path) -> None:
-    asked = Asked(agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3)
+    asked = ProbeExchange(
+        agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
+    )
     for row in (asked, replace(asked, agent="priced", estimated=True)):
         probe.write(tmp_path / FILE, row)
 

@@ -18,14 +18,14 @@ import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm import _providers
-from pytest_ltm._providers import Completions, Model, Refused
+from pytest_ltm._providers import Completions, ModelSpec, RequestRefused
 from pytest_ltm._providers import limiter as _limiter
 from pytest_ltm._providers import limiter as _places
 from pytest_ltm._providers.limiter import Limiter, Ticket, Unshared
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.shared import Shared
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import ADAPTERS
 
 if TYPE_CHECKING:
@@ -322,12 +322,12 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
     found: list[Any] = []
 
     def talk(stack: ExitStack) -> None:
-        chat = Completions(Model(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
+        chat = Completions(ModelSpec(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
         stack.callback(chat.close)
         for _ in range(messages):
             try:
                 found.append(chat.complete([{"role": "user", "content": "a"}]).text)
-            except Refused as error:
+            except RequestRefused as error:
                 found.append(error.status_code)
 
     with ExitStack() as stack:
@@ -422,7 +422,7 @@ def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
 
     monkeypatch.setattr(_limiter, "stopwatch", lambda: now[0])
     monkeypatch.setattr(_limiter, "sleep", pause)
-    speaker = Speaker(ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(), timeout=50.0)
+    speaker = AgentCaller(ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(), timeout=50.0)
     chat_server.next(refuses(429, retry_after=100))
     with pytest.raises(AgentFault, match="answered 429: Slow down"):
         speaker.ask("a")

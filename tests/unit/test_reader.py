@@ -11,12 +11,12 @@ from pytest_ltm._engine.tokens import counter
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import AcceptsHistory, Agent, Checkpointable, Configured, Resettable, TimeAware
 from pytest_ltm.fillers import reply_of
-from pytest_ltm.fillers._quiz import Fact, message_of
+from pytest_ltm.fillers._quiz import QuizFact, message_of
 from pytest_ltm.reader.reader import Reader, make_reader
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
-QUIZ = message_of([Fact("How many legs has a spider?", "8"), Fact("Which letter follows A: or B?", "C")])
-LONG_QUIZ = message_of([Fact(f"What is {n} plus 1?", str(n + 1)) for n in range(100)])
+QUIZ = message_of([QuizFact("How many legs has a spider?", "8"), QuizFact("Which letter follows A: or B?", "C")])
+LONG_QUIZ = message_of([QuizFact(f"What is {n} plus 1?", str(n + 1)) for n in range(100)])
 
 
 def full() -> Reader:

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm.reader.general import _Statements, _words
-from pytest_ltm.reader.notes import Notebook, Turn
+from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
 
 WORDS = st.lists(st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4).map(" ".join)
 
 
-def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tuple[Notebook, list[int]]:
+def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tuple[ReaderNotebook, list[int]]:
     seen: list[int] = []
 
     def sees(position: int) -> bool:
         seen.append(position)
         return position not in hidden
 
-    notes = Notebook(sees)
+    notes = ReaderNotebook(sees)
     for position, text in enumerate(statements):
-        notes.add(Turn(text=text, position=position, now=None), "statement", text)
+        notes.add(IncomingTurn(text=text, position=position, now=None), "statement", text)
     return notes, seen
 
 

@@ -8,7 +8,7 @@ from journals import fault, header, reply, write
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
 from pytest_ltm.agents._replay import JournalReplay, RecordedReplies, contrast, nearest, replay
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def message(number: int, text: str, by: str = "cat/0") -> events.Message:
+def message(number: int, text: str, by: str = "cat/0") -> events.MessageSent:
     return journals.message(number, by, text=text)
 
 
 def agent_of(*said: events.Event, speaker: str = "cat/0") -> JournalReplay:
-    agent = JournalReplay(RecordedReplies(Record.after(said)))
+    agent = JournalReplay(RecordedReplies(ConversationRecord.after(said)))
     agent.announce(speaker)
     return agent
 

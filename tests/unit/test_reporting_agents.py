@@ -8,7 +8,7 @@ import pytest
 from run_folders import held, played
 
 from pytest_ltm._engine.result import RunResult
-from pytest_ltm.reporting.agents import Side, _reach, rank, standings
+from pytest_ltm.reporting.agents import AgentAtSpan, _reach, rank, standings
 from pytest_ltm.reporting.agents import tested as under_test
 from pytest_ltm.reporting.columns import columns
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.result import ConversationResult
 
 
-def sides(*conversations: ConversationResult) -> list[Side]:
+def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:
     run = RunResult(run_id="run", conversations=conversations)
     return [
-        Side(
+        AgentAtSpan(
             one.agent, one, [row for row in run.scenarios if (row.agent, row.span_label) == (one.agent, one.span_label)]
         )
         for one in columns(run)

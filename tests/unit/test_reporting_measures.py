@@ -9,7 +9,7 @@ import pytest
 from run_folders import write_run
 from sample_runs import conversation, run
 
-from pytest_ltm._engine.result import Metric
+from pytest_ltm._engine.result import ExampleMetric
 from pytest_ltm.reporting.columns import measured, metric_lines, metrics_json
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import run_markdown
@@ -33,7 +33,7 @@ def talk(agent: str) -> ConversationResult:
     held = conversation(agent, "2k", scores)
     figures = [figures for rows in FIGURES.values() for figures in rows]
     rows = tuple(
-        replace(row, metrics=tuple(Metric(*item) for item in each.items()))
+        replace(row, metrics=tuple(ExampleMetric(*item) for item in each.items()))
         for row, each in zip(held.scenarios, figures, strict=True)
     )
     return replace(held, scenarios=rows)
@@ -62,7 +62,7 @@ def test_the_table_names_scenarios_examples_and_figures() -> None:
 
 def test_a_long_name_stands_in_two_lines() -> None:
     held = talk("full")
-    rows = tuple(replace(row, metrics=(Metric("recall_repaired", 0.5),)) for row in held.scenarios)
+    rows = tuple(replace(row, metrics=(ExampleMetric("recall_repaired", 0.5),)) for row in held.scenarios)
     lines = [line.split() for line in metric_lines(run(replace(held, scenarios=rows)), 80, color=False)]
 
     assert ["recall"] in lines
@@ -73,7 +73,7 @@ def test_a_long_name_stands_in_two_lines() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     held = talk("an_agent_with_quite_a_long_label_that_goes_on_and_on_and_on")
     names = ["f1", "f1_corrected", "ceiling", "abstains", "judge", "recall", "recall_repaired", "recall_sessions"]
-    figures = tuple(Metric(name, 0.5) for name in names)
+    figures = tuple(ExampleMetric(name, 0.5) for name in names)
     rows = tuple(replace(row, scenario=row.scenario * 9, metrics=figures) for row in held.scenarios)
     lines = metric_lines(run(replace(held, scenarios=rows)), width, color=False)
 
@@ -119,7 +119,7 @@ def beside_control(*gains: tuple[float, float]) -> RunResult:
     held = []
     for trial, (high, low) in enumerate(gains):
         one = conversation("bot", "2k", {"names": [1.0]}, trial=str(trial))
-        metrics = (Metric("f", high), Metric("f_control", low))
+        metrics = (ExampleMetric("f", high), ExampleMetric("f_control", low))
         held.append(replace(one, scenarios=(replace(one.scenarios[0], trial=str(trial), metrics=metrics),)))
     return run(*held)
 

@@ -16,12 +16,12 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._engine.result import Metric, Pace, Precheck, Seconds
+from pytest_ltm._engine.result import CallDurations, ExampleMetric, Pace, Precheck
 from pytest_ltm._record.amendments import Amendment, apply
 from pytest_ltm.reporting.columns import precheck_sentences
 from pytest_ltm.reporting.html.material import origin
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.runs import Run
+from pytest_ltm.reporting.runs import LoadedRun
 from pytest_ltm.reporting.summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import summary_lines
 
@@ -89,7 +89,7 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
     voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1) for row in held.scenarios))
-    taken = Seconds(total=2.0, median=0.5, p95=1.0)
+    taken = CallDurations(total=2.0, median=0.5, p95=1.0)
     pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
     text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(
         user_properties(row("a", 1.0, gap=1))
@@ -130,7 +130,7 @@ def schema() -> dict[str, Any]:
 def measured() -> RunResult:
     """Return a run with figures beside the scores, as data sets note them."""
     run = sample_runs.grid()
-    (first, *others), figures = run.conversations, (Metric("f1", 0.25), Metric("recall.at 5", 1.0))
+    (first, *others), figures = run.conversations, (ExampleMetric("f1", 0.25), ExampleMetric("recall.at 5", 1.0))
     rows = tuple(replace(row, metrics=figures) for row in first.scenarios)
     return structs.replace(run, conversations=(replace(first, scenarios=rows), *others))
 
@@ -162,7 +162,7 @@ def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhe
     ]
     assert precheck_sentences(run) == sentences
     printed = "\n".join(summary_lines(run, width=200, verbosity=0, color=False))
-    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(origin(Run.of(run)).notices)
+    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(origin(LoadedRun.of(run)).notices)
     assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
 
 
@@ -212,7 +212,7 @@ def test_no_cell_of_the_csv_is_a_formula() -> None:
 
 
 def test_speed_is_told_where_timings_are_known() -> None:
-    pace = Pace(agent="full", span_label="2k", asking=Seconds(total=2.0, median=0.5, p95=1.0))
+    pace = Pace(agent="full", span_label="2k", asking=CallDurations(total=2.0, median=0.5, p95=1.0))
     (result,) = summary(structs.replace(sample_runs.one(), paces=(pace,)))["results"]
     assert result["tests_an_hour"] == result["examples"] * 1800
     assert result["reply_seconds"] == {"median": 0.5, "p95": 1.0}

@@ -63,9 +63,9 @@ def test_what_the_judge_said_is_found_by_example_question_and_vote(tmp_path: Pat
     judged = [judge("cat/0", "h", 1, reply=text) for text in "ab"]
     playback = Playback.of(write(tmp_path / "j", header(), *judged))
     assert playback is not None
-    said = [playback.reply(events.Judge, "cat/0", "h", 1) for _ in range(3)]
+    said = [playback.reply(events.JudgeAsked, "cat/0", "h", 1) for _ in range(3)]
     assert [one and one.reply for one in said] == ["a", "b", "b"]
-    assert playback.reply(events.Judge, "cat/0", "h", 0) is None
+    assert playback.reply(events.JudgeAsked, "cat/0", "h", 0) is None
 
 
 def test_scoring_may_change_and_what_is_said_may_not() -> None:

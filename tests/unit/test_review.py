@@ -13,7 +13,7 @@ from run_folders import held, played, write_run
 from pytest_ltm._cli import main
 from pytest_ltm._engine.result import QuestionResult, RunResult
 from pytest_ltm._engine.score import Check
-from pytest_ltm._gate.changes import Side
+from pytest_ltm._gate.changes import GateSide
 from pytest_ltm._record import amendments, events
 from pytest_ltm._record.amendments import Amendment
 from pytest_ltm._review import decisions
@@ -111,7 +111,7 @@ def test_words_against_the_verdict_are_a_reason(
 def test_votes_of_the_judge_that_differ_are_a_reason(tmp_path: Path) -> None:
     path = run_of(tmp_path, played(judge_calls=3), played(example="1", judge_calls=3))
     asked: list[events.Event] = [
-        events.Judge(example=f"colours/{i}", name="answer", version=1, prompt="sha256:1", vote=vote, reply=said)
+        events.JudgeAsked(example=f"colours/{i}", name="answer", version=1, prompt="sha256:1", vote=vote, reply=said)
         for i, votes in enumerate(("GRADE: no|GRADE: yes|GRADE: no", "GRADE: no|GRADE: no"))
         for vote, said in enumerate(votes.split("|"))
     ]
@@ -125,7 +125,7 @@ def test_votes_of_the_judge_that_differ_are_a_reason(tmp_path: Path) -> None:
 def test_what_moved_by_half_against_a_baseline_is_a_reason_whatever_the_agent_was_called(tmp_path: Path) -> None:
     path = run_of(tmp_path, played(score=0.0), played(example="1"))
     before = [played(agent="before"), played(example="1", agent="before")]
-    side = Side(name="baseline", result=RunResult(run_id="b", conversations=(held(before),)), plans=())
+    side = GateSide(name="baseline", result=RunResult(run_id="b", conversations=(held(before),)), plans=())
     cases = read_cases(path, side)
     assert [(case.row.example, case.why[0].text) for case in cases.queue] == [("0", "1.00 before, 0.00 now")]
 

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pytest_ltm._engine.schedule import Agenda, Entry, Fill, Finish, Jump, Resume, Start, Tell
+from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._storage.clock import START
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
     """Return the agenda of scenarios named by letters; `a="bc"`: a must not overlap with b and c."""
-    entries = [Entry(scenario=name, incompatible=frozenset(incompatible.get(name, ""))) for name in scenarios]
+    entries = [AgendaEntry(scenario=name, incompatible=frozenset(incompatible.get(name, ""))) for name in scenarios]
     return Agenda(entries, now=START)
 
 
@@ -79,7 +79,7 @@ def test_a_name_that_nobody_has_is_incompatible_with_nobody() -> None:
 def test_a_wait_that_is_over_comes_before_a_new_example() -> None:
     one = started(agenda("a", "b"), 0)
     one.suspend(0, tokens=0, time=START)
-    assert one.decide() == Resume(0)
+    assert one.decide() == ResumeLane(0)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_of_waits_that_are_over_the_nearer_one_is_resumed(
     one.suspend(0, tokens=first[0], time=after(first[1]))
     one.suspend(1, tokens=second[0], time=after(second[1]))
     one.advance(position=9, now=after(9))
-    assert one.decide() == Resume(resumed)
+    assert one.decide() == ResumeLane(resumed)
 
 
 def test_a_wait_for_tokens_and_time_needs_both() -> None:
     one = started(agenda("a"), 0)
     one.suspend(0, tokens=50, time=after(5))
     one.advance(position=50, now=START)
-    assert one.decide() == Jump(after(5))
+    assert one.decide() == JumpTime(after(5))
     one.advance(position=50, now=after(5))
-    assert one.decide() == Resume(0)
+    assert one.decide() == ResumeLane(0)
 
 
 def test_a_target_that_is_reached_exactly_is_over() -> None:
@@ -115,21 +115,21 @@ def test_a_target_that_is_reached_exactly_is_over() -> None:
     one.advance(position=49, now=START)
     assert one.decide() == Fill(1)
     one.advance(position=50, now=START)
-    assert one.decide() == Resume(0)
+    assert one.decide() == ResumeLane(0)
 
 
 def test_time_jumps_to_the_nearest_wait_first() -> None:
     one = started(agenda("a", "b"), 0, 1)
     one.suspend(0, tokens=0, time=after(9))
     one.suspend(1, tokens=0, time=after(4))
-    assert one.decide() == Jump(after(4))
+    assert one.decide() == JumpTime(after(4))
 
 
 def test_time_jumps_before_filler_talks() -> None:
     one = started(agenda("a", "b"), 0, 1)
     one.suspend(0, tokens=10, time=START)
     one.suspend(1, tokens=20, time=after(4))
-    assert one.decide() == Jump(after(4))
+    assert one.decide() == JumpTime(after(4))
     one.advance(position=0, now=after(4))
     assert one.decide() == Fill(10)
 
@@ -155,11 +155,11 @@ def test_a_watcher_waits_while_anybody_can_speak() -> None:
     one.start(0)
     one.suspend(0, tokens=0, time=after(1))
     one.start(1)
-    assert one.decide(listening=True) == Jump(after(1))
+    assert one.decide(listening=True) == JumpTime(after(1))
 
 
 def test_an_agenda_may_begin_in_the_middle_of_a_conversation() -> None:
-    one = Agenda([Entry(scenario="a")], now=START, position=500)
+    one = Agenda([AgendaEntry(scenario="a")], now=START, position=500)
     one.start(0)
     one.suspend(0, tokens=600, time=START)
     assert one.decide() == Fill(100)
@@ -188,20 +188,20 @@ def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_sea
             return int(self) < int(other)  # type: ignore[call-overload, no-any-return]
 
     scenarios = 1000
-    one = started(Agenda([Entry(scenario=f"s{n}") for n in range(scenarios)], now=START), *range(scenarios))
+    one = started(Agenda([AgendaEntry(scenario=f"s{n}") for n in range(scenarios)], now=START), *range(scenarios))
     for lane in range(scenarios):
         one.suspend(lane, tokens=Counted(1 + (lane * 7919) % 5000), time=START)
     one.advance(position=5000, now=START)
     for _ in range(scenarios):
         decision = one.decide()
-        assert isinstance(decision, Resume)
+        assert isinstance(decision, ResumeLane)
         one.resume(decision.lane)
     # A heap of a thousand takes about ten comparisons (twice that when the smallest leaves) for each of its four uses.
     assert looked_at < scenarios * 4 * 2 * 10
 
 
 def test_history_is_told_in_the_place_of_filler() -> None:
-    one = Agenda([Entry(scenario="a")], now=START, history=[after(5), after(7)])
+    one = Agenda([AgendaEntry(scenario="a")], now=START, history=[after(5), after(7)])
     one.start(0)
     one.suspend(0, tokens=100, time=START, told=1)
     assert one.decide() == Tell(0)
@@ -212,23 +212,23 @@ def test_history_is_told_in_the_place_of_filler() -> None:
 
 
 def test_a_time_wait_that_is_over_first_comes_before_the_history() -> None:
-    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    one = started(Agenda([AgendaEntry(scenario="a")], now=START, history=[after(5)]), 0)
     one.suspend(0, tokens=0, time=after(5))
-    assert one.decide() == Jump(after(5))
+    assert one.decide() == JumpTime(after(5))
 
 
 def test_history_that_nobody_waits_for_is_not_told() -> None:
-    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    one = started(Agenda([AgendaEntry(scenario="a")], now=START, history=[after(5)]), 0)
     one.end(0)
     assert one.decide() == Finish()
 
 
 def test_nobody_waits_for_more_history_than_there_is() -> None:
-    one = started(Agenda([Entry(scenario="a")], now=START, history=[after(5)]), 0)
+    one = started(Agenda([AgendaEntry(scenario="a")], now=START, history=[after(5)]), 0)
     with pytest.raises(ValueError, match="1 exchanges, not 2"):
         one.suspend(0, tokens=0, time=START, told=2)
 
 
 def test_examples_that_may_be_open_together_all_start() -> None:
-    one = Agenda([Entry(scenario="a", together=True)] * 3, now=START)
+    one = Agenda([AgendaEntry(scenario="a", together=True)] * 3, now=START)
     assert started(one, 0, 1).decide() == Start(2)

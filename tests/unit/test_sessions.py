@@ -13,7 +13,7 @@ from pytest_ltm._engine.sessions import Rhythm, cannot_come_back, checked, rhyth
 from pytest_ltm._engine.transcript import Exchange
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
 SAID = Exchange(
@@ -115,7 +115,7 @@ def test_one_that_cannot_be_saved_ends_the_conversation() -> None:
         def save(self) -> bytes:
             raise OSError("no room")
 
-    connection = Connection(lambda: Speaker(Breaks(), timeout=None))
+    connection = Connection(lambda: AgentCaller(Breaks(), timeout=None))
     connection.ready(())
     with pytest.raises(AgentFault, match="no room"):
         connection.renew([SAID])
@@ -124,9 +124,9 @@ def test_one_that_cannot_be_saved_ends_the_conversation() -> None:
 def test_a_state_that_is_kept_is_not_saved_again() -> None:
     agents: list[Saves] = []
 
-    def made() -> Speaker:
+    def made() -> AgentCaller:
         agents.append(Saves())
-        return Speaker(agents[-1], timeout=None)
+        return AgentCaller(agents[-1], timeout=None)
 
     checkpoints = Checkpoints(None)
     connection = Connection(made, checkpoints=checkpoints)

@@ -13,7 +13,7 @@ from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._record.amendments import Amendment, amend
-from pytest_ltm.reporting.chat import LONGEST, Chat, chat_lines
+from pytest_ltm.reporting.chat import LONGEST, ExampleChat, chat_lines
 from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_hostile_texts_are_harmless_in_colour_too(tmp_path: Path, name: str) -> 
     run = read_run(hostile_run(tmp_path / "run", HOSTILE[name]))
     folder = run.conversations[0]
     row = folder.result.scenarios[0]
-    lines = chat_lines(Chat(result=row, record=folder.record(), expected=HOSTILE[name]), 80, color=True)
+    lines = chat_lines(ExampleChat(result=row, record=folder.record(), expected=HOSTILE[name]), 80, color=True)
     bare = [re.sub("\x1b\\[\\d*m", "", line) for line in lines]
     assert not any(re.search("[\x00-\x1f\x7f-\x9f\u202e\u2066\ud800-\udfff]", line) for line in bare)
 
@@ -197,5 +197,5 @@ def test_hostile_texts_are_harmless_in_colour_too(tmp_path: Path, name: str) -> 
 def test_no_line_is_wider_than_the_terminal(run: Path, width: int) -> None:
     found = read_run(run).conversations[0]
     for row in found.result.scenarios:
-        lines = chat_lines(Chat(result=row, record=found.record()), width, color=False)
+        lines = chat_lines(ExampleChat(result=row, record=found.record()), width, color=False)
         assert max(map(len, lines)) <= max(width, 80)

@@ -24,7 +24,7 @@ from pytest_ltm._statistics import (
     wilson,
 )
 from pytest_ltm._statistics.comparison import MOST_TRIALS, Flips, scatter, unseen
-from pytest_ltm._statistics.pairs import Unit, unit_kind
+from pytest_ltm._statistics.pairs import SignUnit, unit_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 stats = pytest.importorskip("scipy.stats")
 
 
-def units(gains: list[float]) -> list[Unit]:
-    return [Unit(gain / len(gains), 1 / len(gains)) for gain in gains]
+def units(gains: list[float]) -> list[SignUnit]:
+    return [SignUnit(gain / len(gains), 1 / len(gains)) for gain in gains]
 
 
 def test_a_share_that_is_everything_may_be_everything() -> None:

@@ -15,7 +15,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import capabilities
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.agents._specs import find
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def test_a_store_that_misbehaves_is_a_fault_that_names_it(name: str, said: str) 
 
 
 def test_a_store_that_takes_nothing_in_is_a_fault_that_names_it() -> None:
-    speaker = Speaker(made("Full"), timeout=5, name="full")
+    speaker = AgentCaller(made("Full"), timeout=5, name="full")
     with pytest.raises(AgentFault, match=r"store 'some_stores:Full' raised in add\(\): OSError: no room"):
         speaker.tell(TRAIN, "Noted.")
     with pytest.raises(AgentFault, match=r"raised in add\(\)"):
@@ -276,7 +276,7 @@ def test_the_same_words_in_two_conversations_are_no_leak() -> None:
 
 @pytest.mark.slow
 def test_a_slow_store_is_cut_off_at_the_reply_timeout() -> None:
-    speaker, began = Speaker(made("Slow"), timeout=0.2, name="slow"), time.monotonic()
+    speaker, began = AgentCaller(made("Slow"), timeout=0.2, name="slow"), time.monotonic()
     with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0.2 s"):
         speaker.ask("When?")
     assert time.monotonic() - began < 3
@@ -290,7 +290,7 @@ def test_a_slow_store_is_cut_off_at_the_reply_timeout() -> None:
     ],
 )
 def test_what_is_odd_about_a_store_is_a_notice_at_the_end(name: str, said: str) -> None:
-    speaker = Speaker(made(name), timeout=5, name="odd")
+    speaker = AgentCaller(made(name), timeout=5, name="odd")
     speaker.tell(TRAIN, "Noted.")
     for _ in range(2):
         speaker.ask("When?")
@@ -298,7 +298,7 @@ def test_what_is_odd_about_a_store_is_a_notice_at_the_end(name: str, said: str) 
 
 
 def test_a_good_store_ends_without_a_word() -> None:
-    speaker = Speaker(made("Async"), timeout=5, name="good")
+    speaker = AgentCaller(made("Async"), timeout=5, name="good")
     speaker.ask(TRAIN)
     speaker.ask("When?")
     assert speaker.close() is None

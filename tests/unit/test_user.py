@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm import ScenarioError, Unscored, UserError
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
-from pytest_ltm.users._user import TRIES, Line, read_line
+from pytest_ltm.users._user import TRIES, UserMessage, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,22 +43,25 @@ def reply(message: str, *, done: bool = False) -> str:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (reply("Hi."), Line("Hi.", done=False)),
-        (reply("Bye.", done=True), Line("Bye.", done=True)),
-        ('{"message": "Bye.", "done": "True"}', Line("Bye.", done=True)),
-        ('{"message": "Hi."}', Line("Hi.", done=False)),
-        ('{"message": "", "done": true}', Line("", done=True)),
-        ('```json\n{"message": "Hi.",\n "done": false,}\n```', Line("Hi.", done=False)),
-        ('Here it is:\n{"message": "Say \\"cheese\\".", "done": false}\nGood?', Line('Say "cheese".', done=False)),
-        ('<think>{"message": "no", "done": true}</think>' + reply("Hi."), Line("Hi.", done=False)),
-        ("Just this.", Line("Just this.", done=False)),
-        ("User: Just this.\n**DONE**", Line("Just this.", done=True)),
-        ("I am done.", Line("I am done.", done=False)),
-        ("DONE", Line("", done=True)),
-        (reply("Person: Hi."), Line("Hi.", done=False)),
+        (reply("Hi."), UserMessage("Hi.", done=False)),
+        (reply("Bye.", done=True), UserMessage("Bye.", done=True)),
+        ('{"message": "Bye.", "done": "True"}', UserMessage("Bye.", done=True)),
+        ('{"message": "Hi."}', UserMessage("Hi.", done=False)),
+        ('{"message": "", "done": true}', UserMessage("", done=True)),
+        ('```json\n{"message": "Hi.",\n "done": false,}\n```', UserMessage("Hi.", done=False)),
+        (
+            'Here it is:\n{"message": "Say \\"cheese\\".", "done": false}\nGood?',
+            UserMessage('Say "cheese".', done=False),
+        ),
+        ('<think>{"message": "no", "done": true}</think>' + reply("Hi."), UserMessage("Hi.", done=False)),
+        ("Just this.", UserMessage("Just this.", done=False)),
+        ("User: Just this.\n**DONE**", UserMessage("Just this.", done=True)),
+        ("I am done.", UserMessage("I am done.", done=False)),
+        ("DONE", UserMessage("", done=True)),
+        (reply("Person: Hi."), UserMessage("Hi.", done=False)),
     ],
 )
-def test_a_message_and_its_end_are_read_from_a_reply(text: str, line: Line) -> None:
+def test_a_message_and_its_end_are_read_from_a_reply(text: str, line: UserMessage) -> None:
     assert read_line(text) == line
 
 

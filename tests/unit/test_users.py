@@ -16,7 +16,7 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import capabilities, source
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
-from pytest_ltm.agents._speaker import Speaker
+from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def test_an_agent_that_cannot_be_told_is_never_a_zero() -> None:
 
 
 def test_what_is_nobodys_message_comes_without_a_user() -> None:
-    assert Speaker(Apart(), timeout=None).ask("Hello.").text == "Hello."
+    assert AgentCaller(Apart(), timeout=None).ask("Hello.").text == "Hello."
     agent = Apart()
-    Speaker(agent, timeout=None).tell("Filler.", "Yes.")
+    AgentCaller(agent, timeout=None).tell("Filler.", "Yes.")
     assert agent.told == {"nobody": ["Filler."]}
 
 
@@ -83,16 +83,16 @@ def test_a_function_may_take_a_user_and_one_without_a_signature_does_not() -> No
         return f"{user}: {message}"
 
     agent = source(answer, spec="m:answer").make()
-    assert Speaker(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
+    assert AgentCaller(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
     assert "SeparatesUsers" not in capabilities(source(lambda message, **more: message, spec="m:f").make())  # noqa: ARG005
 
 
 def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot_be() -> None:
     agent = Apart()
-    Speaker(agent, timeout=None).tell("I like figs.", "Noted.", "ann")
+    AgentCaller(agent, timeout=None).tell("I like figs.", "Noted.", "ann")
     assert agent.told == {"ann": ["I like figs."]}
     with pytest.raises(AgentFault, match=r"whose message it was: its accept\(\) has no parameter `user`"):
-        Speaker(Plain(), timeout=None).tell("I like figs.", "Noted.", "ann")
+        AgentCaller(Plain(), timeout=None).tell("I like figs.", "Noted.", "ann")
 
 
 def test_a_definition_file_keeps_users() -> None:
@@ -105,7 +105,7 @@ def test_a_process_reads_whose_a_message_is() -> None:
     program = "import sys,json\nfor line in sys.stdin: print(json.dumps({'reply': line.strip()}), flush=True)"
     given = {"capabilities": ["SeparatesUsers"]}
     agent = make_command(f'python -c "{program}"', Field(given, "agent.yml")).make()
-    speaker = Speaker(agent, timeout=None)
+    speaker = AgentCaller(agent, timeout=None)
     try:
         assert json.loads(speaker.ask("Hi.", user="ann").text) == {"message": "Hi.", "user": "ann"}
         assert json.loads(speaker.ask("Hi.").text) == {"message": "Hi."}

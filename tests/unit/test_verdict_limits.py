@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._cli.verdict_check import Found, check, evaluator_of, mutants_of_scenario, value_of
+from pytest_ltm._cli.verdict_check import VerdictCheckReport, check, evaluator_of, mutants_of_scenario, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,18 +189,18 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def first() -> Found:
+def first() -> VerdictCheckReport:
     return check(LABELLED / "scenarios.first.jsonl")
 
 
 @pytest.mark.slow
-def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: Found) -> None:
+def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: VerdictCheckReport) -> None:
     assert first.breaches() == []
     assert first.counts()["rows"] == 583
 
 
 @pytest.mark.slow
-def test_no_scenario_is_far_behind(first: Found) -> None:
+def test_no_scenario_is_far_behind(first: VerdictCheckReport) -> None:
     assert [kind for kind, counted in first.by_kind().items() if counted["right"] < 0.9 * counted["rows"]] == []
 
 
@@ -232,7 +232,7 @@ def test_what_a_list_of_everything_denies_is_not_told() -> None:
 
 
 @pytest.mark.slow
-def test_every_evaluator_has_mutants(first: Found) -> None:
+def test_every_evaluator_has_mutants(first: VerdictCheckReport) -> None:
     made = {mutant.kind for mutant in first.mutants}
 
     assert len(made) == len(first.by_kind())

@@ -18,7 +18,7 @@ from pytest_ltm._record import amendments
 from pytest_ltm._review import decisions
 from pytest_ltm._storage.boundary import for_screen
 from pytest_ltm.agents import _mailbox
-from pytest_ltm.agents._mailbox import Box, Message, Told, message_id
+from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
@@ -260,7 +260,7 @@ class Sitter:
         self.asked(1, HOSTILE, **message)
 
     def asked(self, number: int, text: str, **more: object) -> None:
-        self.message = Message(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
+        self.message = HumanPrompt(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
         self.box.ask(self.message)
 
     def sees(self) -> Got:
@@ -346,7 +346,7 @@ def test_with_notes_allowed_earlier_ones_are_there_inert(app: Starlette, run: Pa
 
 
 def test_filler_in_full_is_read_one_by_one_and_shortened_at_once(app: Starlette, run: Path) -> None:
-    told = tuple(Told(f"Quiz {i}?", "Yes.") for i in range(3))
+    told = tuple(NoReplyMessage(f"Quiz {i}?", "Yes.") for i in range(3))
     sitter = Sitter(app, run, told=told, filler="full")
     for i in range(3):
         text = sitter.sees().text

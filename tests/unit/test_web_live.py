@@ -18,7 +18,7 @@ pytest.importorskip("starlette", reason="the page needs the extra web")
 
 from pytest_ltm.web import following
 from pytest_ltm.web.app import make_app
-from pytest_ltm.web.following import Run
+from pytest_ltm.web.following import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,10 @@ def header() -> events.Header:
 
 
 def exchange(number: int, text: str = "Teal", by: str = "colours/0") -> list[events.Event]:
-    asked = events.Message(
+    asked = events.MessageSent(
         exchange=number, by=by, kind="say", text=f"message {number}", tokens=5, position=10 * number, now=START
     )
-    return [asked, events.Reply(exchange=number, text=text, tokens=5, cost_usd=0.25)]
+    return [asked, events.ReplyReceived(exchange=number, text=text, tokens=5, cost_usd=0.25)]
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def journal(folder: Path) -> Iterator[Journal]:
         events.Begin(example="colours/0", position=0, now=START),
         *exchange(0),
         events.Begin(example="colours/1", position=10, now=START),
-        events.Wait(example="colours/1", tokens=50, time=START),
+        events.WaitBegan(example="colours/1", tokens=50, time=START),
     ):
         made.write(event)
     yield made
     made.close()
 
 
-def state(run: Run) -> dict[str, Any]:
+def state(run: FollowedRun) -> dict[str, Any]:
     [found], _ = run.grow()
     return found.state()
 
@@ -91,7 +91,7 @@ def pushed(app: Starlette, address: str = "/live/events?run=run") -> dict[str, l
 
 def test_scenarios_are_speaking_waiting_and_to_come(folder: Path, journal: Journal) -> None:
     del journal
-    told = state(Run(folder))
+    told = state(FollowedRun(folder))
     assert [line[:3] for line in told["lines"]] == [
         ["colours/0", "open", 0], ["colours/1", "waiting", 10], ["colours/2", "to come", 0],
     ]  # fmt: skip
@@ -100,13 +100,13 @@ def test_scenarios_are_speaking_waiting_and_to_come(folder: Path, journal: Journ
 
 
 def test_what_is_written_later_is_read_without_what_came_before(folder: Path, journal: Journal) -> None:
-    run = Run(folder)
+    run = FollowedRun(folder)
     before = state(run)
     for event in (
         *exchange(1, by="colours/1"),
         events.Fault(exchange=1, text=HOSTILE),
         events.End(example="colours/0"),
-        events.Verdict(example="colours/0", score=0.5, reason="", rule="", evidence="", checks=()),
+        events.VerdictRecorded(example="colours/0", score=0.5, reason="", rule="", evidence="", checks=()),
     ):
         journal.write(event)
     after = state(run)
@@ -121,7 +121,7 @@ def test_half_a_line_waits_for_its_other_half(folder: Path, journal: Journal) ->
     path = folder / NAME / "journal.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
-    run = Run(folder)
+    run = FollowedRun(folder)
     assert state(run)["n_waiting"] == 0
     with path.open("ab") as file:
         file.write(whole[-7:])
@@ -134,19 +134,19 @@ def test_a_journal_that_is_damaged_says_so_and_shows_what_came_before(folder: Pa
         journal.write(event)
     path = folder / NAME / "journal.jsonl"
     path.write_bytes(path.read_bytes().replace(b"message 1", b"massage 1"))
-    told = state(Run(folder))
+    told = state(FollowedRun(folder))
     assert (told["exchanges"], told["trouble"].partition(":")[0]) == (1, "line 7 of the journal is damaged")
 
 
 def test_a_journal_of_a_later_version_says_so(folder: Path) -> None:
     text = events.encode(header()).replace(f'"format":{events.FORMAT}', '"format":99')
     (folder / NAME / "journal.jsonl").write_text(text)
-    assert "format 99" in state(Run(folder))["trouble"]
+    assert "format 99" in state(FollowedRun(folder))["trouble"]
 
 
 def test_a_journal_that_is_deleted_and_comes_back_is_read_anew(folder: Path, journal: Journal) -> None:
     del journal
-    run, path = Run(folder), folder / NAME / "journal.jsonl"
+    run, path = FollowedRun(folder), folder / NAME / "journal.jsonl"
     state(run)
     kept = path.read_bytes()
     path.unlink()
@@ -158,7 +158,7 @@ def test_a_journal_that_is_deleted_and_comes_back_is_read_anew(folder: Path, jou
 
 
 def test_a_journal_that_was_cut_is_read_anew(folder: Path, journal: Journal) -> None:
-    run, path = Run(folder), folder / NAME / "journal.jsonl"
+    run, path = FollowedRun(folder), folder / NAME / "journal.jsonl"
     for event in exchange(1):
         journal.write(event)
     assert state(run)["exchanges"] == 2
@@ -171,7 +171,7 @@ def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, mon
     for number in range(1, 50):
         for event in exchange(number):
             journal.write(event)
-    run = Run(folder)
+    run = FollowedRun(folder)
     looks = 1
     while run.grow()[1]:
         looks += 1
@@ -180,7 +180,7 @@ def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, mon
 
 
 def test_a_message_without_reply_is_shown_and_replaced(folder: Path, journal: Journal) -> None:
-    run = Run(folder)
+    run = FollowedRun(folder)
     asked, given = exchange(1)
     journal.write(asked)
     [found], _ = run.grow()
@@ -197,7 +197,7 @@ def test_the_budget_of_a_run_is_told(folder: Path, journal: Journal) -> None:
     text = {"format": "pytest-ltm run 1", "run": "run", "options": options, "paths": [], "folder": "", "settings": {}}
     (folder / FILE).write_text(json.dumps(text | {"versions": {}}))
     (folder / "budget.json").write_text('{"agent": {"bot~2k~0": [0.25, 100, 2]}}')
-    run = Run(folder)
+    run = FollowedRun(folder)
     run.grow()
     assert run.state()["budget"] == "$0.2500, 100 tokens, 2 replies spent of 2.5 dollars"
     (folder / "budget.json").write_text('{"agent": 7}')

@@ -10,11 +10,11 @@ from journals import NOW, begin, filler, header, judge, message, reply, wait, wr
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.cost import Price, Tariff
-from pytest_ltm._record.events import Jump, encode
+from pytest_ltm._record.events import TimeJumped, encode
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.controller import Scene, Tries, scene
-from pytest_ltm.plugin.xdist.scheduling import Unit
-from pytest_ltm.plugin.xdist.wire import Filter, Ledger
+from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, scene
+from pytest_ltm.plugin.xdist.scheduling import WorkUnit
+from pytest_ltm.plugin.xdist.wire import Filter, ReportLedger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 LATER = NOW + timedelta(hours=1)
 
 
-def after(path: Path, *said: Event | str, agent: Tariff | None = None, judged: Tariff | None = None) -> Scene:
+def after(path: Path, *said: Event | str, agent: Tariff | None = None, judged: Tariff | None = None) -> JournalSnapshot:
     return scene(write(path, header(), *said), agent or Tariff(), judged or Tariff())
 
 
-def told_of(found: Scene, *names: str) -> list[object]:
+def told_of(found: JournalSnapshot, *names: str) -> list[object]:
     return [found.totals[name] for name in names]
 
 
@@ -72,7 +72,7 @@ def test_a_history_that_is_told_is_no_filler(tmp_path: Path) -> None:
 
 
 def test_a_jump_of_time_counts_although_nobody_has_spoken_since(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), Jump(to=LATER))
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), TimeJumped(to=LATER))
 
     assert found.record.seconds == 3_600.0
 
@@ -143,11 +143,11 @@ def test_what_was_told_is_left_out_once_and_the_rest_is_told() -> None:
 
 
 def test_reports_are_counted_by_item() -> None:
-    ledger = Ledger()
+    ledger = ReportLedger()
     for nodeid, when in (("t::a", "setup"), ("t::a", "call"), ("t::a", "teardown"), ("t::b", "setup")):
         ledger.reported(pytest.TestReport(nodeid, ("t", 0, "a"), {}, "passed", None, when))  # type: ignore[arg-type]
 
-    assert ledger.told(Unit("u", ("t::a", "t::b", "t::c"), 0)) == {"t::a": [3, 1], "t::b": [1, 0]}
+    assert ledger.told(WorkUnit("u", ("t::a", "t::b", "t::c"), 0)) == {"t::a": [3, 1], "t::b": [1, 0]}
     assert [ledger.is_finished(f"t::{name}") for name in "abc"] == [True, False, False]
 
 
@@ -160,7 +160,7 @@ def test_reports_are_counted_by_item() -> None:
     ],
 )
 def test_an_item_that_nobody_began_is_known_by_its_node_id(nodeid: str, unit: str, scenario: str, example: str) -> None:
-    (brief,) = Ledger().briefs(Unit(unit, (nodeid,), 0))
+    (brief,) = ReportLedger().briefs(WorkUnit(unit, (nodeid,), 0))
 
     assert (brief.key, brief.folder) == (f"{scenario}/{example}", unit.replace("-", "~"))
 

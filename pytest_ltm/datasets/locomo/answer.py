@@ -13,7 +13,7 @@ from pytest_ltm.datasets.locomo.file import repaired
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import abstains, chosen
-from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._ask import JudgeDecision, ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.scenario import Definition
-    from pytest_ltm.datasets.locomo.samples import Question, Sample
+    from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
     from pytest_ltm.judges._inquiry import Judge
 
 
@@ -87,7 +87,7 @@ def judged(judge: Judge, category: Category, *, question: str, gold: str, answer
         ("locomo-abstention", {}) if category is Category.ADVERSARIAL else ("locomo-answer", {"reference": gold})
     )
     decision = ask_judge(judge, PROMPTS[name], **parts, **more)
-    return float(decision.grade == "yes") if isinstance(decision, Decision) else None
+    return float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
 
 
 _SHOWN = 300
@@ -218,7 +218,7 @@ class Audit:
     """By sample and index of the question."""
     notes: tuple[str, ...]
 
-    def of(self, sample: Sample, question: Question) -> Correction:
+    def of(self, sample: Sample, question: LocomoQuestion) -> Correction:
         """Return what it says of a question: the same as the file, if it has nothing against it."""
         same = Correction("", question.answer, question.evidence)
         return self.corrections.get((sample.id, question.index), same)
@@ -244,7 +244,7 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     return Audit(found, (lost,) if strangers else ())
 
 
-def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, Question] | None:
+def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, LocomoQuestion] | None:
     named = _ID.fullmatch(fields["question_id"].text())
     if named is None or int(named[1]) >= len(samples):
         return None
@@ -255,7 +255,7 @@ def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Samp
     return (sample, question) if question.text == fields["question"].text() else None
 
 
-def _correction(fields: Mapping[str, Field], sample: Sample, question: Question) -> Correction:
+def _correction(fields: Mapping[str, Field], sample: Sample, question: LocomoQuestion) -> Correction:
     kind, known = fields["error_type"].text(), {turn.id for turn in sample.turns}
     answer = question.answer or ""
     if kind != CITATION:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from pytest_ltm.datasets.locomo.samples import Sample, Session, Turn
+    from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
 
 
 ACKNOWLEDGED = "I have read it."
@@ -52,7 +52,7 @@ def history(sample: Sample, telling: str, photos: Mapping[str, str] | None = Non
     return found
 
 
-def said(turn: Turn, *, seen: bool = False) -> str:
+def said(turn: LocomoTurn, *, seen: bool = False) -> str:
     """Return what a speaker said, with what a photo shows in its place; `seen`: the photo itself is sent, too."""
     photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
     return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if seen else photo}"
@@ -88,7 +88,7 @@ def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     return max(places, default=len(past))
 
 
-def _observations(sample: Sample, session: Session) -> Iterator[PastExchange]:
+def _observations(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
     """Yield the facts noted after a session; each holds its turns, so that what is retrieved is named by turns."""
     of_session = (note for note in sample.observations if note.session == session.number and note.text.strip())
     for number, note in enumerate(of_session, start=1):
@@ -96,7 +96,7 @@ def _observations(sample: Sample, session: Session) -> Iterator[PastExchange]:
         yield PastExchange(f"O{session.number}:{number}", session.at, text, ACKNOWLEDGED, text, note.evidence)
 
 
-def _summaries(sample: Sample, session: Session) -> Iterator[PastExchange]:
+def _summaries(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
     """Yield the summary of a session as `S<session>`, which recalls compare by session."""
     summary = sample.summaries.get(session.number, "")
     if summary.strip():
@@ -104,13 +104,13 @@ def _summaries(sample: Sample, session: Session) -> Iterator[PastExchange]:
         yield PastExchange(f"S{session.number}", session.at, text, ACKNOWLEDGED, text)
 
 
-def _turns(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+def _turns(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
     for turn in session.turns:
         yield _exchange(turn.id, session, [turn], photos, between=" ")
 
 
-def _parts(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange]:
-    part: list[Turn] = []
+def _parts(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+    part: list[LocomoTurn] = []
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
         following = session.turns[number : number + 1]
@@ -121,7 +121,7 @@ def _parts(session: Session, photos: Mapping[str, str]) -> Iterator[PastExchange
 
 
 def _exchange(
-    name: str, session: Session, turns: Sequence[Turn], photos: Mapping[str, str],
+    name: str, session: LocomoSession, turns: Sequence[LocomoTurn], photos: Mapping[str, str],
     *, between: str = "\n", holds: tuple[str, ...] = (),
 ) -> PastExchange:  # fmt: skip
     """Return turns as one message, also with the photos that there are files of."""

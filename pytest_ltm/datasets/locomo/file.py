@@ -14,7 +14,16 @@ from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, text_or_number
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets.locomo.metric import abstains_officially
-from pytest_ltm.datasets.locomo.samples import Category, Events, Observation, Question, Sample, Session, Turn, read_date
+from pytest_ltm.datasets.locomo.samples import (
+    Category,
+    LocomoQuestion,
+    LocomoSession,
+    LocomoTurn,
+    Observation,
+    Sample,
+    SessionEvents,
+    read_date,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -128,7 +137,7 @@ def _sample(top: Field, stem: str) -> Sample:
     return Sample(name or stem, speakers, sessions, questions, events, observations, summaries, odd)
 
 
-def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[Session, ...], list[str]]:
+def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ...], list[str]]:
     dated = {int(found[1]): parts[found[0]] for found in map(_SESSION_DATE.fullmatch, parts) if found}
     said = {int(found[1]): parts[found[0]] for found in map(_SESSION.fullmatch, parts) if found}
     notes, sessions = [], []
@@ -142,31 +151,31 @@ def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[Session, ...], list[str
         at = read_date(when)
         if at is None:
             raise dated[number].error("a date such as '1:56 pm on 8 May, 2023'")
-        sessions.append(Session(number, when, at, tuple(map(_turn, turns.items("turns")))))
+        sessions.append(LocomoSession(number, when, at, tuple(map(_turn, turns.items("turns")))))
     ordered = sorted(sessions, key=lambda session: (session.at, session.number))
     if ordered != sessions:
         notes.append("its sessions are not in the order of their dates; they are told by date")
     return tuple(ordered), notes
 
 
-def _strangers(sessions: Sequence[Session], speakers: tuple[str, str]) -> list[str]:
+def _strangers(sessions: Sequence[LocomoSession], speakers: tuple[str, str]) -> list[str]:
     if len(set(speakers)) == 1:
         return [f"both speakers are called {speakers[0]!r}: they cannot be told apart"]
     names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
     return [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
 
 
-def _turn(item: Field) -> Turn:
+def _turn(item: Field) -> LocomoTurn:
     fields = item.mapping(required=("speaker", "dia_id", "text"))
     images = fields["img_url"].texts() if "img_url" in fields and fields["img_url"].value else ()
     caption = fields["blip_caption"].value if "blip_caption" in fields else ""
     text = fields["text"].value
     if not isinstance(text, str):
         raise fields["text"].error("a text")
-    return Turn(fields["dia_id"].text(), fields["speaker"].text(), text, str(caption or ""), images)
+    return LocomoTurn(fields["dia_id"].text(), fields["speaker"].text(), text, str(caption or ""), images)
 
 
-def _questions(item: Field | None, known: Collection[str]) -> tuple[tuple[Question, ...], list[str]]:
+def _questions(item: Field | None, known: Collection[str]) -> tuple[tuple[LocomoQuestion, ...], list[str]]:
     found = [_question(one, index, known) for index, one in enumerate(item.items("questions") if item else ())]
     notes = [f"question {question.index}: {note}" for question, odd in found for note in odd]
     twice = sum(count > 1 for count in Counter(question.text for question, _ in found).values())
@@ -175,7 +184,7 @@ def _questions(item: Field | None, known: Collection[str]) -> tuple[tuple[Questi
     return tuple(question for question, _ in found), notes
 
 
-def _question(item: Field, index: int, known: Collection[str]) -> tuple[Question, list[str]]:
+def _question(item: Field, index: int, known: Collection[str]) -> tuple[LocomoQuestion, list[str]]:
     fields = fields_of(item, ("question", "category"), "question")
     number = fields["category"].whole(least=1)
     if number > max(Category):
@@ -194,7 +203,7 @@ def _question(item: Field, index: int, known: Collection[str]) -> tuple[Question
         f"suggests {suggested!r}, so that both choices are right": suggested and abstains_officially(suggested),
         "has no evidence": not cited,
     }
-    question = Question(index, Category(number), text, answer, suggested, evidence, as_cited)
+    question = LocomoQuestion(index, Category(number), text, answer, suggested, evidence, as_cited)
     return question, [*notes, *(note for note, holds in odd.items() if holds)]
 
 
@@ -214,11 +223,11 @@ def _by_session(item: Field | None) -> Iterator[tuple[int, Field]]:
             yield int(found[1]), one
 
 
-def _events(item: Field | None, speakers: tuple[str, str]) -> Iterator[Events]:
+def _events(item: Field | None, speakers: tuple[str, str]) -> Iterator[SessionEvents]:
     for number, one in _by_session(item):
         fields = one.mapping()
         of = {speaker: tuple(map(str, filter(None, _list_of(fields.get(speaker))))) for speaker in speakers}
-        yield Events(number, str(fields["date"].value) if "date" in fields else "", of)
+        yield SessionEvents(number, str(fields["date"].value) if "date" in fields else "", of)
 
 
 def _observations(item: Field | None, known: Collection[str]) -> Iterator[Observation]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LocomoTurn:
     """What one speaker says at a time, maybe with a photo."""
 
     id: str
@@ -33,7 +33,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LocomoSession:
     """One sitting of the two speakers."""
 
     number: int
@@ -42,11 +42,11 @@ class Session:
     """Its date as the file writes it."""
     at: datetime
     """The same, aware (UTC)."""
-    turns: tuple[Turn, ...]
+    turns: tuple[LocomoTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LocomoQuestion:
     """A question about the whole conversation."""
 
     index: int
@@ -64,7 +64,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class SessionEvents:
     """What happened in the life of a speaker around one session, by the file."""
 
     session: int
@@ -89,10 +89,10 @@ class Sample:
 
     id: str
     speakers: tuple[str, str]
-    sessions: tuple[Session, ...]
+    sessions: tuple[LocomoSession, ...]
     """In the order of their dates."""
-    questions: tuple[Question, ...]
-    events: tuple[Events, ...] = ()
+    questions: tuple[LocomoQuestion, ...]
+    events: tuple[SessionEvents, ...] = ()
     observations: tuple[Observation, ...] = ()
     summaries: Mapping[int, str] = field(default_factory=dict)
     """Session number -> its summary."""
@@ -100,7 +100,7 @@ class Sample:
     """What is odd about the file, a sentence each."""
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[LocomoTurn, ...]:
         """All turns, in the order in which they were said."""
         return tuple(turn for session in self.sessions for turn in session.turns)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.history import PastExchange
     from pytest_ltm.datasets.locomo.file import LocomoData
-    from pytest_ltm.datasets.locomo.samples import Question, Sample
+    from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
 
 
 THRESHOLD = 0.5
@@ -34,7 +34,7 @@ PEOPLE = "people: 87.9 F1 over all categories of the published file (Maharana et
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class LocomoOptions:
     """What is asked, how it is told and when, what stands beside the scores: the values of the options."""
 
     conversations: tuple[str, ...]
@@ -57,7 +57,7 @@ class Choices:
 class LocomoSuite:
     """The questions of a LoCoMo file."""
 
-    def __init__(self, data: LocomoData, choices: Choices, seed: int) -> None:
+    def __init__(self, data: LocomoData, choices: LocomoOptions, seed: int) -> None:
         self._data, self._choices, self._seed = data, choices, seed
         self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
         self._photos = photos_in(Path(choices.images)) if choices.images else {}
@@ -141,7 +141,7 @@ class LocomoSuite:
             self._last = thread, tuple(history(self._samples[thread], self._choices.telling, self._photos))
         return self._last[1]
 
-    def _corrected(self, sample: Sample, question: Question) -> dict[str, Any] | None:
+    def _corrected(self, sample: Sample, question: LocomoQuestion) -> dict[str, Any] | None:
         """Return what the audit says of a question, as JSON values; None without an audit."""
         if self._audit is None:
             return None
@@ -161,7 +161,7 @@ class LocomoSuite:
             title += f", asked the {self._choices.asking} way"
         return title + "".join(f", {name}" for name in self._tasks)
 
-    def _waits(self, past: Sequence[PastExchange], question: Question) -> tuple[Wait, ...]:
+    def _waits(self, past: Sequence[PastExchange], question: LocomoQuestion) -> tuple[Wait, ...]:
         """Return what a question waits for; a choice, one token more than others that are due at the same moment.
 
         The wrong answer of a choice is the right one of another question for three in ten of these, word for word.
@@ -180,7 +180,7 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> Locom
             "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm locomo-generate, "
             "and give --ltm-data=PATH"
         )
-    return LocomoSuite(load(path), Choices(**values), seed)
+    return LocomoSuite(load(path), LocomoOptions(**values), seed)
 
 
 def _chosen(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
@@ -206,7 +206,7 @@ _SHORT = "Answer with a short phrase, in words of the conversation where you can
 _DATED = "Say when, as a date; the date of the session gives at least an approximate one."
 
 
-def put(question: Question, asking: str, rng: random.Random) -> tuple[str, list[str]]:
+def put(question: LocomoQuestion, asking: str, rng: random.Random) -> tuple[str, list[str]]:
     """Return the question in the words of the way of asking, and what (a) and (b) stand for where it is a choice.
 
     `rng` orders the choices.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pytest_ltm._engine.history import PastExchange
-    from pytest_ltm.datasets.locomo.samples import Sample, Session, Turn
+    from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
     from pytest_ltm.judges._inquiry import Judge
 
 
@@ -73,18 +73,18 @@ class EventSummaries:
         )
 
 
-def _periods(sample: Sample) -> list[Sequence[Session]]:
+def _periods(sample: Sample) -> list[Sequence[LocomoSession]]:
     return [sample.sessions[start : start + SESSIONS] for start in range(0, len(sample.sessions), SESSIONS)]
 
 
-def _gold(sample: Sample, speaker: str, period: Sequence[Session]) -> list[str]:
+def _gold(sample: Sample, speaker: str, period: Sequence[LocomoSession]) -> list[str]:
     """Return the events of a period, each on a line with the date that the file gives it."""
     by_number = {events.session: events for events in sample.events}
     found = [by_number[session.number] for session in period if session.number in by_number]
     return [f"{one.date}: {event}" if one.date else event for one in found for event in one.of.get(speaker, ())]
 
 
-def _asked(speaker: str, period: Sequence[Session]) -> str:
+def _asked(speaker: str, period: Sequence[LocomoSession]) -> str:
     days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
     when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
     return (
@@ -223,7 +223,9 @@ class NextTurns:
             parameters={"sample": sample.id, "speaker": turn.speaker, "turn": name, "embeddings": self._embeddings},
         )
 
-    def _before(self, sample: Sample, past: Sequence[PastExchange], session: Session, earlier: Sequence[str]) -> int:
+    def _before(
+        self, sample: Sample, past: Sequence[PastExchange], session: LocomoSession, earlier: Sequence[str]
+    ) -> int:
         """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
         order = {one.number: place for place, one in enumerate(sample.sessions)}
         here, known = order[session.number], set(earlier)
@@ -233,13 +235,13 @@ class NextTurns:
             for one in past
         )
 
-    def _about(self, told: Sequence[PastExchange], earlier: Sequence[Turn]) -> tuple[str, ...]:
+    def _about(self, told: Sequence[PastExchange], earlier: Sequence[LocomoTurn]) -> tuple[str, ...]:
         """Return the turn before, where it was told."""
         last = earlier[-1].id
         return () if self._noted or not any(last in one.ids for one in told) else held_by(told, [last])
 
 
-def _asked_next(session: Session, turn: Turn, recent: Sequence[Turn]) -> str:
+def _asked_next(session: LocomoSession, turn: LocomoTurn, recent: Sequence[LocomoTurn]) -> str:
     lines = "\n".join(said(one) for one in recent)
     return (
         f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? Write "

@@ -11,7 +11,7 @@ from pytest_ltm.datasets.locomo.metric import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
 from pytest_ltm.datasets.rulings.rules import abstention_ruling
-from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._ask import JudgeDecision, ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -87,6 +87,6 @@ class LogsAnswer:
         prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
         reference = " (or) ".join(self._gold)
         decision = ask_judge(judge, prompt, question=self._facts["question"], reference=reference, answer=answer)
-        if isinstance(decision, Decision):
+        if isinstance(decision, JudgeDecision):
             return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
         return decision

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Said(NamedTuple):
+class ExportedMessage(NamedTuple):
     """One message."""
 
     at: datetime
@@ -59,7 +59,7 @@ def sessions(path: Path, layout: str, splitting: Splitting, left: Counter[str]) 
             }
 
 
-def _turn(one: Said, assistants: Sequence[str]) -> dict[str, str]:
+def _turn(one: ExportedMessage, assistants: Sequence[str]) -> dict[str, str]:
     if one.by_model or one.who in assistants:
         return {"role": "assistant", "content": one.text}
     return {"role": "user", **({"name": one.who} if one.who else {}), "content": one.text}
@@ -82,7 +82,7 @@ def layout_of(path: Path) -> str:
 OPENAI_FILE = "conversations.json"
 
 
-def _openai(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[Said]]]:
+def _openai(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
     file = path / OPENAI_FILE if path.is_dir() else path
     used: Counter[str] = Counter()
     with closing(slices(file)) as places:
@@ -102,7 +102,7 @@ def _openai(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[t
             yield label, said
 
 
-def _branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str]) -> Iterator[Said]:
+def _branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str]) -> Iterator[ExportedMessage]:
     """Yield the messages of the branch that was shown last; the others were replaced by edits."""
     leaves = [name for name, node in nodes.items() if not node.get("children")]
     at: Any = talk.get("current_node") or (leaves[-1] if leaves else None)
@@ -119,7 +119,7 @@ def _branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str
         if message and message.get("create_time"):
             when = max(when, float(message["create_time"]))
         if text and role in {"user", "assistant"}:
-            yield Said(_moment(when), "", text, role == "assistant")
+            yield ExportedMessage(_moment(when), "", text, role == "assistant")
         elif message:
             left["without text, or of tools"] += 1
 
@@ -145,7 +145,7 @@ _LINK = re.compile(r"<([^<>|\s]+)(?:\|([^<>]*))?>")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 
 
-def _slack(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[Said]]]:
+def _slack(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
     people = {}
     for user in _list(path / "users.json") if (path / "users.json").is_file() else []:
         profile = user.get("profile") or {}
@@ -160,7 +160,7 @@ def _slack(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tu
         yield channel.name, [one for file in files for one in _day(file, people, left)]
 
 
-def _day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[Said]:
+def _day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[ExportedMessage]:
     for number, message in enumerate(_list(file), start=1):
         text = _LINK.sub(lambda found: _meant(found, people), str(message.get("text") or ""))
         text = html.unescape(text).strip()
@@ -173,7 +173,7 @@ def _day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[
             at = _moment(float(message["ts"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DatasetError(f"{file}: message {number}: 'ts' does not hold a time: {message.get('ts')!r}") from error
-        yield Said(at, str(who), text)
+        yield ExportedMessage(at, str(who), text)
 
 
 def _meant(found: re.Match[str], people: Mapping[Any, str]) -> str:
@@ -221,7 +221,7 @@ _EDITED = re.compile(r"\s*<(?:this message was edited|diese nachricht wurde bear
 
 
 @dataclass(slots=True)
-class _Line:
+class _ChatLine:
     """One message of the file, which may be several of its lines."""
 
     number: int
@@ -231,22 +231,22 @@ class _Line:
     """Its first line, with the signs that nobody sees."""
 
 
-def _whatsapp(path: Path, splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[Said]]]:
+def _whatsapp(path: Path, splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
     found = _whatsapp_lines(path)
     order = splitting.order or _order(path, found)
     name = re.sub(r"[\W\d]+", "-", path.stem).strip("-")  # a chat with somebody unknown is named by a phone number
     yield name or "chat", list(_whatsapp_said(path, found, order, left))
 
 
-def _whatsapp_lines(path: Path) -> list[_Line]:
-    found: list[_Line] = []
+def _whatsapp_lines(path: Path) -> list[_ChatLine]:
+    found: list[_ChatLine] = []
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.rstrip("\n").translate(_SPACES)
                 head = _HEAD.fullmatch(line.translate(_MARKS))
                 if head:
-                    found.append(_Line(number, head, [head["rest"]], line))
+                    found.append(_ChatLine(number, head, [head["rest"]], line))
                 elif found:
                     found[-1].rest.append(line.translate(_MARKS))
                 elif line.strip():
@@ -264,7 +264,7 @@ def _whatsapp_lines(path: Path) -> list[_Line]:
     return found
 
 
-def _whatsapp_said(path: Path, found: Sequence[_Line], order: str, left: Counter[str]) -> Iterator[Said]:
+def _whatsapp_said(path: Path, found: Sequence[_ChatLine], order: str, left: Counter[str]) -> Iterator[ExportedMessage]:
     for line in found:
         at = _at(line.head, order)
         if at is None:
@@ -278,7 +278,7 @@ def _whatsapp_said(path: Path, found: Sequence[_Line], order: str, left: Counter
         if not text or _MEDIA.fullmatch(text):
             left["of the system, or media"] += 1
             continue
-        yield Said(at, by["who"].strip().removeprefix("~").strip(), text)
+        yield ExportedMessage(at, by["who"].strip().removeprefix("~").strip(), text)
 
 
 def _at(head: re.Match[str], order: str) -> datetime | None:
@@ -299,7 +299,7 @@ def _at(head: re.Match[str], order: str) -> datetime | None:
 _NOON, _TWO_DIGITS = 12, 100
 
 
-def _order(path: Path, found: Sequence[_Line]) -> str:
+def _order(path: Path, found: Sequence[_ChatLine]) -> str:
     """Return the order of day and month that all dates of a file allow; DatasetError where two do, or none.
 
     Of two the one counts in which the file never goes back by a day.
@@ -325,7 +325,7 @@ def _order(path: Path, found: Sequence[_Line]) -> str:
 
 _BACK = timedelta(days=1)
 
-LAYOUTS: Mapping[str, Callable[[Path, Splitting, Counter[str]], Iterator[tuple[str, list[Said]]]]] = {
+LAYOUTS: Mapping[str, Callable[[Path, Splitting, Counter[str]], Iterator[tuple[str, list[ExportedMessage]]]]] = {
     "openai": _openai, "whatsapp": _whatsapp, "slack": _slack,
 }  # fmt: skip
 """How each layout is read: name of a talk and what was said in it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._storage.rows import no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.record import Session, Turn, written
+from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ class Date(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionOffset:
     """Where a session stands, and what the order of telling takes."""
 
     line: int
@@ -59,7 +59,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LogQuestion:
     """One question."""
 
     line: int
@@ -78,12 +78,12 @@ class Question:
 
 
 @dataclass(slots=True)
-class User:
+class LogUser:
     """Whose logs these are."""
 
-    sessions: dict[str, Place] = field(default_factory=dict)
+    sessions: dict[str, SessionOffset] = field(default_factory=dict)
     """By id, in the order of the file until all of it is read, then by date."""
-    questions: dict[str, Question] = field(default_factory=dict)
+    questions: dict[str, LogQuestion] = field(default_factory=dict)
     """By id."""
     latest: datetime | None = None
     """The date of the latest session, among those read so far."""
@@ -97,7 +97,7 @@ class LogsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.users: dict[str, User] = {}
+        self.users: dict[str, LogUser] = {}
         """By name; a file without users has one, named ""."""
         self.faults: list[str] = []
         """A sentence each, with file and line."""
@@ -105,7 +105,7 @@ class LogsFile:
         """How many sessions are earlier than one of the same user before them in the file."""
         self._read()
 
-    def sessions(self, user: str) -> Iterator[Session]:
+    def sessions(self, user: str) -> Iterator[HistorySession]:
         """Yield the sessions of a user by date, read anew."""
         with self.path.open("rb") as file:
             for place in self.users[user].sessions.values():
@@ -152,18 +152,18 @@ class LogsFile:
             )
         name = fields["user"].text() if "user" in fields else ""
         if "question" in fields:
-            asked, user = read_question(top, line), self.users.setdefault(name, User())
+            asked, user = read_question(top, line), self.users.setdefault(name, LogUser())
             _once(user.questions, asked, top, "question")
             user.questions[asked.id] = asked
             return
-        session, user = read_session(top), self.users.setdefault(name, User())
-        place = Place(line, start, size, session.id, session.at, len(session.turns))
+        session, user = read_session(top), self.users.setdefault(name, LogUser())
+        place = SessionOffset(line, start, size, session.id, session.at, len(session.turns))
         _once(user.sessions, place, top, "session")
         self.disorder += user.latest is not None and place.at < user.latest
         user.latest = max(user.latest or place.at, place.at)
         user.sessions[place.id] = place
 
-    def _at_odds(self, name: str, user: User) -> Iterator[str]:
+    def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield what is wrong with lines that agree with the format, but not with each other."""
         whose = f" of the user {name!r}" if name else ""
         known = {turn: place for place in user.sessions.values() for turn in turns(place)}
@@ -189,7 +189,7 @@ class LogsFile:
                     yield f"{where}: {one!r} is later than the question, which is of {asked.date.written}"
 
 
-def turns(place: Place) -> Iterator[str]:
+def turns(place: SessionOffset) -> Iterator[str]:
     """Yield the ids of the turns of a session."""
     return (f"{place.id}_{number}" for number in range(1, place.turns + 1))
 
@@ -243,32 +243,32 @@ def _once(known: Mapping[str, Any], one: Any, top: Field, what: str) -> None:
 # --- One line
 
 
-def read_session(top: Field) -> Session:
+def read_session(top: Field) -> HistorySession:
     """Return the session of a line; DefinitionError for what is wrong with it."""
     fields = top.mapping(_OF_SESSION, required=("session", "date", "turns"))
     said = fields["turns"].items("turns")
     if not said:
         raise fields["turns"].fault("holds no turn.")
     date = _date(fields["date"])
-    return Session(fields["session"].text(), date.written, date.at, tuple(map(_turn, said)))
+    return HistorySession(fields["session"].text(), date.written, date.at, tuple(map(_turn, said)))
 
 
-def _turn(item: Field) -> Turn:
+def _turn(item: Field) -> HistoryTurn:
     fields = item.mapping(_OF_TURN, required=("role", "content"))
     role, content = fields["role"].value, fields["content"].text()
     if role not in {"user", "assistant"}:
         raise fields["role"].error("'user' or 'assistant'", " Leave out what tools and system messages say.")
-    return Turn(role, f"{fields['name'].text()}: {content}" if "name" in fields else content)
+    return HistoryTurn(role, f"{fields['name'].text()}: {content}" if "name" in fields else content)
 
 
-def read_question(top: Field, line: int) -> Question:
+def read_question(top: Field, line: int) -> LogQuestion:
     """Return the question of a line; DefinitionError for what is wrong with it."""
     fields = top.mapping(_OF_QUESTION, required=("question",))
     gold = _gold(fields["gold"]) if "gold" in fields and fields["gold"].value is not None else ()
     never = "never_told" in fields and fields["never_told"].boolean()
     if never and "evidence" in fields:
         raise fields["evidence"].fault("what was never told has none.")
-    return Question(
+    return LogQuestion(
         line=line,
         id=text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}",
         text=fields["question"].text(),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.logs.file import Question
-    from pytest_ltm.datasets.longmemeval.record import Session
+    from pytest_ltm.datasets.logs.file import LogQuestion
+    from pytest_ltm.datasets.longmemeval.record import HistorySession
 
 
 OPENING = (
@@ -33,7 +33,7 @@ WORDING = 1
 LEGEND = "Logs: questions without a gold answer are asked, and have no score"
 
 
-def history(sessions: Iterator[Session]) -> list[PastExchange]:
+def history(sessions: Iterator[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order: the rounds of user and assistant, or what people said."""
     found: list[PastExchange] = []
     for place, session in enumerate(sessions):
@@ -42,14 +42,14 @@ def history(sessions: Iterator[Session]) -> list[PastExchange]:
     return found
 
 
-def _turns(session: Session) -> Iterator[PastExchange]:
+def _turns(session: HistorySession) -> Iterator[PastExchange]:
     for number, turn in enumerate(session.turns, start=1):
         text = f"[{session.when}] {turn.content}"
         yield PastExchange(f"{session.id}_{number}", session.at, text, ACKNOWLEDGED, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class LogsOptions:
     """Which questions are asked, and how: the values of the options."""
 
     users: tuple[str, ...]
@@ -65,7 +65,7 @@ class Choices:
 class LogsSuite:
     """The questions of a file of logs."""
 
-    def __init__(self, file: LogsFile, choices: Choices) -> None:
+    def __init__(self, file: LogsFile, choices: LogsOptions) -> None:
         file.check()
         self._file, self._choices = file, choices
         self._threads = _chosen(file, choices)
@@ -114,7 +114,7 @@ class LogsSuite:
             },
         )  # fmt: skip
 
-    def _waits(self, past: Sequence[PastExchange], asked: Question, evidence: Sequence[str]) -> tuple[Wait, ...]:
+    def _waits(self, past: Sequence[PastExchange], asked: LogQuestion, evidence: Sequence[str]) -> tuple[Wait, ...]:
         if self._choices.after is not None:
             held = [number for number, one in enumerate(past, start=1) if not set(evidence).isdisjoint(one.ids)]
             return Wait(history=max(held, default=len(past))), Wait(tokens=self._choices.after)
@@ -141,7 +141,7 @@ def notes(file: LogsFile) -> Iterator[str]:
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
 
-def _chosen(file: LogsFile, choices: Choices) -> dict[str, tuple[str, dict[str, Question]]]:
+def _chosen(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return thread -> user and questions by label; ConfigurationError if none is left."""
     every = [one for user in file.users.values() for one in user.questions.values()]
     known = {"users": set(file.users), "kinds": {one.kind for one in every}, "ids": {one.id for one in every}}
@@ -175,4 +175,4 @@ def open_suite(path: Path | None, values: Mapping[str, Any]) -> LogsSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm logs split")
-    return LogsSuite(LogsFile(path), Choices(**values))
+    return LogsSuite(LogsFile(path), LogsOptions(**values))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval.record import Entry, Record, Session, Turn
+    from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, LongMemEvalRecord, RecordIndexEntry
 
 
 OPENING = (
@@ -34,7 +34,7 @@ NOBODY = "(no reply)"
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SessionRound:
     """What the user says and what the assistant replies; either may be several turns, or none."""
 
     ids: tuple[str, ...]
@@ -43,22 +43,22 @@ class Round:
     assistant: str
 
 
-def rounds(session: Session) -> Iterator[Round]:
+def rounds(session: HistorySession) -> Iterator[SessionRound]:
     """Yield the rounds of a session: a new one begins where the user speaks after the assistant."""
     roles = [turn.role for turn in session.turns]
     begins = [place for place, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
     for start, end in pairwise([0, *begins, len(roles)] if roles else []):
         turns = session.turns[start:end]
         said = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
-        yield Round(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *said)
+        yield SessionRound(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *said)
 
 
-def history(sessions: Sequence[Session]) -> list[PastExchange]:
+def history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
     return [past for place, session in enumerate(sessions) for past in exchanges(place, session)]
 
 
-def exchanges(place: int, session: Session) -> Iterator[PastExchange]:
+def exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
     for number, one in enumerate(rounds(session)):
         date = f"[{session.when}] " if number == 0 else ""
@@ -69,18 +69,20 @@ def exchanges(place: int, session: Session) -> Iterator[PastExchange]:
 
 # --- One history for many questions: the sessions of all, none told twice, interleaved by date.
 
-Key: TypeAlias = "tuple[str, tuple[Turn, ...], str]"
+Key: TypeAlias = "tuple[str, tuple[HistoryTurn, ...], str]"
 
 
-def _merged(records: Iterable[Record]) -> tuple[dict[Key, Session], list[tuple[Record, list[Key]]]]:
+def _merged(
+    records: Iterable[LongMemEvalRecord],
+) -> tuple[dict[Key, HistorySession], list[tuple[LongMemEvalRecord, list[Key]]]]:
     """Return the sessions of all records by date, each once, and the records without them, with keys of the evidence.
 
     A filler session that several records have is told at the date of the first that has it; one that is evidence for
     a question is told at the date at which that question has it. Those of one moment stand in the order in which they
     came. Of several with one id and other words, or another date, all but the first have their record's id in front.
     """
-    evidence: dict[Key, tuple[str, Session]] = {}
-    fillers: dict[Key, tuple[str, Session]] = {}
+    evidence: dict[Key, tuple[str, HistorySession]] = {}
+    fillers: dict[Key, tuple[str, HistorySession]] = {}
     bare = []
     for record in records:
         cited: dict[Key, None] = {}
@@ -93,7 +95,7 @@ def _merged(records: Iterable[Record]) -> tuple[dict[Key, Session], list[tuple[R
                 fillers.setdefault((session.id, session.turns, ""), (record.id, session))
         bare.append((replace(record, sessions=()), list(cited)))
     told = {key[:2] for key in evidence}
-    named: dict[Key, Session] = {}
+    named: dict[Key, HistorySession] = {}
     taken: set[str] = set()
     for key, (name, session) in [*evidence.items(), *(item for item in fillers.items() if item[0][:2] not in told)]:
         named[key] = replace(session, id=f"{name}/{session.id}") if session.id in taken else session
@@ -101,7 +103,7 @@ def _merged(records: Iterable[Record]) -> tuple[dict[Key, Session], list[tuple[R
     return dict(sorted(named.items(), key=lambda item: item[1].at)), bare
 
 
-def holds_evidence(session: Session, record: Record) -> bool:
+def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
     """Return whether the answer to a record's question depends on a session."""
     return session.id in record.answer_sessions or any(turn.has_answer for turn in session.turns)
 
@@ -110,10 +112,10 @@ LATER = "the history that it shares with others goes on after its date"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlacedQuestion:
     """One question, and where its evidence stands in the history that is told."""
 
-    record: Record
+    record: LongMemEvalRecord
     """Without its sessions, where the history is shared."""
     sessions: tuple[str, ...]
     """Ids of the sessions that hold the evidence, as they are told."""
@@ -128,34 +130,36 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HistoryWithQuestions:
     """A history and the questions asked about it."""
 
     past: Sequence[PastExchange]
-    questions: Mapping[str, Question]
+    questions: Mapping[str, PlacedQuestion]
     """By id."""
     irregular: Mapping[str, tuple[int, ...]]
     """The numbers of the user's turns, for sessions in which these are not the 1st, 3rd, 5th and so on."""
 
 
-def told_alone(record: Record | None) -> Told:
+def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
     """Return a record's own history, as its file has it but for the order, which is by date; None: nothing is told."""
     if record is None:
-        return Told((), {}, {})
+        return HistoryWithQuestions((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
     past = history(record.sessions)
-    return Told(past, {record.id: _question(record, cited, past)}, _irregular(record.sessions))
+    return HistoryWithQuestions(past, {record.id: _question(record, cited, past)}, _irregular(record.sessions))
 
 
-def told_together(records: Iterable[Record]) -> Told:
+def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
     """Return one history for all records, which are taken one at a time."""
     sessions, bare = _merged(records)
     past = history(list(sessions.values()))
     questions = {record.id: _question(record, [sessions[key] for key in keys], past) for record, keys in bare}
-    return Told(past, questions, _irregular(sessions.values()))
+    return HistoryWithQuestions(past, questions, _irregular(sessions.values()))
 
 
-def _question(record: Record, cited: Sequence[Session], past: Sequence[PastExchange]) -> Question:
+def _question(
+    record: LongMemEvalRecord, cited: Sequence[HistorySession], past: Sequence[PastExchange]
+) -> PlacedQuestion:
     turns = [(f"{session.id}_{n}", turn) for session in cited for n, turn in enumerate(session.turns, start=1)]
     marked = [(name, turn) for name, turn in turns if turn.has_answer]
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
@@ -164,10 +168,10 @@ def _question(record: Record, cited: Sequence[Session], past: Sequence[PastExcha
     later = bool(past) and past[-1].at > record.at and not record.sessions
     ids, notes = tuple(dict.fromkeys(session.id for session in cited)), (*record.notes, *((LATER,) if later else ()))
     after = max(places, default=len(past))
-    return Question(record, ids, evidence, () if record.abstention else wanted, after, notes)
+    return PlacedQuestion(record, ids, evidence, () if record.abstention else wanted, after, notes)
 
 
-def _irregular(sessions: Iterable[Session]) -> dict[str, tuple[int, ...]]:
+def _irregular(sessions: Iterable[HistorySession]) -> dict[str, tuple[int, ...]]:
     found = {}
     for session in sessions:
         users = tuple(number for number, turn in enumerate(session.turns, start=1) if turn.role == "user")
@@ -177,7 +181,7 @@ def _irregular(sessions: Iterable[Session]) -> dict[str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class LongMemEvalOptions:
     """Which questions are asked, and how: the values of the options."""
 
     types: tuple[str, ...]
@@ -201,7 +205,9 @@ class Choices:
         return self.history == "shared"
 
 
-def chosen(entries: Sequence[Entry], choices: Choices, *, seed: int) -> Sequence[Entry]:
+def chosen(
+    entries: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, *, seed: int
+) -> Sequence[RecordIndexEntry]:
     """Return the questions that are asked, in the order of the file; ConfigurationError if none is left."""
     known = {entry.id: entry for entry in entries}
     for name in choices.ids:
@@ -222,7 +228,7 @@ def chosen(entries: Sequence[Entry], choices: Choices, *, seed: int) -> Sequence
     return [found[place] for place in sorted(drawn)]
 
 
-def groups(entries: Sequence[Entry], size: int, *, seed: int) -> list[Sequence[Entry]]:
+def groups(entries: Sequence[RecordIndexEntry], size: int, *, seed: int) -> list[Sequence[RecordIndexEntry]]:
     """Return the questions in groups that share a history: of sizes that differ by one at most.
 
     Which go together is drawn by the seed; in a group they stand as in the file.
@@ -245,7 +251,7 @@ LEGEND = (
 class LongMemEvalSuite:
     """The questions of a LongMemEval file."""
 
-    def __init__(self, file: LongMemEvalFile, choices: Choices, *, seed: int) -> None:
+    def __init__(self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int) -> None:
         self._file, self._choices = file, choices
         asked = chosen(file.entries, choices, seed=seed)
         self._threads = _threads(asked, choices, seed)
@@ -262,7 +268,7 @@ class LongMemEvalSuite:
         self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
         """What the report's readers should know of its figures."""
-        self._last: tuple[str, Told, Mapping[str, str]] | None = None
+        self._last: tuple[str, HistoryWithQuestions, Mapping[str, str]] | None = None
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a type."""
@@ -315,13 +321,13 @@ class LongMemEvalSuite:
             },
         )  # fmt: skip
 
-    def _waits(self, told: Told, question: Question) -> tuple[Wait, ...]:
+    def _waits(self, told: HistoryWithQuestions, question: PlacedQuestion) -> tuple[Wait, ...]:
         if self._choices.after is not None:
             return Wait(history=question.after), Wait(tokens=self._choices.after)
         late = question.record.at - told.past[-1].at if told.past else timedelta(0)
         return Wait(history=len(told.past)), *((Wait(time=late),) if late > timedelta(0) else ())
 
-    def _compiled(self, thread: str) -> tuple[Told, Mapping[str, str]]:
+    def _compiled(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record.
 
         The last one asked for is kept, and no other.
@@ -334,7 +340,7 @@ class LongMemEvalSuite:
             self._last = thread, told, faults
         return self._last[1:]
 
-    def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[Record]:
+    def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[LongMemEvalRecord]:
         for name in ids:
             try:
                 yield self._file.record(name)
@@ -352,17 +358,19 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
             "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
             "pytest_ltm longmemeval-generate, and give --ltm-data=PATH"
         )
-    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), Choices(**values), seed=seed)
+    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), LongMemEvalOptions(**values), seed=seed)
 
 
-def _threads(asked: Sequence[Entry], choices: Choices, seed: int) -> dict[str, dict[str, Entry]]:
+def _threads(
+    asked: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, seed: int
+) -> dict[str, dict[str, RecordIndexEntry]]:
     """Return thread -> example -> question."""
     if not choices.shared:
         return {label: {"0": entry} for label, entry in _labelled(asked).items()}
     return {f"h{number}": _labelled(group) for number, group in enumerate(groups(asked, choices.share, seed=seed))}
 
 
-def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:
+def _labelled(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:
     way_out = "Rename one, or choose with --ltm-longmemeval-ids"
     return labelled({entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out)
 

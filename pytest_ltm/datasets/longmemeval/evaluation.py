@@ -27,7 +27,7 @@ from pytest_ltm.datasets.rulings.rules import (
 from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling
 from pytest_ltm.datasets.rulings.wording import is_left_behind
-from pytest_ltm.judges._ask import Decision, ask_judge
+from pytest_ltm.judges._ask import JudgeDecision, ask_judge
 from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.scenario import Definition
     from pytest_ltm.datasets.rulings.gold import Gold
-    from pytest_ltm.judges._inquiry import Judge, Prompt
+    from pytest_ltm.judges._inquiry import Judge, JudgePrompt
 
 
 _BY_TYPE = {
@@ -45,7 +45,7 @@ _BY_TYPE = {
 }
 
 
-def prompt_for(question_id: str, question_type: str) -> Prompt:
+def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
     """Return the judging rule of a question: the id's suffix decides before the type does."""
     if is_abstention(question_id):
         return PROMPTS["longmemeval-abstention"]
@@ -180,7 +180,7 @@ class LongMemEvalAnswer:
         """Return the judge's verdict; the score's rule names the prompt."""
         prompt = prompt_for(self._facts["id"], self._facts["type"])
         decision = ask_judge(judge, prompt, question=self._facts["question"], reference=self._gold, answer=answer)
-        if isinstance(decision, Decision):
+        if isinstance(decision, JudgeDecision):
             return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
         return decision
 
@@ -189,7 +189,7 @@ class LongMemEvalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class QuestionVerdict:
     """One question's verdict."""
 
     question_id: str
@@ -231,7 +231,7 @@ class Aggregates:
         return sum(values) / len(values) if values else None
 
 
-def aggregate(rows: Sequence[Judged]) -> Aggregates:
+def aggregate(rows: Sequence[QuestionVerdict]) -> Aggregates:
     """Return the sums; types in the order in which the paper lists them."""
     types = [name for name in TYPES if any(row.type == name for row in rows)]
     return Aggregates(
@@ -241,7 +241,7 @@ def aggregate(rows: Sequence[Judged]) -> Aggregates:
     )
 
 
-def _accuracy(rows: Iterable[Judged]) -> Accuracy:
+def _accuracy(rows: Iterable[QuestionVerdict]) -> Accuracy:
     verdicts = [row.right for row in rows]
     unscored = verdicts.count(None)
     return Accuracy(verdicts.count(True), len(verdicts) - unscored, unscored)

@@ -250,7 +250,7 @@ def compiled(
     }
 
 
-def _enough(record: NeedleRecord, supply: Supply, length: Length, count: Callable[[str], int]) -> list[Filler]:
+def _enough(record: NeedleRecord, supply: Supply, length: Length, count: Callable[[str], int]) -> list[FillerSession]:
     if length.sessions is not None:
         return _so_many(record, supply, length.sessions)
     if length.tokens is not None:
@@ -259,7 +259,7 @@ def _enough(record: NeedleRecord, supply: Supply, length: Length, count: Callabl
     return []
 
 
-def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[Filler]:
+def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[FillerSession]:
     wanted = sessions - len(record.evidence)
     if wanted < 0:
         raise DatasetError(
@@ -275,14 +275,14 @@ def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[Filler
     return found
 
 
-def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[Filler]:
+def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[FillerSession]:
     room = tokens - evidence
     if room < 0:
         raise DatasetError(
             f"{record.where}: {tokens:,} tokens are asked for, and its evidence alone has {evidence:,}. "
             "Evidence is never dropped: ask for more"
         )
-    found: list[Filler] = []
+    found: list[FillerSession] = []
     vain = 0
     while room > tokens * CLOSE and vain < _IN_VAIN:
         vain += 1
@@ -333,7 +333,7 @@ def themes_in(user_text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Filler:
+class FillerSession:
     """One filler session."""
 
     id: str
@@ -343,7 +343,7 @@ class Filler:
 
 Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
 """A source of fillers: `supply` returns those of one question's history, the same ones for a seed."""
-Supply: TypeAlias = "_Generated | _Mixed"
+Supply: TypeAlias = "_GeneratedSupply | _Mixed"
 """Fillers for one history: `next` returns another one of at most `room` tokens, None: there is none that fits."""
 
 
@@ -353,18 +353,18 @@ class GeneratedFillers:
 
     count: Callable[[str], int]
 
-    def supply(self, record: NeedleRecord, seed: str) -> _Generated:
+    def supply(self, record: NeedleRecord, seed: str) -> _GeneratedSupply:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        return _Generated(Random(seed), self.count, Clash(record).mentions(record.id))
+        return _GeneratedSupply(Random(seed), self.count, Clash(record).mentions(record.id))
 
 
 @dataclass(frozen=True, slots=True)
-class _Generated:
+class _GeneratedSupply:
     rng: Random
     count: Callable[[str], int]
     mentions: Mentions
 
-    def next(self, room: int | None) -> Filler | None:
+    def next(self, room: int | None) -> FillerSession | None:
         size = self.rng.randint(*SESSION_TOKENS)
         if room is not None:
             if room < LEAST:
@@ -374,7 +374,7 @@ class _Generated:
         tokens = sum(self.count(turn["content"]) for turn in turns)
         if room is not None and tokens > room:
             return None
-        return Filler(f"task_{self.rng.getrandbits(32):08x}", turns, tokens)
+        return FillerSession(f"task_{self.rng.getrandbits(32):08x}", turns, tokens)
 
 
 # --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.
@@ -408,7 +408,7 @@ class _Mixed:
     count: Callable[[str], int]
     used: set[str] = field(default_factory=set)
 
-    def next(self, room: int | None) -> Filler | None:
+    def next(self, room: int | None) -> FillerSession | None:
         """Return another filler of at most `room` tokens, None where none of some dozens fits or none is left."""
         tries = 0
         while self.streams and (room is None or tries < _TRIES):
@@ -422,7 +422,7 @@ class _Mixed:
             user = "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
             if not turns or name in self.used or self.clash.with_session(name, user):
                 continue
-            filler = Filler(name, turns, sum(self.count(turn["content"]) for turn in turns))
+            filler = FillerSession(name, turns, sum(self.count(turn["content"]) for turn in turns))
             if room is None or filler.tokens <= room:
                 self.used.add(name)
                 return filler

@@ -35,7 +35,7 @@ _DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\([A-Za-z]+\))?(?:\s+(\d{1
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class HistoryTurn:
     """What one party says at a time."""
 
     role: str
@@ -46,7 +46,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class HistorySession:
     """One dated sub-dialogue of a history; may begin with either party, who need not alternate."""
 
     id: str
@@ -54,11 +54,11 @@ class Session:
     """Its date as the file writes it."""
     at: datetime
     """The same, aware (UTC)."""
-    turns: tuple[Turn, ...]
+    turns: tuple[HistoryTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LongMemEvalRecord:
     """One question and its history."""
 
     id: str
@@ -69,7 +69,7 @@ class Record:
     """The question's date as the file writes it."""
     at: datetime
     """The same, aware (UTC)."""
-    sessions: tuple[Session, ...]
+    sessions: tuple[HistorySession, ...]
     """In the order of their dates; equal dates in the order of the file."""
     answer_sessions: tuple[str, ...] = ()
     """Ids of the sessions that hold the evidence."""
@@ -117,7 +117,7 @@ REQUIRED = (
 _PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
 
 
-def read_record(top: Field) -> Record:
+def read_record(top: Field) -> LongMemEvalRecord:
     """Return the record that stands at a place in a file; DefinitionError for what is wrong with it."""
     fields = fields_of(top, REQUIRED, "record of LongMemEval")
     lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
@@ -131,15 +131,17 @@ def read_record(top: Field) -> Record:
     when, at = _date(fields["question_date"])
     cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
-    return Record(name, kind, question, answer, when, at, sessions, cited, tuple(_notes(sessions, cited, at)))
+    return LongMemEvalRecord(
+        name, kind, question, answer, when, at, sessions, cited, tuple(_notes(sessions, cited, at))
+    )
 
 
-def _sessions(lists: Mapping[str, list[Field]]) -> tuple[Session, ...]:
+def _sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
     dates, said = lists["haystack_dates"], lists["haystack_sessions"]
     given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
     names = given or [f"session_{number}" for number in range(len(said))]
     sessions = [
-        Session(name, *_date(date), tuple(map(read_turn, turns.items("turns"))))
+        HistorySession(name, *_date(date), tuple(map(read_turn, turns.items("turns"))))
         for name, date, turns in zip(names, dates, said, strict=True)
     ]
     return tuple(sorted(sessions, key=lambda session: session.at))
@@ -153,7 +155,7 @@ def _date(item: Field) -> tuple[str, datetime]:
     return item.text(), at
 
 
-def read_turn(item: Field) -> Turn:
+def read_turn(item: Field) -> HistoryTurn:
     """Return the turn that stands at a place in a file."""
     fields = item.mapping(required=("role", "content"))
     role, content = fields["role"].value, fields["content"].value
@@ -161,10 +163,10 @@ def read_turn(item: Field) -> Turn:
         raise fields["role"].error("'user' or 'assistant'")
     if not isinstance(content, str):
         raise fields["content"].error("a text")
-    return Turn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
+    return HistoryTurn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
 
 
-def _notes(sessions: tuple[Session, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
+def _notes(sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
     count = Counter(session.id for session in sessions)
     absent = [name for name in cited if name not in count]
     if absent:
@@ -239,7 +241,7 @@ CHEAP = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordIndexEntry:
     """Where a record stands in its file, and what it is selected by."""
 
     id: str
@@ -254,15 +256,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class RecordIndex:
     """All records of a file."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordIndexEntry, ...]
     sha256: str
     """Of the file; "" for one so large that asking takes long."""
 
 
-def index_of(path: Path, cache: Path | None = None) -> Index:
+def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     """Return the index of a file: the one in the folder `cache` if the file has not changed since, else a new one.
 
     Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
@@ -279,22 +281,22 @@ def index_of(path: Path, cache: Path | None = None) -> Index:
     return found
 
 
-def _remembered(place: Path, stamp: Mapping[str, Any]) -> Index | None:
+def _remembered(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
     """Return what was remembered; whatever cannot be read, and an index of another state of the file, is as none."""
     try:
         found = json.loads(place.read_bytes())
         if {name: found[name] for name in stamp} != stamp:
             return None
         entries = tuple(
-            Entry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
+            RecordIndexEntry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
             for name, kind, start, end, fault, notes in found["entries"]
         )
-        return Index(entries, str(found["sha256"]))
+        return RecordIndex(entries, str(found["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _remember(place: Path, stamp: Mapping[str, Any], index: Index) -> None:
+def _remember(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None:
     """Keep an index; a folder that cannot be written costs the memory, not the run."""
     record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
     with suppress(OSError, DiskFault):
@@ -302,7 +304,7 @@ def _remember(place: Path, stamp: Mapping[str, Any], index: Index) -> None:
         write_whole(place, json.dumps(record).encode())
 
 
-def _scanned(path: Path) -> Index:
+def _scanned(path: Path) -> RecordIndex:
     with closing(slices(path)) as places:
         entries = tuple(_entry(path, number, place) for number, place in enumerate(places, start=1))
     if not entries:
@@ -310,7 +312,7 @@ def _scanned(path: Path) -> Index:
     for name, count in Counter(entry.id for entry in entries).items():
         if count > 1:
             raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
-    return Index(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
+    return RecordIndex(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
 
 
 def _state(path: Path) -> os.stat_result:
@@ -337,7 +339,7 @@ def part_of(path: Path, start: int, end: int) -> bytes:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _entry(path: Path, number: int, place: tuple[int, int]) -> Entry:
+def _entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndexEntry:
     """Return the entry of the record of a number, from 1, that stands at a place."""
     where = f"{path}: record {number:,} (at byte {place[0]:,})"
     top = Field(json_in(part_of(path, *place), where), where)
@@ -349,9 +351,11 @@ def _entry(path: Path, number: int, place: tuple[int, int]) -> Entry:
             f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
         )
     try:
-        return Entry(name, kind, *place, notes=read_record(structs.replace(top, where=f"{path}: {name}")).notes)
+        return RecordIndexEntry(
+            name, kind, *place, notes=read_record(structs.replace(top, where=f"{path}: {name}")).notes
+        )
     except DefinitionError as error:
-        return Entry(name, kind, *place, fault=str(error))
+        return RecordIndexEntry(name, kind, *place, fault=str(error))
 
 
 def sha256_of(path: Path) -> str:
@@ -386,7 +390,7 @@ class LongMemEvalFile:
         """Which published file it is, byte for byte; "" where that is not known."""
         self._by_id = {entry.id: entry for entry in self.entries}
 
-    def record(self, question_id: str) -> Record:
+    def record(self, question_id: str) -> LongMemEvalRecord:
         """Return one record; DatasetError names file, record and field of what is wrong with it."""
         entry = self._by_id.get(question_id)
         if entry is None:
@@ -403,6 +407,6 @@ class LongMemEvalFile:
         entry = self._by_id[question_id]
         return hashlib.sha256(part_of(self.path, entry.start, entry.end)).hexdigest()
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[LongMemEvalRecord]:
         """Yield all records, one after the other."""
         return (self.record(entry.id) for entry in self.entries)

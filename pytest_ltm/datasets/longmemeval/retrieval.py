@@ -21,7 +21,7 @@ DEPTHS = (1, 3, 5, 10, 30, 50)
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieval:
+class RetrievalMetrics:
     """What the k best of a ranking hold of what should be found; each 0 to 1."""
 
     recall_any: float
@@ -34,7 +34,7 @@ class Retrieval:
     """With the standard discount, log2(rank + 1)."""
 
 
-def retrieval(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> Retrieval:
+def retrieval(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
     """Return the metrics of the `k` best.
 
     `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id may occur more than once);
@@ -43,7 +43,7 @@ def retrieval(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str
     found = set(ranked[:k])
     hits = [doc in gold for doc in ranked[:k]]
     ideal = sorted((doc in gold for doc in corpus), reverse=True)[:k]
-    return Retrieval(
+    return RetrievalMetrics(
         recall_any=float(any(doc in found for doc in gold)),
         recall_all=float(all(doc in found for doc in gold)),
         ndcg_any=_share(hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)),
@@ -51,7 +51,7 @@ def retrieval(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str
     )
 
 
-def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> Retrieval:
+def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
     """Return the metrics over sessions of a ranking of turns: k widens until k sessions have been seen.
 
     A turn's id is its session's with `_<turn>` at the end.

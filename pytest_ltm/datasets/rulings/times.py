@@ -15,9 +15,9 @@ from pytest_ltm.datasets.rulings.stance import DENIED, SEVERAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._text.dates import Stretch
+    from pytest_ltm._text.dates import DateRange
 
-    Readings = tuple[Stretch, ...]
+    Readings = tuple[DateRange, ...]
 
 
 _DOUBT = re.compile(r"\b(?:maybe|perhaps|probably|unclear|not sure|could be|might|or|either)\b", re.IGNORECASE)
@@ -93,7 +93,7 @@ def _named(expected: Readings, times: Sequence[Readings], every: Sequence[Readin
     return Ruling("unscored", "names a time that is partly right")
 
 
-def _fits(one: Stretch, expected: Readings) -> bool:
+def _fits(one: DateRange, expected: Readings) -> bool:
     """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
     return any(
         one.within(whole) or (max(one.days, whole.days) <= _ABOUT_A_WEEK and one.shared(whole) >= _MOST_DAYS)

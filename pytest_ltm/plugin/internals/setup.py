@@ -362,7 +362,7 @@ def _wraps(implementation: Any) -> bool:
     return bool(implementation.wrapper or implementation.hookwrapper)
 
 
-class Around:
+class ProtocolWrappers:
     """What other plugins wrap around one item: entered before its setup, left once it has been reported.
 
     It stands still in a greenlet of its own meanwhile, where it keeps its context variables.

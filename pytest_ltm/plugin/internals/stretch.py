@@ -108,7 +108,7 @@ class Pinned:
         self._own.pinned -= 1
 
 
-class Spent:
+class ElapsedSeconds:
     """The seconds that went by inside, summed up."""
 
     def __init__(self) -> None:
@@ -269,7 +269,7 @@ def _left_out(count: int, what: str) -> str:
     return f"\n[{count:,} {what} are left out here]\n"
 
 
-class Nowhere:
+class DiscardOutput:
     """What nobody says: it stays off the screen, unless -s shows everything."""
 
     def __init__(self, manager: CaptureManager) -> None:
@@ -277,7 +277,7 @@ class Nowhere:
 
     def put_in(self) -> bool:
         """Capture; return whether it does."""
-        if Output.in_debugger:
+        if CapturedStreams.in_debugger:
             return False
         self._manager.resume_global_capture()
         return True
@@ -290,7 +290,7 @@ class Nowhere:
             self._manager.read_global_capture()
 
 
-class Output:
+class CapturedStreams:
     """What is captured of stdout and stderr for the item's report."""
 
     in_debugger = False
@@ -303,7 +303,7 @@ class Output:
 
     def put_in(self) -> tuple[Any] | None:
         """Capture; return the fixture that was there, None if nothing is captured."""
-        if Output.in_debugger:
+        if CapturedStreams.in_debugger:
             self._manager.suspend(in_=True)  # a hook call of another item may have resumed it
             return None
         others = self._fixture.put_in()
@@ -412,7 +412,7 @@ def _set_warning_state(state: WarningState) -> None:
     module._filters_mutated() if hasattr(module, "_filters_mutated") else module._filters_mutated_lock_held()
 
 
-class Stretch:
+class ItemContext:
     """Everything that pytest keeps one of, swapped in for each stretch of one item's body."""
 
     def __init__(self, item: pytest.Item) -> None:
@@ -421,14 +421,14 @@ class Stretch:
         plugin: Any = manager.get_plugin("logging-plugin")
         worker = worker_interactor(item.config)
         self._item, self._worker = item, worker
-        self.spent = Spent()
+        self.spent = ElapsedSeconds()
         self.warnings = Warnings(item.config, item)
         self._reported = None if worker is None else ReportedItem(item, worker)
         self._logs = None if plugin is None else Logs(item, plugin)
         self._fixture = None if capture is None else CaptureFixture(capture)
         own = own_thread()
         self._pinned = None if own is None else Pinned(own)
-        self._output = None if capture is None or self._fixture is None else Output(capture, self._fixture)
+        self._output = None if capture is None or self._fixture is None else CapturedStreams(capture, self._fixture)
         self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
         self._active = (self.spent, *self._claimed, RunningLoop())
 
@@ -491,7 +491,7 @@ def unclaimed(config: pytest.Config) -> Iterator[None]:
     capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
     nobodys = Warnings(config, None)
     try:
-        with InPlace(_those_of(nobodys, None if capture is None else Nowhere(capture))):
+        with InPlace(_those_of(nobodys, None if capture is None else DiscardOutput(capture))):
             yield
     finally:
         nobodys.close()

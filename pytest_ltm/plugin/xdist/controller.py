@@ -21,17 +21,17 @@ from pytest_ltm._engine.result import (
 )
 from pytest_ltm._engine.scoring import totals
 from pytest_ltm._record import events
-from pytest_ltm._record.fold import Record
+from pytest_ltm._record.fold import ConversationRecord
 from pytest_ltm._record.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._storage.boundary import for_file
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.judges._asking import Use
+from pytest_ltm.judges._asking import ModelUse
 from pytest_ltm.plugin.opening import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, failed_collection
-from pytest_ltm.plugin.xdist.wire import Brief, Ledger, conversation_of
+from pytest_ltm.plugin.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.reporting.text import counted
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.xdist.scheduling import Unit
+    from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class JournalSnapshot:
     """The last moment of a journal, and what had been said until then."""
 
-    record: Record = field(default_factory=Record)
+    record: ConversationRecord = field(default_factory=ConversationRecord)
     judge: Tariff = field(default_factory=Tariff)
     user: Callable[[str], Tariff] = lambda _: Tariff()
     """Of a simulated user's model."""
@@ -73,7 +73,7 @@ class Scene:
         """Return what an example has used up so far, as its result says it."""
         own, bill = self.record.transcript.of(example), self.bill
         costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
-        found, asked, voiced = self.record.example(example), Use(), Use()
+        found, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
         for call in found.judged:
             if call.fault is None:
                 asked.add(call, self.judge.cost(call))
@@ -89,13 +89,15 @@ class Scene:
         }
 
 
-def scene(journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()) -> Scene:
+def scene(
+    journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
+) -> JournalSnapshot:
     """Return the last moment of a journal, or the one up to which it can be read."""
-    record, bill = Record(), Bill(agent)
+    record, bill = ConversationRecord(), Bill(agent)
     with suppress(LtmError):
         for _, event in record.follow(journal) if journal.is_file() else ():
             bill.hear(event)
-    return Scene(record, judge, user, bill)
+    return JournalSnapshot(record, judge, user, bill)
 
 
 # --- The reports of an item that no worker could report.
@@ -137,10 +139,10 @@ class Tries:
 class Recovery:
     """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
 
-    def __init__(self, run: LtmRun, ledger: Ledger) -> None:
+    def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
         self._run, self._ledger = run, ledger
         self._tries = Tries()
-        self._far: dict[str, Scene] = {}
+        self._far: dict[str, JournalSnapshot] = {}
         """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, int] = {}
         """How many workers have died with a conversation."""
@@ -156,7 +158,7 @@ class Recovery:
         """A worker on another machine has written an event into the journal of that conversation."""
         if isinstance(event, events.Header):
             judge, bill = self._run.costs.judge.tariff, Bill(self._tariff(name))
-            self._far[name] = Scene(judge=judge, user=self._user_tariff, bill=bill)
+            self._far[name] = JournalSnapshot(judge=judge, user=self._user_tariff, bill=bill)
         if name in self._far:
             self._far[name].hear(event)
 
@@ -164,7 +166,7 @@ class Recovery:
         """A conversation is complete, and its results are here."""
         self._far.pop(name, None)
 
-    def lost(self, worker: str, unit: Unit, *, here: bool) -> bool:
+    def lost(self, worker: str, unit: WorkUnit, *, here: bool) -> bool:
         """Return whether a conversation continues elsewhere; if not, everything that was not played is reported.
 
         `here`: the worker wrote into this machine's run folder.
@@ -189,7 +191,7 @@ class Recovery:
             del self._notices[unit.name]
         return False
 
-    def give_up(self, unit: Unit, why: str, *, death: str = "", speaking: str = "") -> bool:
+    def give_up(self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = "") -> bool:
         """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
 
         Where nobody was (filler, say), the first that had begun answers for it: what ends like this is an error. It
@@ -225,7 +227,7 @@ class Recovery:
         ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
         return ranked[0].nodeid if ranked else ""
 
-    def _folder(self, unit: Unit) -> Path:
+    def _folder(self, unit: WorkUnit) -> Path:
         """Return the folder of the conversation that was being played: the last that was begun and has no results."""
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
@@ -233,7 +235,7 @@ class Recovery:
         unfinished = [folder for folder in begun if not _is_complete(folder)]
         return (unfinished or begun or [run / next(iter(names))])[-1]
 
-    def _scene(self, folder: Path) -> Scene:
+    def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
             return self._far[folder.name]
         judge = self._run.costs.judge.tariff
@@ -308,7 +310,7 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def _where(last: Scene) -> str:
+def _where(last: JournalSnapshot) -> str:
     record = last.record
     if record.last is None:
         return f"where {record.speaking} began" if record.speaking else "before anything was said"
@@ -317,7 +319,7 @@ def _where(last: Scene) -> str:
     return f"after {what}{who}" if last.answered else f"at {what}{who}"
 
 
-def _conversation(rows: Sequence[ScenarioResult], last: Scene, spec: str, why: str) -> ConversationResult:
+def _conversation(rows: Sequence[ScenarioResult], last: JournalSnapshot, spec: str, why: str) -> ConversationResult:
     header = last.record.header
     return ConversationResult(
         agent=rows[0].agent,
@@ -353,7 +355,7 @@ class Controller:
             raise pytest.UsageError("--dist=each would play every conversation on every worker. Remove --dist")
         self.scheduling: ConversationScheduling | None = None
         self._expected: dict[str, int] = {}
-        self._ledger = Ledger()
+        self._ledger = ReportLedger()
         self.recovery = Recovery(run, self._ledger)
         self._away: set[Any] = set()
         """Workers on other machines."""
@@ -404,15 +406,15 @@ class Controller:
     def _dsession(self) -> Any:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
-    def _hand_out(self, node: Any, unit: Unit, indices: list[int]) -> None:
+    def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         self._run.progress.gone(unit.name, left=self._left)
         _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
 
-    def _may_play(self, node: Any, unit: Unit) -> bool:
+    def _may_play(self, node: Any, unit: WorkUnit) -> bool:
         """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
         return node not in self._away or not self._run.folder.has_journal(unit.name)
 
-    def _beside(self, playing: Sequence[Unit], unit: Unit) -> bool:
+    def _beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
         """Return whether a worker that plays these may play another one at once."""
         run = self._run
         if len(playing) >= run.most_at_once:
@@ -420,7 +422,7 @@ class Controller:
         agent, *others = [conversation_of(one.items[0]).agent for one in (unit, *playing)]
         return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
 
-    def _lost(self, node: Any, unit: Unit) -> bool:
+    def _lost(self, node: Any, unit: WorkUnit) -> bool:
         self._run.progress.gone(unit.name, left=self._left)
         if self._stopped:
             return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class WorkUnit:
     """The items of one conversation: they stay together on one worker."""
 
     name: str
@@ -24,12 +24,12 @@ class Unit:
     """About how many tokens it takes."""
 
 
-def units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[Unit]:
+def units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[WorkUnit]:
     """Return the units of a collection, the longest first, equally long ones in the order of the collection."""
     found: dict[str, list[str]] = {}
     for nodeid in nodeids:
         found.setdefault(unit_of(nodeid), []).append(nodeid)
-    made = [Unit(name, tuple(items), expected.get(name, 0)) for name, items in found.items()]
+    made = [WorkUnit(name, tuple(items), expected.get(name, 0)) for name, items in found.items()]
     return sorted(made, key=lambda unit: -unit.expected)
 
 
@@ -52,11 +52,11 @@ class ConversationScheduling:
         *,
         unit_of: Callable[[str], str],
         expected: Mapping[str, int],
-        send: Callable[[Any, Unit, list[int]], None],
-        lost: Callable[[Any, Unit], bool],
+        send: Callable[[Any, WorkUnit, list[int]], None],
+        lost: Callable[[Any, WorkUnit], bool],
         differ: Callable[[str, str], None],
-        may_play: Callable[[Any, Unit], bool],
-        beside: Callable[[Sequence[Unit], Unit], bool],
+        may_play: Callable[[Any, WorkUnit], bool],
+        beside: Callable[[Sequence[WorkUnit], WorkUnit], bool],
     ) -> None:
         self.numnodes = workers
         self.collection: list[str] | None = None
@@ -64,12 +64,12 @@ class ConversationScheduling:
         self._unit_of, self._expected = unit_of, expected
         self._send, self._lost, self._differ = send, lost, differ
         self._may_play, self._beside = may_play, beside
-        self._playing: dict[Any, list[Unit]] = {}
+        self._playing: dict[Any, list[WorkUnit]] = {}
         self._indices: dict[Any, dict[str, int]] = {}
         self._collections = 0
-        self._queue: list[Unit] = []
+        self._queue: list[WorkUnit] = []
         """What is still to be played."""
-        self._stranded: list[Unit] = []
+        self._stranded: list[WorkUnit] = []
         """No worker can play them."""
 
     # --- what xdist asks
@@ -100,7 +100,7 @@ class ConversationScheduling:
         return len(self._queue)
 
     @property
-    def unplayed(self) -> list[Unit]:
+    def unplayed(self) -> list[WorkUnit]:
         """What has not been played to its end."""
         return [*self._stranded, *self._queue, *chain.from_iterable(self._playing.values())]
 
@@ -177,7 +177,7 @@ class ConversationScheduling:
             if not self._playing[node]:
                 node.shutdown()
 
-    def _has_room(self, node: Any, unit: Unit) -> bool:
+    def _has_room(self, node: Any, unit: WorkUnit) -> bool:
         playing = self._playing[node]
         return (not playing or self._beside(playing, unit)) and self._may_play(node, unit)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ltm.plugin.xdist.scheduling import Unit
+    from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 
 EVENT = "ltm"
@@ -143,7 +143,7 @@ class Brief(NamedTuple):
         return f"{self.scenario}/{self.example}"
 
 
-class Ledger:
+class ReportLedger:
     """Reports by item; briefs and results of the units that are being played."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Ledger:
         """Return whether an item has been reported to its end."""
         return nodeid in self._finished
 
-    def told(self, unit: Unit) -> dict[str, list[int]]:
+    def told(self, unit: WorkUnit) -> dict[str, list[int]]:
         """Return by item what need not be told again of a unit: the number of reports, and whether it has ended."""
         known = [nodeid for nodeid in unit.items if nodeid in self._reports]
         return {nodeid: [self._reports[nodeid], int(nodeid in self._finished)] for nodeid in known}
@@ -180,7 +180,7 @@ class Ledger:
         self._briefs.pop(unit, None)
         self._rows.pop(unit, None)
 
-    def briefs(self, unit: Unit) -> tuple[Brief, ...]:
+    def briefs(self, unit: WorkUnit) -> tuple[Brief, ...]:
         """Return the briefs of a unit's items, made up from the node ids where no worker has begun it."""
         return self._briefs.get(unit.name) or tuple(_made_up(unit.name, nodeid) for nodeid in unit.items)
 

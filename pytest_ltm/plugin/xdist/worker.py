@@ -30,8 +30,14 @@ if TYPE_CHECKING:
 
 
 _TOLD = (
-    events.Header, events.Begin, events.Message, events.Reply, events.Filler, events.Jump, events.Asked,
-)  # fmt: skip
+    events.Header,
+    events.Begin,
+    events.MessageSent,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.TimeJumped,
+    events.ModelAsked,
+)
 
 
 class Worker:

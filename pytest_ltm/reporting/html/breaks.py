@@ -13,7 +13,7 @@ from pytest_ltm.reporting.text import NOTHING, counted, score_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from pytest_ltm.reporting.html.material import Entry, Material, Series
+    from pytest_ltm.reporting.html.material import ExampleEntry, Material, ResultSeries
 
 
 MOST_ROWS = 40
@@ -22,7 +22,7 @@ _SEEN = 0.005
 """A smaller change of a mean is not shown."""
 
 
-class Row(NamedTuple):
+class BreakRow(NamedTuple):
     """One scenario, or one skill, of one agent."""
 
     name: str
@@ -44,7 +44,7 @@ class Breaks(NamedTuple):
     tested: bool
     """It is under test: neither a control nor, beside others, one of this package."""
     spans: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[BreakRow]
     """The scenarios that lose points, those that lose most first."""
     further: int
     """So many more lose points."""
@@ -52,7 +52,7 @@ class Breaks(NamedTuple):
     """The scenarios with full marks at every span that has a score."""
     unscored: Sequence[str]
     """Those without any score."""
-    skills: Sequence[Row]
+    skills: Sequence[BreakRow]
     """The skills that scenarios need, those that lose most first."""
 
 
@@ -77,21 +77,21 @@ def _breaks(found: Material, agent: str, shown: Collection[int], *, tested: bool
     played = [grouped(each.rows, lambda row: row.result.scenario) for each in series]
     skills = sorted({skill for each in series for row in each.rows for skill in row.result.skills})
 
-    def scenario(name: str) -> Row:
+    def scenario(name: str) -> BreakRow:
         rows = [of.get(name, []) for of in played]
         cells = [
             _cell(of, each, name, shown, each.column.cells[name].text, was.get(name)) if of else None
             for each, of, was in zip(series, rows, before, strict=True)
         ]
-        return Row(name, cells, _lost(rows))
+        return BreakRow(name, cells, _lost(rows))
 
-    def skill(name: str) -> Row:
+    def skill(name: str) -> BreakRow:
         rows = [[row for row in each.rows if name in row.result.skills] for each in series]
         cells = [
             _cell(of, each, SKILLS.get(name, name), shown) if of else None
             for each, of in zip(series, rows, strict=True)
         ]
-        return Row(SKILLS.get(name, name), cells, _lost(rows))
+        return BreakRow(SKILLS.get(name, name), cells, _lost(rows))
 
     scenarios = [scenario(name) for name in sorted({name for of in played for name in of})]
     losing = [row for row in sorted(scenarios, key=_most_first) if row.lost is not None and not row.whole]
@@ -107,24 +107,24 @@ def _breaks(found: Material, agent: str, shown: Collection[int], *, tested: bool
     )
 
 
-def _lost(rows: Sequence[Sequence[Entry]]) -> float | None:
+def _lost(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
     """Return the share of full marks that is missing, the mean over the spans with a score."""
     means = [_mean(of) for of in rows]
     found = mean([each for each in means if each is not None])
     return None if found is None else 1 - found
 
 
-def _most_first(row: Row) -> tuple[float, str]:
+def _most_first(row: BreakRow) -> tuple[float, str]:
     return -(row.lost or 0.0), row.name
 
 
-def _mean(rows: Sequence[Entry]) -> float | None:
+def _mean(rows: Sequence[ExampleEntry]) -> float | None:
     return mean([row.result.score for row in rows if row.result.score is not None])
 
 
 def _cell(
-    rows: Sequence[Entry],
-    series: Series,
+    rows: Sequence[ExampleEntry],
+    series: ResultSeries,
     name: str,
     shown: Collection[int],
     text: str = "",
@@ -147,11 +147,11 @@ def _cell(
     )
 
 
-def _badness(row: Entry) -> tuple[bool, float]:
+def _badness(row: ExampleEntry) -> tuple[bool, float]:
     return row.result.score is None, row.result.score or 0.0
 
 
-def _before(found: Material, series: Series) -> Mapping[str, float]:
+def _before(found: Material, series: ResultSeries) -> Mapping[str, float]:
     """Return the mean score of each scenario in what the run was compared with, as its summary says."""
     said = found.runs[series.run].summary.get("comparison")
     changes: list[dict[str, Any]] = said["changes"] if isinstance(said, dict) else []
@@ -180,7 +180,7 @@ def columns(found: Material) -> list[tuple[str, int, int | None]]:
     ]
 
 
-def _baselines(found: Material, series: Series) -> list[Series]:
+def _baselines(found: Material, series: ResultSeries) -> list[ResultSeries]:
     """Return what may be the baseline of a series, the likeliest first."""
     said = found.runs[series.run].summary.get("comparison")
     before = said if isinstance(said, dict) else {}

@@ -12,7 +12,7 @@ from pytest_ltm.reporting.text import dollars, score_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm.reporting.html.material import Material, Series
+    from pytest_ltm.reporting.html.material import Material, ResultSeries
 
 
 WIDTH, HEIGHT = 640, 300
@@ -21,7 +21,7 @@ COLOURS = 8
 """Strokes in the style sheet, for the best agents at the largest memory span; all others are thin and grey."""
 
 
-class Point(NamedTuple):
+class ChartPoint(NamedTuple):
     """One series in a chart."""
 
     x: float
@@ -32,14 +32,14 @@ class Point(NamedTuple):
     title: str
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """One agent in a chart."""
 
     agent: str
     colour: int
     """From 0; COLOURS: one of many."""
     path: str
-    points: Sequence[Point]
+    points: Sequence[ChartPoint]
 
 
 class Tick(NamedTuple):
@@ -58,10 +58,10 @@ class Band(NamedTuple):
     path: str
 
 
-class Chart(NamedTuple):
+class AccuracyChart(NamedTuple):
     """Accuracy of all agents against something; the template `_macros.html.j2` draws it."""
 
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
     ticks: Sequence[Tick]
     axis: str
     """What the x axis measures."""
@@ -70,7 +70,7 @@ class Chart(NamedTuple):
     size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
 
     @property
-    def named(self) -> Sequence[Line]:
+    def named(self) -> Sequence[ChartLine]:
         """The lines that have a colour of their own."""
         return [line for line in self.lines if line.colour < COLOURS]
 
@@ -80,7 +80,7 @@ class Chart(NamedTuple):
         return [Tick(_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
 
 
-def score_by_span(found: Material) -> Chart | None:
+def score_by_span(found: Material) -> AccuracyChart | None:
     """Return accuracy against memory span, log scale, isolated examples first; None for less than two places."""
     series = [each for each in found.series if each.column.out_of]
     spans = {each.column.span: each.column.span_label for each in sorted(series, key=lambda one: one.column.span or 0)}
@@ -88,7 +88,7 @@ def score_by_span(found: Material) -> Chart | None:
         return None
     x = _places([*spans])
     lines = _lines(found, series, lambda each: (x(each.column.span), each.column.span_label))
-    return Chart(
+    return AccuracyChart(
         lines,
         [Tick(x(span), label) for span, label in spans.items()],
         axis="memory span in tokens (log scale)",
@@ -97,7 +97,7 @@ def score_by_span(found: Material) -> Chart | None:
     )
 
 
-def score_by_cost(found: Material) -> Chart | None:
+def score_by_cost(found: Material) -> AccuracyChart | None:
     """Return accuracy against cost, log scale; None unless two series tell their cost."""
     series = [each for each in found.series if each.column.cost_usd and each.column.out_of]
     costs = {each.key: each.column.cost_usd or 0.0 for each in series}
@@ -107,7 +107,7 @@ def score_by_cost(found: Material) -> Chart | None:
     if low == high:
         low, high = low / 2, high * 2
     x = _scale(low, high)
-    return Chart(
+    return AccuracyChart(
         _lines(
             found, series, lambda each: (x(costs[each.key]), f"{each.column.span_label}, ${dollars(costs[each.key])}")
         ),
@@ -117,7 +117,9 @@ def score_by_cost(found: Material) -> Chart | None:
     )
 
 
-def _lines(found: Material, series: Sequence[Series], placed: Callable[[Series], tuple[float, str]]) -> list[Line]:
+def _lines(
+    found: Material, series: Sequence[ResultSeries], placed: Callable[[ResultSeries], tuple[float, str]]
+) -> list[ChartLine]:
     """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
     names = tested(series)
     ranked = [each.agent for each in rank(found.at(largest(series))) if each.agent in names]
@@ -128,11 +130,11 @@ def _lines(found: Material, series: Sequence[Series], placed: Callable[[Series],
         )
         if points:
             path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
-            lines.append(Line(agent, min(number, COLOURS), path, points))
+            lines.append(ChartLine(agent, min(number, COLOURS), path, points))
     return lines
 
 
-def _bands(series: Sequence[Series], x: Callable[[int | None], float]) -> list[Band]:
+def _bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
     """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
     names = tested(series)
     ceiling = [(x(each.column.span), each.column.least or 0.0) for each in series if each.agent not in names]
@@ -160,14 +162,14 @@ def _area(places: Sequence[tuple[float, float]], edge: float) -> str:
     return f"M{LEFT} {edge}L" + "L".join(f"{x:.1f} {_y(score):.1f}" for x, score in outer) + f"V{edge}Z"
 
 
-def _point(series: Series, x: float, where: str) -> Point:
+def _point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     column = series.column
     score = column.least or 0.0
     inside = column.interval
     low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
     level = level or (f", to {score_text(high)} with 1 for what has no score" if column.is_open else "")
-    return Point(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
+    return ChartPoint(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
 
 
 _ISOLATED = 70

@@ -12,9 +12,9 @@ from pytest_ltm.reporting.text import counted, score_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._record.fold import Record
+    from pytest_ltm._record.fold import ConversationRecord
     from pytest_ltm.reporting.html.breaks import Breaks
-    from pytest_ltm.reporting.html.material import Entry, Material
+    from pytest_ltm.reporting.html.material import ExampleEntry, Material
 
 BANDS = 10
 """So many rows a conversation has, from its beginning to the question."""
@@ -22,7 +22,7 @@ _UNIT = 1_000
 """In tokens: shorter distances have one row or column together."""
 
 
-class Spot(NamedTuple):
+class DepthSpot(NamedTuple):
     """An example with a score: where the nearest needle of its last question was told."""
 
     agent: str
@@ -30,7 +30,7 @@ class Spot(NamedTuple):
     """Of the conversation before the question, as `power` has it."""
     band: int
     """The share of it before the needle, in steps of 1 / BANDS."""
-    row: Entry
+    row: ExampleEntry
     score: float
 
 
@@ -44,20 +44,20 @@ class Depths(NamedTuple):
     """From its beginning to its end; None: there is no such example."""
 
 
-def asked_at(rows: Iterable[Entry], record: Record) -> dict[int, int]:
+def asked_at(rows: Iterable[ExampleEntry], record: ConversationRecord) -> dict[int, int]:
     """Return how many tokens came before the last question of each example that has a score and a needle, by key."""
     wanted = [row for row in rows if row.result.questions and row.result.gap is not None and row.result.scored]
     asked = {row.key: record.exchange(row.result.questions[-1].number) for row in wanted}
     return {key: question.start for key, question in asked.items() if question}
 
 
-def spots(found: Material, asked: Mapping[int, int]) -> Iterator[Spot]:
+def spots(found: Material, asked: Mapping[int, int]) -> Iterator[DepthSpot]:
     """Yield the examples of which it is known where they asked."""
     for row in found.rows:
         start, gap, score = asked.get(row.key), row.result.gap, row.result.score
         if start is not None and gap is not None and score is not None:
             band = min(BANDS * max(start - gap, 0) // max(start, 1), BANDS - 1)
-            yield Spot(found.series[row.series].agent, power(start), band, row, score)
+            yield DepthSpot(found.series[row.series].agent, power(start), band, row, score)
 
 
 def power(tokens: int) -> int:
@@ -102,7 +102,7 @@ def depths(found: Material, asked: Mapping[int, int], order: Sequence[Breaks], s
     ]
 
 
-def _square(here: Sequence[Spot], shown: Collection[int]) -> Shaded | None:
+def _square(here: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
     score = mean([spot.score for spot in here])
     if score is None:
         return None

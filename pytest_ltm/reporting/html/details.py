@@ -20,17 +20,19 @@ from pytest_ltm.reporting.text import counted, distance, score_text, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.result import Metric, QuestionResult, ScenarioResult
+    from pytest_ltm._engine.result import ExampleMetric, QuestionResult, ScenarioResult
     from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record.fold import Leap, Record
-    from pytest_ltm.reporting.html.material import Entry
+    from pytest_ltm._record.fold import ConversationRecord, Leap
+    from pytest_ltm.reporting.html.material import ExampleEntry
 
 
 NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missing here."
 NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
 
 
-def details(result: ScenarioResult, record: Record | None, expected: object, damage: str = "") -> dict[str, Any]:
+def details(
+    result: ScenarioResult, record: ConversationRecord | None, expected: object, damage: str = ""
+) -> dict[str, Any]:
     """Return JSON values for the page.
 
     `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal.
@@ -51,7 +53,7 @@ def details(result: ScenarioResult, record: Record | None, expected: object, dam
 _POINT = later(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
 
 
-def curves(metrics: Sequence[Metric]) -> Iterator[tuple[str, list[float]]]:
+def curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[float]]]:
     """Yield name and values of each row of shares that are numbered from 1 on, as `lesson_1` and `lesson_2`."""
     found = [
         (match["curve"], int(match["place"]), one.value) for one in metrics if (match := _POINT.fullmatch(one.name))
@@ -102,7 +104,7 @@ def _question(question: QuestionResult) -> dict[str, Any]:
     }
 
 
-def _talk(result: ScenarioResult, record: Record) -> list[dict[str, Any]]:
+def _talk(result: ScenarioResult, record: ConversationRecord) -> list[dict[str, Any]]:
     asked = {question.number for question in result.questions}
     needles = {needle.number for question in result.questions for needle in question.needles}
     own = [each for each in record.unanswered.values() if each.by == result.id]
@@ -139,7 +141,7 @@ def _kind(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> s
     return "needle" if exchange.number in needles else exchange.kind
 
 
-def _distance(before: Exchange, after: Exchange, record: Record) -> str:
+def _distance(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
     between = [each for each in record.transcript.since(before.number + 1) if each.number < after.number]
     if not between:
         return ""
@@ -165,7 +167,7 @@ OTHERS = -1
 """The lane of opening message and filler."""
 
 
-def timeline(rows: Sequence[Entry], record: Record) -> dict[str, Any]:
+def timeline(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[str, Any]:
     """Return JSON values for the page; lanes in the order in which their examples began."""
     examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
     begins = {key: inf if example.begin is None else example.begin for key, example in examples.items()}
@@ -192,7 +194,7 @@ def timeline(rows: Sequence[Entry], record: Record) -> dict[str, Any]:
     }
 
 
-def _lane(row: Entry, example: Example) -> dict[str, Any]:
+def _lane(row: ExampleEntry, example: Example) -> dict[str, Any]:
     result = row.result
     told = {"k": row.key, "name": result.id, "score": result.score, "shade": shade(result.score)}
     end = None if example.begin is None else example.end

@@ -14,7 +14,7 @@ from pytest_ltm.reporting.html.charts import score_by_span
 from pytest_ltm.reporting.html.headline import gates, leads, said, trust
 from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
-from pytest_ltm.reporting.runs import Run
+from pytest_ltm.reporting.runs import LoadedRun
 from pytest_ltm.reporting.terminal import summary_lines
 from pytest_ltm.reporting.text import distance
 
@@ -62,7 +62,7 @@ def summary(run: RunResult, gate: Mapping[str, Any] | None = None, report: str =
     head = f"<style>\n{asset(('embedded.css',))}</style><script>\n{asset(('embedded.js',))}</script>"
     if not run.conversations:
         return head
-    found = material([Run.of(run, gate)])
+    found = material([LoadedRun.of(run, gate)])
     text = environment().get_template("embedded.html.j2").render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
         gates=[*gates(found), *leads(found)], standings=said(found), curve=score_by_span(found), trust=trust(found),

@@ -13,8 +13,8 @@ from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.result import Seconds
-    from pytest_ltm.reporting.html.material import Entry, Material, Series
+    from pytest_ltm._engine.result import CallDurations
+    from pytest_ltm.reporting.html.material import ExampleEntry, Material, ResultSeries
 
 
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
@@ -54,7 +54,7 @@ def scoreboard(found: Material) -> Grid:
     return Grid(found.spans, [(one, [_score_cell(by.get((one, span))) for span in found.spans]) for one in agents])
 
 
-def _score_cell(series: Series | None) -> Shaded | None:
+def _score_cell(series: ResultSeries | None) -> Shaded | None:
     if series is None:
         return None
     column = series.column
@@ -73,7 +73,7 @@ class FigureTable(NamedTuple):
 
     heads: Sequence[tuple[str, str]]
     """Heading, and the name under which `METRICS` defines it."""
-    rows: Sequence[tuple[Series, Sequence[Figure]]]
+    rows: Sequence[tuple[ResultSeries, Sequence[Figure]]]
 
 
 def figure_table(found: Material) -> FigureTable:
@@ -83,7 +83,7 @@ def figure_table(found: Material) -> FigureTable:
     return FigureTable(shown, [(series, [each[head] for head in shown]) for series, each in rows])
 
 
-def figures(series: Series) -> dict[tuple[str, str], Figure]:
+def figures(series: ResultSeries) -> dict[tuple[str, str], Figure]:
     """Return the figures of one series, by heading and the name under which `METRICS` defines it."""
     column, spread = series.column, series.column.spread
 
@@ -99,7 +99,7 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
         value = getattr(column, name)
         return Figure(NOTHING if value is None else "~" * column.estimated + form.format(value), value)
 
-    def taken(seconds: Seconds | None) -> Figure:
+    def taken(seconds: CallDurations | None) -> Figure:
         known = seconds if column.input_tokens is not None else None
         return Figure(time_text(known), None if known is None else known.median)
 
@@ -134,7 +134,7 @@ def figures(series: Series) -> dict[tuple[str, str], Figure]:
     }
 
 
-def forgets(series: Series) -> str:
+def forgets(series: ResultSeries) -> str:
     """Return what an agent forgets most at a span, in a few words."""
     lost = forgotten(series.column)
     named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
@@ -155,7 +155,7 @@ def by_gap(found: Material) -> Grid | None:
     return Grid([*map(_gap, known)], [(agent, [cell(agent, number) for number in known]) for agent in found.agents])
 
 
-def _mean_cell(rows: Iterable[Entry], where: str) -> Shaded | None:
+def _mean_cell(rows: Iterable[ExampleEntry], where: str) -> Shaded | None:
     scores = [row.result.score for row in rows if row.result.score is not None]
     found = mean(scores)
     if found is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._engine.result import at_span, span_place
 from pytest_ltm._statistics import compare, effective_span, grouped, paired, placed
 from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import Side, largest, rank, standings
+from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, standings
 from pytest_ltm.reporting.columns import leading, short_span, span_sentence
 from pytest_ltm.reporting.compared import told
 from pytest_ltm.reporting.text import amount, counted, dollars
@@ -16,35 +16,35 @@ from pytest_ltm.reporting.text import amount, counted, dollars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm.reporting.agents import Standing
+    from pytest_ltm.reporting.agents import AgentSentence
     from pytest_ltm.reporting.columns import Column
-    from pytest_ltm.reporting.compared import Told
-    from pytest_ltm.reporting.html.material import Material, Series
+    from pytest_ltm.reporting.compared import ComparisonText
+    from pytest_ltm.reporting.html.material import Material, ResultSeries
 
 
-class Difference(NamedTuple):
+class SeriesDifference(NamedTuple):
     """What one series has over another, on the examples in which both have a score."""
 
     gain: float
     """In points: sum over scenarios of the mean difference of their examples."""
-    told: Told
+    told: ComparisonText
     """What may be said of it."""
 
 
-def difference(one: Series, other: Series) -> Difference | None:
+def difference(one: ResultSeries, other: ResultSeries) -> SeriesDifference | None:
     """Return what `one` has over `other`; None if they share no example with a score."""
     pairs = paired(*([placed(row.result, span_label="") for row in each.rows] for each in (other, one))).pairs
     if not pairs:
         return None
     found = compare(pairs)
     gain = len({pair.scenario for pair in pairs}) * (found.difference or 0.0)
-    return Difference(gain, told(one.label, other.label, pairs, found))
+    return SeriesDifference(gain, told(one.label, other.label, pairs, found))
 
 
 _FEW = 3
 
 
-class Answer(NamedTuple):
+class HeadlineAnswer(NamedTuple):
     """One question of the reader's, and its answer."""
 
     question: str
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
     """Of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
-def answers(found: Material) -> list[Answer]:
+def answers(found: Material) -> list[HeadlineAnswer]:
     """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
     last = found.at(largest(found.series))
     ranked = rank(last)
@@ -64,9 +64,9 @@ def answers(found: Material) -> list[Answer]:
     return [answer for answer in known if answer is not None]
 
 
-def said(found: Material) -> list[Standing]:
+def said(found: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    sides = [Side(each.agent, each.column, [row.result for row in each.rows]) for each in found.series]
+    sides = [AgentAtSpan(each.agent, each.column, [row.result for row in each.rows]) for each in found.series]
     return standings(sides, _beside_baselines(found))
 
 
@@ -114,7 +114,7 @@ def trust(found: Material) -> list[str]:
 _HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured"}
 
 
-def gates(found: Material) -> list[Answer]:
+def gates(found: Material) -> list[HeadlineAnswer]:
     """Return what the gate of each run said, in the words of the terminal, with each rule that did not hold."""
     answers = []
     for run in found.runs:
@@ -126,7 +126,7 @@ def gates(found: Material) -> list[Answer]:
         told = shortened([_finding(one) for one in broken], _FEW, "{:,} more")
         which = f" ({run.result.run_id})" if len(found.runs) > 1 else ""
         text = ". ".join([*[said[:1].upper() + said[1:]] * bool(said), *told])
-        answers.append(Answer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
+        answers.append(HeadlineAnswer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
     return answers
 
 
@@ -135,17 +135,17 @@ def _finding(one: Mapping[str, str]) -> str:
     return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
-def leads(found: Material) -> list[Answer]:
+def leads(found: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
     known = grouped([each for run in found.runs for each in leading(run.result)], itemgetter(0))
     parts = {head: [part for _, means in of for part in means.items()] for head, of in known.items()}
     return [
-        Answer(head, max(mean for _, mean in of), f"{listed([f'{place}: {mean}' for place, mean in of])}.")
+        HeadlineAnswer(head, max(mean for _, mean in of), f"{listed([f'{place}: {mean}' for place, mean in of])}.")
         for head, of in parts.items()
     ]
 
 
-def _yardsticks(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | None:
+def _yardsticks(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     """Return what agents of this package earn where others are tested, as a measure of what is possible."""
     others = [each for each in series if each.column.yardstick and each.column.out_of and each not in ranked]
     if not others or not ranked:
@@ -154,14 +154,14 @@ def _yardsticks(series: Iterable[Series], ranked: Sequence[Series]) -> Answer | 
     short = f"{parts[0].agent} {parts[0].column.share}"
     text = listed([f"{each.agent} {each.column.share}" for each in parts])
     question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
-    return Answer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
+    return HeadlineAnswer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
 
 
 def _few(parts: Sequence[str]) -> list[str]:
     return shortened(parts, _FEW, "{:,} more")
 
 
-def _real(material: Material, ranked: Sequence[Series]) -> Answer | None:
+def _real(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     if len(ranked) < 2:
         return None
     first, second = ranked[0], ranked[1]
@@ -169,19 +169,19 @@ def _real(material: Material, ranked: Sequence[Series]) -> Answer | None:
     found = difference(first, second)
     if found is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
-        return Answer(question, "Unknown", text)
+        return HeadlineAnswer(question, "Unknown", text)
     said = found.told.text
     if found.gain and _plans(material, first).isdisjoint(_plans(material, second)):
         said += " Their plans differ, so they were asked different things; that may be why."
-    return Answer(question, found.told.short, said)
+    return HeadlineAnswer(question, found.told.short, said)
 
 
-def _plans(material: Material, series: Series) -> set[str]:
+def _plans(material: Material, series: ResultSeries) -> set[str]:
     held = {row.conversation for row in series.rows}
     return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
 
 
-def _far(found: Material) -> Answer | None:
+def _far(found: Material) -> HeadlineAnswer | None:
     """Return the effective memory span of each agent that was tested isolated and at a memory span."""
     spans = grouped(found.series, lambda series: series.agent)
     tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
@@ -190,13 +190,15 @@ def _far(found: Material) -> Answer | None:
         return None
     short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
     text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
-    return Answer("How far do they remember?", short, text)
+    return HeadlineAnswer("How far do they remember?", short, text)
 
 
-def _cost(found: Material) -> Answer:
+def _cost(found: Material) -> HeadlineAnswer:
     question = "What did it cost?"
     if all(run.result.is_imported for run in found.runs):
-        return Answer(question, "Unknown", "Published results do not say, and hold only a part of what was said.")
+        return HeadlineAnswer(
+            question, "Unknown", "Published results do not say, and hold only a part of what was said."
+        )
     columns = [series.column for series in found.series]
     tokens = sum(column.tokens for column in columns)
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
@@ -216,7 +218,7 @@ def _cost(found: Material) -> Answer:
         said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
-        return Answer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
+        return HeadlineAnswer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
     spent = sum(column.filler_cost_usd or 0.0 for column in told)
@@ -228,10 +230,10 @@ def _cost(found: Material) -> Answer:
     untold = sum(column.cost_usd is None for column in columns)
     if untold:
         text += f" {untold} of {len(columns)} columns report no cost."
-    return Answer(question, f"{about}${dollars(total)}", text)
+    return HeadlineAnswer(question, f"{about}${dollars(total)}", text)
 
 
-def _mind(found: Material) -> Answer | None:
+def _mind(found: Material) -> HeadlineAnswer | None:
     results = [row.result for row in found.rows]
     missing = [each for each in results if not each.scored]
     parts = []
@@ -260,10 +262,10 @@ def _mind(found: Material) -> Answer | None:
         "no better than guessing": len(guessed),
     }
     short = next((f"{count:,} {what}" for what, count in counts.items() if count), "")
-    return Answer("Caveats", short, " ".join(parts)) if parts else None
+    return HeadlineAnswer("Caveats", short, " ".join(parts)) if parts else None
 
 
-def _each(some: Iterable[Series], names: Callable[[Column], Iterable[str]]) -> list[str]:
+def _each(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
     """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
     same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
     return [f"{listed(of)}: {listed(_few([each.label for each in those]))}" for of, those in same.items()]

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.result import ScenarioResult
     from pytest_ltm.reporting.columns import Column
-    from pytest_ltm.reporting.runs import ConversationFolder, Run
+    from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ExampleEntry:
     """One example."""
 
     key: int
@@ -33,7 +33,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class ConversationEntry:
     """One conversation."""
 
     key: int
@@ -41,11 +41,11 @@ class Held:
     label: str
     """`full at 32k`, with the trial where there are several."""
     folder: ConversationFolder
-    rows: tuple[Entry, ...]
+    rows: tuple[ExampleEntry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class ResultSeries:
     """One agent at one memory span in one run."""
 
     key: int
@@ -53,7 +53,7 @@ class Series:
     agent: str
     """The agent's label, with the run where several runs have an agent of this label."""
     column: Column
-    rows: tuple[Entry, ...]
+    rows: tuple[ExampleEntry, ...]
 
     @property
     def label(self) -> str:
@@ -65,9 +65,9 @@ class Series:
 class Material:
     """Everything a report may show."""
 
-    runs: tuple[Run, ...]
-    series: tuple[Series, ...]
-    conversations: tuple[Held, ...]
+    runs: tuple[LoadedRun, ...]
+    series: tuple[ResultSeries, ...]
+    conversations: tuple[ConversationEntry, ...]
 
     @property
     def suites(self) -> str:
@@ -76,7 +76,7 @@ class Material:
         return f"suite{'s' * (len(known) > 1)} {listed(list(known))}" if known else ""
 
     @property
-    def rows(self) -> tuple[Entry, ...]:
+    def rows(self) -> tuple[ExampleEntry, ...]:
         """Every example, in the order of the series."""
         return tuple(row for series in self.series for row in series.rows)
 
@@ -91,16 +91,16 @@ class Material:
         lengths = {series.column.span_label: series.column.span for series in self.series}
         return tuple(sorted(lengths, key=lambda label: (lengths[label] or float("inf"), label)))
 
-    def at(self, span_label: str) -> tuple[Series, ...]:
+    def at(self, span_label: str) -> tuple[ResultSeries, ...]:
         """Return the series at one memory span."""
         return tuple(series for series in self.series if series.column.span_label == span_label)
 
 
-def material(runs: Sequence[Run]) -> Material:
+def material(runs: Sequence[LoadedRun]) -> Material:
     """Return what the runs hold."""
     held_in = Counter(agent for run in runs for agent in {each.result.agent for each in run.conversations})
-    series: list[Series] = []
-    conversations: list[Held] = []
+    series: list[ResultSeries] = []
+    conversations: list[ConversationEntry] = []
     rows = 0
     for number, run in enumerate(runs):
         for column in columns(run.result):
@@ -109,22 +109,22 @@ def material(runs: Sequence[Run]) -> Material:
             conversations += held
             name = f"{column.name} · {run.result.run_id}" if held_in[column.agent] > 1 else column.name
             own = tuple(row for each in held for row in each.rows)
-            series.append(Series(key=len(series), run=number, agent=name, column=column, rows=own))
+            series.append(ResultSeries(key=len(series), run=number, agent=name, column=column, rows=own))
     return Material(runs=tuple(runs), series=tuple(series), conversations=tuple(conversations))
 
 
-def _held(run: Run, column: Column, series: int, first: int, rows: int) -> list[Held]:
+def _held(run: LoadedRun, column: Column, series: int, first: int, rows: int) -> list[ConversationEntry]:
     place = column.agent, column.span_label
     mine = [each for each in run.conversations if (each.result.agent, each.result.span_label) == place]
-    found: list[Held] = []
+    found: list[ConversationEntry] = []
     for key, folder in enumerate(mine, start=first):
         numbered = tuple(
-            Entry(key=number, series=series, conversation=key, result=result)
+            ExampleEntry(key=number, series=series, conversation=key, result=result)
             for number, result in enumerate(folder.result.scenarios, start=rows)
         )
         rows += len(numbered)
         label = column.label if len(mine) == 1 else f"{column.label}, trial {folder.result.trial}"
-        found.append(Held(key=key, series=series, label=label, folder=folder, rows=numbered))
+        found.append(ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered))
     return found
 
 
@@ -174,7 +174,7 @@ def rules(found: Material) -> list[Decider]:
     ]
 
 
-def origin(run: Run) -> Origin:
+def origin(run: LoadedRun) -> Origin:
     """Return what a run was made of, from its summary."""
     summary, first = run.summary, run.conversations[0].plan()
     plan, wall = _mapping(summary.get("plan")), summary.get("wall_seconds")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from pytest_ltm.reporting.html.material import Entry, Held
+    from pytest_ltm.reporting.html.material import ConversationEntry, ExampleEntry
 
 
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
@@ -91,18 +91,18 @@ def worst(found: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
     return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
 
 
-def _scenarios(found: Material) -> list[list[list[Entry]]]:
+def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
     """Return the examples of each scenario, worst first; an example is its rows in all columns."""
     by_name = grouped(found.rows, lambda row: row.result.scenario).values()
     examples = [grouped(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
     return [sorted(of, key=_worst) for of in examples]
 
 
-def _worst(rows: Sequence[Entry]) -> float:
+def _worst(rows: Sequence[ExampleEntry]) -> float:
     return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
 
-def in_turn(found: Material) -> Iterator[Held]:
+def in_turn(found: Material) -> Iterator[ConversationEntry]:
     """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
     for row in zip_longest(*grouped(found.conversations, lambda held: held.series).values()):
         yield from filter(None, row)
@@ -133,7 +133,7 @@ class Parcels:
     asked: dict[int, int] = field(default_factory=dict)
     """How many tokens came before the last question of examples, by key."""
 
-    def add(self, held: Held) -> None:
+    def add(self, held: ConversationEntry) -> None:
         """Pack a conversation."""
         defined, record = definitions(held.folder.plan()), held.folder.record()
         damage = "" if record else held.folder.damage()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.trend import Point, Series
+    from pytest_ltm.reporting.trend import TrendPoint, TrendSeries
 
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
@@ -28,7 +28,7 @@ _LABELS = 7
 """So many dates stand below a chart at most."""
 
 
-class Mark(NamedTuple):
+class TrendMark(NamedTuple):
     """One result in a chart."""
 
     x: float
@@ -40,23 +40,23 @@ class Mark(NamedTuple):
     title: str
 
 
-class Drawn(NamedTuple):
+class TrendPath(NamedTuple):
     """The results of one plan."""
 
     number: int
     colour: int
     dashed: bool
     path: str
-    marks: tuple[Mark, ...]
+    marks: tuple[TrendMark, ...]
     difference: str
     """In what it differs from the plan before."""
 
 
-class Chart(NamedTuple):
+class TrendChart(NamedTuple):
     """One agent at one memory span."""
 
-    series: Series
-    lines: tuple[Drawn, ...]
+    series: TrendSeries
+    lines: tuple[TrendPath, ...]
     dates: tuple[tuple[float, str], ...]
     left_out: int
     """Results before the first that is drawn."""
@@ -68,7 +68,7 @@ class Chart(NamedTuple):
         return [(_y(share), f"{100 * share:.0f}%") for share in (0, 0.25, 0.5, 0.75, 1)]
 
 
-def build_trend(found: Sequence[Series], notes: Sequence[str], out: Path) -> None:
+def build_trend(found: Sequence[TrendSeries], notes: Sequence[str], out: Path) -> None:
     """Write one self-contained HTML file about these series; LtmError if it cannot be written."""
     style = asset(STYLES)
     page = environment().get_template("trend.html.j2").render(
@@ -92,7 +92,7 @@ def _policy(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def _chart(series: Series) -> Chart:
+def _chart(series: TrendSeries) -> TrendChart:
     points = [point for _, point in series.points]
     shown = points[-MOST:]
     place = {id(point): _x(number, len(shown)) for number, point in enumerate(shown)}
@@ -101,21 +101,21 @@ def _chart(series: Series) -> Chart:
         marks = tuple(_mark(point, place[id(point)]) for point in line.drawn if id(point) in place)
         path = "M" + "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks) if marks else ""
         colour, dashed = (line.number - 1) % COLOURS, line.number > COLOURS
-        lines.append(Drawn(line.number, colour, dashed, path, marks, series.difference(line)))
-    return Chart(series, tuple(lines), tuple(_dates(shown)), len(points) - len(shown))
+        lines.append(TrendPath(line.number, colour, dashed, path, marks, series.difference(line)))
+    return TrendChart(series, tuple(lines), tuple(_dates(shown)), len(points) - len(shown))
 
 
-def _mark(point: Point, x: float) -> Mark:
+def _mark(point: TrendPoint, x: float) -> TrendMark:
     share = point.share or 0.0
     interval = point.interval
     low, high = (interval.low, interval.high) if interval else (share, share)
     commit = f", commit {point.place}" if point.commit else ""
     sure = f", 95 % interval {percent(low)} to {percent(high)}" if interval else ""
     title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
-    return Mark(x, _y(share), _y(low), _y(high), point.kind == "run", title)
+    return TrendMark(x, _y(share), _y(low), _y(high), point.kind == "run", title)
 
 
-def _dates(points: Sequence[Point]) -> Iterator[tuple[float, str]]:
+def _dates(points: Sequence[TrendPoint]) -> Iterator[tuple[float, str]]:
     """Yield where dates stand, and which: of the first result of a day, as far as they fit."""
     step = max(-(-len(points) // _LABELS), 1)
     before = ""

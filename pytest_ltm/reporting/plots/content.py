@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._gate.changes import Change, Changes
-    from pytest_ltm._record.fold import Record
+    from pytest_ltm._record.fold import ConversationRecord
     from pytest_ltm._statistics import Comparison
-    from pytest_ltm.reporting.html.material import Held, Series
-    from pytest_ltm.reporting.runs import Run
+    from pytest_ltm.reporting.html.material import ConversationEntry, ResultSeries
+    from pytest_ltm.reporting.runs import LoadedRun
 
 
-class Spot(Struct, frozen=True, kw_only=True):
+class PlottedScore(Struct, frozen=True, kw_only=True):
     """One agent at one memory span."""
 
     span: int | None
@@ -37,20 +37,20 @@ class Spot(Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class AccuracyCurve(Struct, frozen=True, kw_only=True):
     """One agent over all spans."""
 
     agent: str
     reference: bool
     """A control, or an agent of this package beside others: never ranked."""
-    spots: tuple[Spot, ...]
+    spots: tuple[PlottedScore, ...]
     """By span, isolated examples first."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
     """Score over span."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[AccuracyCurve, ...]
     """Agents under test in the order of the run, then the others."""
     spans: Mapping[int | None, str]
     """Labels, isolated examples first."""
@@ -93,7 +93,7 @@ class Heat(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class ExchangeMark(Struct, frozen=True, kw_only=True):
     """One exchange of a conversation."""
 
     lane: int
@@ -111,7 +111,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     """Name and score of each example, in the order in which they began."""
     extent: tuple[tuple[int, int] | None, ...]
     """From where to where each of them went, in tokens."""
-    marks: tuple[Mark, ...]
+    marks: tuple[ExchangeMark, ...]
     links: tuple[tuple[int, int, int], ...]
     """Lane, and the tokens at which a needle was told and its question was asked."""
     jumps: tuple[int, ...]
@@ -120,7 +120,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class PlottedDifference(Struct, frozen=True, kw_only=True):
     """What the later side has over the earlier one."""
 
     name: str
@@ -135,7 +135,7 @@ class Forest(Struct, frozen=True, kw_only=True):
 
     across: str
     """What is shown: the difference from whom."""
-    panels: tuple[tuple[str, tuple[Difference, ...]], ...]
+    panels: tuple[tuple[str, tuple[PlottedDifference, ...]], ...]
     """The first of each panel is the mean over its scenarios."""
     notes: tuple[str, ...]
 
@@ -143,7 +143,7 @@ class Forest(Struct, frozen=True, kw_only=True):
 Content: TypeAlias = "Curve | Heat | Timeline | Forest"
 
 
-def chosen(runs: Sequence[Run], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
+def chosen(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
     """Return what the runs hold of these agents and memory spans; of all of them where none is named.
 
     LtmError if there is no such agent or span.
@@ -177,7 +177,7 @@ def curve(found: Material) -> Curve:
         raise LtmError("nothing has a score, so there is no curve to draw")
     own = tested(scored)
     lines = [
-        Line(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
+        AccuracyCurve(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
         for agent, of in grouped(scored, lambda each: each.agent).items()
     ]
     cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
@@ -197,11 +197,11 @@ def curve(found: Material) -> Curve:
     )
 
 
-def _spot(series: Series) -> Spot:
+def _spot(series: ResultSeries) -> PlottedScore:
     column = series.column
     score, most = column.low / column.full, column.high / column.full
     sure = column.interval
-    return Spot(
+    return PlottedScore(
         span=column.span,
         score=score,
         low=min(score, sure.low) if sure else score,
@@ -209,7 +209,7 @@ def _spot(series: Series) -> Spot:
     )
 
 
-def _length(spot: Spot) -> int:
+def _length(spot: PlottedScore) -> int:
     return spot.span or 0
 
 
@@ -218,7 +218,7 @@ def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, flo
     return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
 
 
-def _curve_notes(scored: Sequence[Series]) -> Iterable[str]:
+def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
     sure = [each for each in scored if each.column.interval]
     if sure:
         yield "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
@@ -337,7 +337,7 @@ def timeline(found: Material) -> Timeline:
     """
     columns = {each.key: each.column for each in found.series}
 
-    def wanted(held: Held) -> tuple[bool, int]:
+    def wanted(held: ConversationEntry) -> tuple[bool, int]:
         column = columns[held.series]
         return column.control or column.yardstick, -(column.span or 0)
 
@@ -348,7 +348,7 @@ def timeline(found: Material) -> Timeline:
     raise LtmError("no conversation has a journal that can be read, so there is no time line to draw")
 
 
-def _timeline(held: Held, record: Record) -> Timeline:
+def _timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
     drawn = lanes_of(held.rows, record)
     begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
@@ -366,7 +366,7 @@ def _timeline(held: Held, record: Record) -> Timeline:
             for lane in drawn["lanes"]
         ),
         marks=tuple(
-            Mark(lane=lane, kind=kind, start=start, tokens=message + reply)
+            ExchangeMark(lane=lane, kind=kind, start=start, tokens=message + reply)
             for _, lane, kind, start, message, reply, _ in drawn["marks"]
         ),
         links=tuple(links),
@@ -404,15 +404,15 @@ def forest(found: Changes, spans: Sequence[str] = ()) -> Forest:
     )
 
 
-def _differences(change: Change) -> Iterable[Difference]:
+def _differences(change: Change) -> Iterable[PlottedDifference]:
     yield _difference(OVERALL, change.overall)
     for name in sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name)):
         yield _difference(name, change.scenarios[name])
 
 
-def _difference(name: str, found: Comparison) -> Difference:
+def _difference(name: str, found: Comparison) -> PlottedDifference:
     level = found.pairs - found.better - found.worse
-    return Difference(
+    return PlottedDifference(
         name=name,
         value=found.difference or 0.0,
         interval=(found.interval.low, found.interval.high) if found.interval else None,

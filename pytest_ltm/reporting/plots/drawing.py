@@ -29,7 +29,7 @@ from pytest_ltm.reporting.text import one_line, shorten, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reporting.plots.content import Content, Difference, Line, Panel
+    from pytest_ltm.reporting.plots.content import AccuracyCurve, Content, Panel, PlottedDifference
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Look(Struct, frozen=True, kw_only=True):
     dpi: int = 200
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class RenderedPlot(Struct, frozen=True, kw_only=True):
     """A picture."""
 
     data: bytes
@@ -76,7 +76,7 @@ def _points(size: float) -> float:
     return size * float(mpl.rcParams["font.size"]) / _BODY
 
 
-def draw(content: Content, look: Look) -> Drawn:
+def draw(content: Content, look: Look) -> RenderedPlot:
     """Return the picture. LtmError if a font is missing, or if the size leaves no room."""
     fits = _size(content, narrow=look.size is not None and look.size[0] < _NARROW)
     size = look.size or fits
@@ -97,7 +97,7 @@ def draw(content: Content, look: Look) -> Drawn:
         problems.append("the font lacks characters of some names; --font=A,B takes several families")
     if scale < _CROWDED:
         problems.append(f"it is crowded at this size; {fits[0]:.1f}x{fits[1]:.1f}in has room for everything")
-    return Drawn(data=file.getvalue(), problems=tuple(problems))
+    return RenderedPlot(data=file.getvalue(), problems=tuple(problems))
 
 
 def _settle(figure: Figure) -> None:
@@ -271,7 +271,7 @@ def _curve(part: SubFigure, content: Curve) -> None:
     _legend(part, entries)
 
 
-def _beside_each_other(axes: Any, lines: Sequence[Line], at: _Places, step: float) -> list[tuple[Any, str]]:
+def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, step: float) -> list[tuple[Any, str]]:
     """Draw lines, each moved a little so that intervals do not hide each other; the best at its last span first."""
     apart = min(0.3 / max(len(lines), 1), 0.06) * step
     drawn = []
@@ -307,7 +307,7 @@ def _positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
     return at, apart
 
 
-def _line(axes: Any, line: Line, at: _Places, *, bars: bool = True, **style: Any) -> Any:
+def _line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **style: Any) -> Any:
     x, y = [at[spot.span] for spot in line.spots], [spot.score for spot in line.spots]
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
     if bars and wide:
@@ -493,7 +493,7 @@ def _forest(part: SubFigure, content: Forest) -> None:
     part.supxlabel(_text(content.across, int(_inches(part)[0] * 72 / _points(_BODY) / 0.55)), size=_points(_BODY))
 
 
-def _differences(axes: Any, rows: Sequence[Difference]) -> None:
+def _differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
     axes.axvline(0, color=_GREY, linewidth=0.8)
     axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
     for y, row in enumerate(rows):

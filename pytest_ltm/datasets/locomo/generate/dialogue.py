@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from pytest_ltm.datasets.locomo.generate.questions import Asked
-    from pytest_ltm.datasets.locomo.generate.talk import Reveal, Said
+    from pytest_ltm.datasets.locomo.generate.questions import GeneratedQuestion
+    from pytest_ltm.datasets.locomo.generate.talk import GeneratedTurn, Reveal
     from pytest_ltm.datasets.locomo.generate.world import World
 
 
@@ -47,7 +47,7 @@ def question(category: Category, text: str, gold: str, evidence: Sequence[str]) 
     return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
 
 
-def _turn(one: Said) -> dict[str, str]:
+def _turn(one: GeneratedTurn) -> dict[str, str]:
     photo = {"blip_caption": one.caption} if one.caption else {}
     return {"speaker": one.speaker, **photo, "dia_id": one.id, "text": one.text}
 
@@ -58,14 +58,14 @@ def _events(world: World, number: int) -> dict[str, Any]:
     return {**found, "date": written_day(world.dates[number - 1])}
 
 
-def _observations(world: World, said: Sequence[Said]) -> dict[str, list[list[str]]]:
+def _observations(world: World, said: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
     return {
         who: [[text, turn.id] for turn in said if turn.speaker == who for text in _notes(world, turn)]
         for who in world.speakers
     }
 
 
-def _notes(world: World, turn: Said) -> Iterator[str]:
+def _notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
     for reveal in turn.reveals:
         if reveal.what == HAPPENED:
             yield _statement(world, reveal)
@@ -85,7 +85,7 @@ def _statement(world: World, reveal: Reveal) -> str:
     return f"{event.who} {happening(event)}." if kind.gist else said
 
 
-def _summary(world: World, number: int, said: Sequence[Said]) -> str:
+def _summary(world: World, number: int, said: Sequence[GeneratedTurn]) -> str:
     one, two = world.speakers
     notes = [_statement(world, r) for turn in said for r in turn.reveals if r.what == HAPPENED]
     return f"{one} and {two} talked at {written(world.dates[number - 1])}. " + " ".join(notes)
@@ -131,11 +131,11 @@ class Generated:
 
     id: str
     world: World
-    sessions: tuple[tuple[Said, ...], ...]
-    questions: tuple[Asked, ...]
+    sessions: tuple[tuple[GeneratedTurn, ...], ...]
+    questions: tuple[GeneratedQuestion, ...]
 
     @property
-    def turns(self) -> tuple[Said, ...]:
+    def turns(self) -> tuple[GeneratedTurn, ...]:
         """All turns in order."""
         return tuple(said for session in self.sessions for said in session)
 

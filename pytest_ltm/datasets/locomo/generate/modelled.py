@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._text.dates import MONTHS
 from pytest_ltm.datasets._author import need, written_by
 from pytest_ltm.datasets.locomo.generate.dialogue import question, record
-from pytest_ltm.datasets.locomo.generate.speakers import Scene, lines, prompt
+from pytest_ltm.datasets.locomo.generate.speakers import SessionContext, lines, prompt
 from pytest_ltm.datasets.locomo.generate.world import outlines, texts
 from pytest_ltm.datasets.locomo.metric import tokens
 from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
@@ -62,7 +62,7 @@ def events(value: Any, first: date, last: date, count: int) -> list[dict[str, An
     return list(value)
 
 
-def turns(value: Any, scene: Scene) -> list[dict[str, Any]]:
+def turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; the speakers alternate."""
     need(isinstance(value, list), "it must be a list of turns.")
     count = scene.turns
@@ -231,7 +231,7 @@ def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, wri
     when, what = written(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * asked for asked in outline.blocks) + 4
     said = writes(
-        Scene(
+        SessionContext(
             number=outline.number, when=when, order=order, personas=draft.personas, news=_news(draft, outline, plan),
             summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]], facts=draft.facts(), turns=count,
         ),
@@ -243,7 +243,7 @@ def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, wri
     draft.kept.append(kept)
 
 
-def at_once(scene: Scene, model: Model) -> list[dict[str, Any]]:
+def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
     asked = prompt(
         "session", one=scene.order[0], two=scene.order[1], personas=scene.personas, when=scene.when, news=scene.news,

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm.datasets.locomo.generate.talk import Said
-    from pytest_ltm.datasets.locomo.generate.world import Event, Kind, World
+    from pytest_ltm.datasets.locomo.generate.talk import GeneratedTurn
+    from pytest_ltm.datasets.locomo.generate.world import Event, Tellable, World
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GeneratedQuestion:
     """One question."""
 
     category: Category
@@ -45,39 +45,39 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FactMention:
     """One fact, heard."""
 
-    turn: Said
+    turn: GeneratedTurn
     event: Event
     """Only who it is about, its kind and what the turn says of it are used."""
     value: str
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Tellable:
         """What kind of thing was told."""
         return kinds()[self.event.kind]
 
 
 @dataclass(frozen=True)
-class Heard:
+class MentionedFacts:
     """All facts of a conversation, by what they are."""
 
     speakers: tuple[str, str]
     days: Mapping[int, date]
     """Of the sessions, by number."""
-    turns: Sequence[Said]
+    turns: Sequence[GeneratedTurn]
 
     @cached_property
-    def facts(self) -> Mapping[tuple[str, str], Told]:
+    def facts(self) -> Mapping[tuple[str, str], FactMention]:
         """Facts by event id and what of it; in the order of their turns."""
         return {
-            (reveal.event.id, reveal.what): Told(turn, reveal.event, reveal.value)
+            (reveal.event.id, reveal.what): FactMention(turn, reveal.event, reveal.value)
             for turn in self.turns
             for reveal in turn.reveals
         }
 
-    def happened(self) -> Iterator[Told]:
+    def happened(self) -> Iterator[FactMention]:
         """Yield what happened or is so, without its details."""
         return (told for (_, what), told in self.facts.items() if what == HAPPENED)
 
@@ -121,7 +121,7 @@ MEANT = "When did {{who}} plan to {do}?"
 BETWEEN = "How many days lay between the day when {{who}} {one} and the day when {{who}} {two}?"
 
 
-def single_hop(heard: Heard) -> Iterator[Asked]:
+def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about details, about the two themselves, and about what was so before a change."""
     for (_, what), told in heard.facts.items():
         if what == HAPPENED and told.kind.question:
@@ -132,7 +132,7 @@ def single_hop(heard: Heard) -> Iterator[Asked]:
                 yield _asked(Category.SINGLE_HOP, detail.question, told, told.value)
 
 
-def temporal(heard: Heard) -> Iterator[Asked]:
+def temporal(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
     for (_, what), told in heard.facts.items():
         today = heard.days[told.turn.session]
@@ -151,7 +151,7 @@ def temporal(heard: Heard) -> Iterator[Asked]:
                 pattern = BETWEEN.format(one=before.kind.did, two=told.kind.did)
                 apart = (days[1] - days[0]).days
                 gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, told.turn.id)
-                yield Asked(Category.TEMPORAL, pattern, filling(told.event), gold, evidence)
+                yield GeneratedQuestion(Category.TEMPORAL, pattern, filling(told.event), gold, evidence)
 
 
 def _day(gold: str) -> date | None:
@@ -159,7 +159,7 @@ def _day(gold: str) -> date | None:
     return date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])) if found else None
 
 
-def open_domain(heard: Heard) -> Iterator[Asked]:
+def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
     known = texts("personas")
     for told in heard.happened():
@@ -170,8 +170,8 @@ def open_domain(heard: Heard) -> Iterator[Asked]:
             yield _asked(Category.OPEN_DOMAIN, question, told, answer)
 
 
-def _asked(category: Category, pattern: str, told: Told, gold: str) -> Asked:
-    return Asked(category, pattern, filling(told.event), bare(gold), (told.turn.id,))
+def _asked(category: Category, pattern: str, told: FactMention, gold: str) -> GeneratedQuestion:
+    return GeneratedQuestion(category, pattern, filling(told.event), bare(gold), (told.turn.id,))
 
 
 # --- Questions that need several turns: lists over storylines, causes, and what has changed.
@@ -181,7 +181,7 @@ _LONGEST = 8
 """So many parts has the longest list that is asked for."""
 
 
-def collected(heard: Heard) -> Iterator[Asked]:
+def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for what has changed."""
     for line in storylines().values():
         for who in heard.speakers:
@@ -196,7 +196,7 @@ def collected(heard: Heard) -> Iterator[Asked]:
             yield _asked_several(habit.all, stages, values)
 
 
-def causes(heard: Heard) -> Iterator[Asked]:
+def causes(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for what an event came of."""
     for (event, what), told in heard.facts.items():
         if what == CAUSE:
@@ -205,9 +205,9 @@ def causes(heard: Heard) -> Iterator[Asked]:
             yield _asked_several(LED_TO.format(did=told.kind.did), both, [told.value])
 
 
-def _asked_several(pattern: str, told: list[Told], gold: list[str]) -> Asked:
+def _asked_several(pattern: str, told: list[FactMention], gold: list[str]) -> GeneratedQuestion:
     evidence = tuple(dict.fromkeys(one.turn.id for one in told))
-    return Asked(Category.MULTI_HOP, pattern, filling(told[0].event), ", ".join(gold), evidence)
+    return GeneratedQuestion(Category.MULTI_HOP, pattern, filling(told[0].event), ", ".join(gold), evidence)
 
 
 # --- Questions that the conversation does not answer, though something in it looks as if it did.
@@ -215,7 +215,9 @@ def _asked_several(pattern: str, told: list[Told], gold: list[str]) -> Asked:
 _TRIES = 5
 
 
-def adversarial(heard: Heard, answerable: Sequence[Asked], rng: random.Random) -> Iterator[Asked]:
+def adversarial(
+    heard: MentionedFacts, answerable: Sequence[GeneratedQuestion], rng: random.Random
+) -> Iterator[GeneratedQuestion]:
     """Yield what becomes unanswerable by a change of the speaker or of the theme."""
     for one in answerable:
         changed = _of_the_other(heard, one) if rng.random() < 0.6 else _of_nothing(heard, one, rng)
@@ -223,14 +225,14 @@ def adversarial(heard: Heard, answerable: Sequence[Asked], rng: random.Random) -
             yield replace(changed, category=Category.ADVERSARIAL)
 
 
-def _of_the_other(heard: Heard, one: Asked) -> Asked | None:
+def _of_the_other(heard: MentionedFacts, one: GeneratedQuestion) -> GeneratedQuestion | None:
     (other,) = (who for who in heard.speakers if who != one.filling["who"])
     theme = one.filling.get("theme")
     known = theme and heard.mentioned(theme, by=other)
     return None if known else replace(one, filling={**one.filling, "who": other})
 
 
-def _of_nothing(heard: Heard, one: Asked, rng: random.Random) -> Asked | None:
+def _of_nothing(heard: MentionedFacts, one: GeneratedQuestion, rng: random.Random) -> GeneratedQuestion | None:
     pool = heard.pools.get(one.filling.get("theme", ""), "")
     for _ in range(_TRIES if pool else 0):
         theme = drawn(pool, rng)
@@ -243,14 +245,14 @@ SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
 """Of the categories, as in the published file."""
 
 
-def questions(world: World, turns: Sequence[Said], count: int, rng: random.Random) -> list[Asked]:
+def questions(world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random) -> list[GeneratedQuestion]:
     """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
-    heard = Heard(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
-    wanted, found = _counts(count), list[Asked]()
+    heard = MentionedFacts(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
+    wanted, found = _counts(count), list[GeneratedQuestion]()
 
-    def take(candidates: Iterable[Asked], most: int) -> None:
+    def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
         """Add candidates in random order; no text twice."""
-        fresh: dict[str, Asked] = {}
+        fresh: dict[str, GeneratedQuestion] = {}
         for one in candidates:
             fresh.setdefault(one.text, one)
         for one in found:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm.datasets._author import Model
 
-    Writes = Callable[["Scene", Model], list[dict[str, Any]]]
+    Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
 
 
 RECALLED = 8
@@ -31,7 +31,7 @@ _LEAST_FOR_TWO_PHOTOS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class SessionContext:
     """All that a session is written from."""
 
     number: int
@@ -67,7 +67,7 @@ def lines(turns: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def by_turns(scene: Scene, model: Model) -> list[dict[str, Any]]:
+def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session, for each of which the model was asked as one of the speakers."""
     photos = _photos(scene)
     said: list[dict[str, Any]] = []
@@ -80,13 +80,13 @@ def by_turns(scene: Scene, model: Model) -> list[dict[str, Any]]:
     return said
 
 
-def _photos(scene: Scene) -> set[int]:
+def _photos(scene: SessionContext) -> set[int]:
     """Return the places of the turns that share a photo: one or two, neither greeting nor farewell."""
     rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
     return set(rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))))
 
 
-def _asked(scene: Scene, place: int, said: Sequence[Mapping[str, Any]], shown: str, *, shares: bool) -> str:
+def _asked(scene: SessionContext, place: int, said: Sequence[Mapping[str, Any]], shown: str, *, shares: bool) -> str:
     who, other = scene.order[place % 2], scene.order[1 - place % 2]
     known = texts("prompts")
     tasks = [

@@ -144,7 +144,7 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Tellable:
     """Something that a speaker may tell: a step of a storyline, a topic of the persona, a trait, a habit."""
 
     key: str
@@ -168,7 +168,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Storyline:
     """A storyline: steps of which each is a cause of the next, about one theme."""
 
     name: str
@@ -176,7 +176,7 @@ class Line:
     """The pool of its themes."""
     listing: str
     """The question for all themes that one speaker had."""
-    steps: tuple[Kind, ...]
+    steps: tuple[Tellable, ...]
     endless: bool = False
 
     @property
@@ -193,8 +193,8 @@ class Habit:
 
     key: str
     pool: tuple[str, ...]
-    first: Kind
-    change: Kind
+    first: Tellable
+    change: Tellable
     now: str
     all: str
 
@@ -211,13 +211,13 @@ def texts(name: str) -> Any:
 
 
 @cache
-def storylines() -> dict[str, Line]:
+def storylines() -> dict[str, Storyline]:
     """Return the storylines by name, in the order of the file."""
     return {row["name"]: _line(row) for row in texts("storylines")}
 
 
 @cache
-def personal() -> tuple[Kind, ...]:
+def personal() -> tuple[Tellable, ...]:
     """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
     known = texts("personas")
     return tuple(_kind(f"{sort}/{row['key']}", row) for sort in ("topic", "trait") for row in known[f"{sort}s"])
@@ -230,7 +230,7 @@ def habits() -> tuple[Habit, ...]:
 
 
 @cache
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, Tellable]:
     """Return everything that can be told, by key."""
     told = [step for line in storylines().values() for step in line.steps]
     changing = [kind for habit in habits() for kind in (habit.first, habit.change)]
@@ -248,20 +248,20 @@ def drawn(role: str, rng: random.Random) -> str:
     return str(pool).format(**{name: drawn(name, rng) for name in sorted(fields(pool))})
 
 
-def _line(row: Mapping[str, Any]) -> Line:
+def _line(row: Mapping[str, Any]) -> Storyline:
     steps = (_kind(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
-    return Line(**{**row, "steps": tuple(steps)})
+    return Storyline(**{**row, "steps": tuple(steps)})
 
 
-def _kind(key: str, row: Mapping[str, Any]) -> Kind:
+def _kind(key: str, row: Mapping[str, Any]) -> Tellable:
     parted = {name: [tuple(text.split(" | ")) for text in row.get(name, ())] for name in ("details", "conclusions")}
     details = tuple(Detail(*parts) for parts in parted["details"])
-    return Kind(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
+    return Tellable(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
 
 
 def _habit(row: Mapping[str, Any]) -> Habit:
     key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
-    first = Kind(key=f"{key}/first", tell=row["tell"], role="new", details=())
+    first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
     change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
     return Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, now=row["now"], all=row["all"])
 
@@ -280,7 +280,7 @@ _TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
 class _Open:
     """A storyline that goes on."""
 
-    line: Line
+    line: Storyline
     roles: dict[str, str]
     last: Event
     step: int
@@ -327,12 +327,12 @@ class _Weaver:
             return self._changed(who, habit, outline)
         return self._lived(who, outline)
 
-    def _event(self, who: str, kind: Kind, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
+    def _event(self, who: str, kind: Tellable, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
         self._count += 1
         return Event(id=f"E{self._count}", who=who, kind=kind.key, session=outline.number, roles=roles, **rest)
 
     def _about_oneself(self, who: str, outline: Outline) -> Event:
-        kind: Kind = self._personal[who].pop()
+        kind: Tellable = self._personal[who].pop()
         named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in fields(text)}
         roles = {role: drawn(role, self._rng) for role in sorted(named)}
         return self._event(who, kind, outline, roles)
@@ -365,7 +365,7 @@ class _Weaver:
         roles = {"theme": theme, **{role: drawn(role, self._rng) for role in sorted(line.roles)}}
         return self._step(who, line, roles, 0, None, outline)
 
-    def _new_theme(self) -> tuple[Line, str]:
+    def _new_theme(self) -> tuple[Storyline, str]:
         known = list(storylines().values())
         endless = [line for line in known if line.endless]
         for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
@@ -379,7 +379,7 @@ class _Weaver:
         )
 
     def _step(
-        self, who: str, line: Line, roles: dict[str, str], step: int, last: Event | None, outline: Outline
+        self, who: str, line: Storyline, roles: dict[str, str], step: int, last: Event | None, outline: Outline
     ) -> Event:
         today = outline.at.date()
         earliest = max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1)) if last else None

@@ -12,8 +12,8 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
     Aside,
     Attribute,
     Happening,
+    ItemSeries,
     Made,
-    Series,
     Taste,
     Update,
     all_of,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _IN_THEME = 0.5
 """How often a user mentions something of the theme that is talked about, if there is something left."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-_Row = Attribute | Update | Series | Happening | Taste | Made
+_Row = Attribute | Update | ItemSeries | Happening | Taste | Made
 
 
 class Mentions:
@@ -39,8 +39,10 @@ class Mentions:
     def __init__(self, person: str, themes: Collection[str], heard: frozenset[str], *, backwards: bool = False) -> None:
         rng = Random(f"longmemeval person {person}")
         self._values = {row.key: rng.choice(row.values) for row in (*all_of(Attribute), *all_of(Update))}
-        self._prices = {(row.key, item): rng.choice(row.values or (0,)) for row in all_of(Series) for item in row.items}
-        known = [(row, item) for row in _rows() for item in (row.items if isinstance(row, Series) else ("",))]
+        self._prices = {
+            (row.key, item): rng.choice(row.values or (0,)) for row in all_of(ItemSeries) for item in row.items
+        }
+        known = [(row, item) for row in _rows() for item in (row.items if isinstance(row, ItemSeries) else ("",))]
         rng.shuffle(known)
         self.known = [one for one in known if one[0].theme not in themes and not content_stems(_about(one[0])) & heard]
         """Rows that may be told, of a series each with an item; the last one comes first."""
@@ -65,7 +67,7 @@ class Mentions:
                 said = filled(rng.choice(row.say), v=self._values[row.key])
             case Update():
                 said = filled(rng.choice(row.old), v=self._values[row.key])
-            case Series():
+            case ItemSeries():
                 said = filled(rng.choice(row.say), item=item, v=self._prices[row.key, item])
             case Happening():
                 said = filled(rng.choice(row.say), when=rng.choice(WORDS))
@@ -77,7 +79,7 @@ class Mentions:
 
 
 def _rows() -> list[_Row]:
-    told = (*all_of(Attribute), *all_of(Update), *all_of(Series), *all_of(Happening), *all_of(Taste))
+    told = (*all_of(Attribute), *all_of(Update), *all_of(ItemSeries), *all_of(Happening), *all_of(Taste))
     return [*told, *all_of(Made)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ltm.datasets._author import Model
-    from pytest_ltm.datasets.longmemeval.generate.needles import Needle, Told
+    from pytest_ltm.datasets.longmemeval.generate.needles import EvidenceSession, Needle
 
 
 ROUNDS = (2, 4)
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RoundOutline:
     """What a message is about, and what comes out in it and in its answer."""
 
     wants: str
@@ -42,10 +42,10 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class SessionOutline:
     """A session to be written."""
 
-    rounds: tuple[Round, ...]
+    rounds: tuple[RoundOutline, ...]
     kept: tuple[str, ...]
     """What must stand in the message that is evidence, as it is."""
     what: str
@@ -53,7 +53,7 @@ class Talk:
 
 
 _Turn: TypeAlias = dict[str, Any]
-Writes: TypeAlias = "Callable[[Talk, Model], list[_Turn]]"
+Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
 """From a session to be written to its turns; DatasetError if the model cannot do it."""
 
 
@@ -68,10 +68,10 @@ def modelled(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[st
         asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
         requests = rng.sample(themes()[told.theme].requests, rounds)
         plan = tuple(
-            Round(f"{asked.text} {aside.request}".strip(), aside, at == place)
+            RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
             for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
         )
-        sessions.append(writes(Talk(plan, kept(told, values), f"question {name}, session {number}"), model))
+        sessions.append(writes(SessionOutline(plan, kept(told, values), f"question {name}, session {number}"), model))
     return as_record(needle, name, sessions)
 
 
@@ -81,7 +81,7 @@ def _prompts() -> dict[str, str]:
     return found
 
 
-def at_once(talk: Talk, model: Model) -> list[_Turn]:
+def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session that the model wrote in one answer."""
     plan = [
         {"wants": one.wants}
@@ -93,7 +93,7 @@ def at_once(talk: Talk, model: Model) -> list[_Turn]:
     return written_by(model, asked, lambda value: chat(value, talk), talk.what)
 
 
-def by_turns(talk: Talk, model: Model) -> list[_Turn]:
+def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session for which the model was asked one by one.
 
     As the person it knows what the person wants and lets slip, as the assistant only what has been said (and the list
@@ -114,7 +114,7 @@ def _so_far(turns: Sequence[_Turn]) -> str:
     return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
 
 
-def kept(told: Told, values: Sequence[str]) -> tuple[str, ...]:
+def kept(told: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:
     """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
     said = told.aside.said
     exact = {*_NUMBER.findall(said), *(day for day in WORDS if day in said.casefold())}
@@ -126,7 +126,7 @@ def kept(told: Told, values: Sequence[str]) -> tuple[str, ...]:
     return (*sorted(exact), *sorted(needed - {"i"}))
 
 
-def chat(value: Any, talk: Talk) -> list[_Turn]:
+def chat(value: Any, talk: SessionOutline) -> list[_Turn]:
     """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
     rounds = len(talk.rounds)
     need(isinstance(value, list) and len(value) == rounds, f"it must be a list of {rounds} rounds.")
@@ -137,7 +137,7 @@ def chat(value: Any, talk: Talk) -> list[_Turn]:
     ]
 
 
-def _turn(value: Any, role: str, number: int, talk: Talk) -> _Turn:
+def _turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
     """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
     said = value.get("text") if isinstance(value, dict) else None
     text = said.strip() if isinstance(said, str) else ""

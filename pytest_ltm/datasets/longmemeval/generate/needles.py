@@ -17,8 +17,8 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
     Aside,
     Attribute,
     Happening,
+    ItemSeries,
     Made,
-    Series,
     Taste,
     Update,
     all_of,
@@ -45,7 +45,7 @@ How = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class WorldFact:
     """Something that is true in the world from a moment on."""
 
     at: datetime
@@ -54,7 +54,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class WorldQuery:
     """What a question asks of the world."""
 
     how: How
@@ -64,7 +64,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EvidenceSession:
     """One session of evidence."""
 
     at: datetime
@@ -81,10 +81,10 @@ class Needle:
     question: str
     answer: str | int
     asked: datetime
-    told: tuple[Told, ...]
+    told: tuple[EvidenceSession, ...]
     """In the order of their dates."""
-    world: tuple[Fact, ...]
-    query: Query
+    world: tuple[WorldFact, ...]
+    query: WorldQuery
     field: str = ""
     """What the attribute is about, one of FIELDS; "" where that makes no difference."""
     abstains: bool = False
@@ -107,8 +107,8 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     value = rng.choice(row.values)
     shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
     asked = end_of_may(rng)
-    told = Told(at, row.theme, Aside(filled(rng.choice(row.say), v=value), row.nod))
-    world, query = (Fact(at, row.key, shown),), Query("value", (row.key,))
+    told = EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), v=value), row.nod))
+    world, query = (WorldFact(at, row.key, shown),), WorldQuery("value", (row.key,))
     found = Needle("single-session-user", question, shown, asked, (told,), world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
 
@@ -119,9 +119,9 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     entries = made(rng, row)
     slot = rng.choice(sorted(entries))
     aside = Aside(request=row.request, made=written_list(row, entries))
-    question, told = row.ask.format(nth=slot, slot=slot), Told(at, row.theme, aside)
-    world = tuple(Fact(at, f"{row.key}: {name}", entry) for name, entry in entries.items())
-    query = Query("entry", (f"{row.key}: {slot}",))
+    question, told = row.ask.format(nth=slot, slot=slot), EvidenceSession(at, row.theme, aside)
+    world = tuple(WorldFact(at, f"{row.key}: {name}", entry) for name, entry in entries.items())
+    query = WorldQuery("entry", (f"{row.key}: {slot}",))
     found = Needle("single-session-assistant", question, entries[slot], end_of_may(rng), (told,), world, query)
     return _unanswerable(found, row.never, verb=("ask for", "asked for")) if abstains else found
 
@@ -130,10 +130,10 @@ def from_taste(rng: Random, row: Taste) -> Needle:
     """Return a request for advice that what the user once said should shape; its gold is a rubric."""
     (at,) = days_of_may(rng, 1)
     answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
-    world = (Fact(at, f"likes: {row.ask}", row.likes), Fact(at, f"dislikes: {row.ask}", row.dislikes))
+    world = (WorldFact(at, f"likes: {row.ask}", row.likes), WorldFact(at, f"dislikes: {row.ask}", row.dislikes))
     query, told = (
-        Query("taste", tuple(fact.about for fact in world)),
-        Told(at, row.theme, Aside(rng.choice(row.say), row.nod)),
+        WorldQuery("taste", tuple(fact.about for fact in world)),
+        EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod)),
     )
     return Needle("single-session-preference", row.ask, answer, end_of_may(rng), (told,), world, query)
 
@@ -144,23 +144,23 @@ _BEFORE = 0.25
 """The share of questions about a change that ask for the old value."""
 
 
-def from_series(rng: Random, row: Series, *, abstains: bool) -> Needle:
+def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     """Return a question for the number or the sum of items that sessions mention one by one."""
     items = rng.sample(row.items, rng.randint(2, min(5, len(row.items))))
     values = [rng.choice(row.values) if row.values else 1 for _ in items]
     dates = days_of_may(rng, len(items))
     told = tuple(
-        Told(at, row.theme, Aside(filled(rng.choice(row.say), item=item, v=value), row.nod))
+        EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), item=item, v=value), row.nod))
         for at, item, value in zip(dates, items, values, strict=True)
     )
-    world = tuple(Fact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
-    query = Query("count" if row.how == "count" else "sum", (row.key,), row.unit)
+    world = tuple(WorldFact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
+    query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
     total, asked = _total(row, sum(values)), end_of_may(rng)
     found = Needle("multi-session", row.ask, total, asked, told, world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
 
 
-def _total(row: Series, total: int) -> str | int:
+def _total(row: ItemSeries, total: int) -> str | int:
     if row.unit == "$":
         return f"${total:,}"
     return f"{total} {row.unit}" if row.unit else total
@@ -175,12 +175,12 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
     told = (
-        Told(old_at, row.theme, Aside(filled(rng.choice(row.old), v=row.values[first]), row.nod)),
-        Told(new_at, row.theme, Aside(filled(rng.choice(row.new), v=row.values[second]), row.nod)),
+        EvidenceSession(old_at, row.theme, Aside(filled(rng.choice(row.old), v=row.values[first]), row.nod)),
+        EvidenceSession(new_at, row.theme, Aside(filled(rng.choice(row.new), v=row.values[second]), row.nod)),
     )
-    world = (Fact(old_at, row.key, values[0]), Fact(new_at, row.key, values[1]))
+    world = (WorldFact(old_at, row.key, values[0]), WorldFact(new_at, row.key, values[1]))
     question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
-    query = Query("before" if wants_old else "latest", (row.key,))
+    query = WorldQuery("before" if wants_old else "latest", (row.key,))
     found = Needle("knowledge-update", question, answer, asked, told, world, query, row.field)
     return _unanswerable(found, row.never) if abstains else found
 
@@ -276,23 +276,23 @@ def _needle(
     how: How, unknown: Happening | None = None,
 ) -> Needle:  # fmt: skip
     told = tuple(map(_told, repeat(rng), rows, dates))
-    world = tuple(Fact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
-    query = Query(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
+    world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
+    query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
     kind, abstains = "temporal-reasoning", unknown is not None
     return Needle(kind, question, answer, asked, told, world, query, "events", abstains)
 
 
-def _told(rng: Random, row: Happening, date: datetime) -> Told:
+def _told(rng: Random, row: Happening, date: datetime) -> EvidenceSession:
     """Return a session some days after the event at most, in which the user says how many."""
     late = rng.randrange(len(WORDS))
     aside = Aside(filled(rng.choice(row.say), when=WORDS[late]), row.nod)
-    return Told(some_time(rng, date + timedelta(days=late)), row.theme, aside)
+    return EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside)
 
 
 _Row = TypeVar("_Row")
 
 
-class Kind(NamedTuple):
+class QuestionKind(NamedTuple):
     """One kind of question."""
 
     type: str
@@ -300,23 +300,29 @@ class Kind(NamedTuple):
 
 
 SHARES = {
-    Kind("single-session-user"): 64, Kind("single-session-assistant"): 54, Kind("single-session-preference"): 30,
-    Kind("multi-session"): 121, Kind("temporal-reasoning"): 127, Kind("knowledge-update"): 72,
-    Kind("multi-session", abstains=True): 12, Kind("single-session-user", abstains=True): 6,
-    Kind("temporal-reasoning", abstains=True): 6, Kind("knowledge-update", abstains=True): 6,
-    Kind("single-session-assistant", abstains=True): 2,
-}  # fmt: skip
+    QuestionKind("single-session-user"): 64,
+    QuestionKind("single-session-assistant"): 54,
+    QuestionKind("single-session-preference"): 30,
+    QuestionKind("multi-session"): 121,
+    QuestionKind("temporal-reasoning"): 127,
+    QuestionKind("knowledge-update"): 72,
+    QuestionKind("multi-session", abstains=True): 12,
+    QuestionKind("single-session-user", abstains=True): 6,
+    QuestionKind("temporal-reasoning", abstains=True): 6,
+    QuestionKind("knowledge-update", abstains=True): 6,
+    QuestionKind("single-session-assistant", abstains=True): 2,
+}
 """Of 500 questions, nearly as published: the published file has no abstention about what an assistant said."""
 
 
-def kinds(count: int) -> list[Kind]:
+def kinds(count: int) -> list[QuestionKind]:
     """Return the kinds of `count` questions, in the shares of SHARES as nearly as whole numbers allow.
 
     The kinds take turns, so that the first eleven are all of them.
     """
     whole = sum(SHARES.values())
-    given: dict[Kind, int] = dict.fromkeys(SHARES, 0)
-    chosen: list[Kind] = []
+    given: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
+    chosen: list[QuestionKind] = []
     for done in range(count):
         behind = max(SHARES, key=lambda kind: (given[kind] == 0, SHARES[kind] * (done + 1) / whole - given[kind]))
         given[behind] += 1
@@ -338,14 +344,14 @@ class _Decks:
         self._rng = rng
         self._left: dict[tuple[str, bool], list[int]] = {}
 
-    def draw(self, kind: Kind, rows: Sequence[_Row], count: int = 1) -> list[_Row]:
+    def draw(self, kind: QuestionKind, rows: Sequence[_Row], count: int = 1) -> list[_Row]:
         left = self._left.setdefault(kind, [])
         if len(left) < count:
             left[:] = self._rng.sample(range(len(rows)), len(rows))
         return [rows[left.pop()] for _ in range(count)]
 
 
-def _question(rng: Random, kind: Kind, decks: _Decks) -> Needle:
+def _question(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
     match kind.type:
         case "single-session-user":
             return from_user(rng, *decks.draw(kind, all_of(Attribute)), abstains=kind.abstains)
@@ -354,7 +360,7 @@ def _question(rng: Random, kind: Kind, decks: _Decks) -> Needle:
         case "single-session-preference":
             return from_taste(rng, *decks.draw(kind, all_of(Taste)))
         case "multi-session":
-            return from_series(rng, *decks.draw(kind, all_of(Series)), abstains=kind.abstains)
+            return from_series(rng, *decks.draw(kind, all_of(ItemSeries)), abstains=kind.abstains)
         case "knowledge-update":
             return from_update(rng, *decks.draw(kind, all_of(Update)), abstains=kind.abstains)
         case _:

@@ -28,7 +28,7 @@ _Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AssistantRequest:
     """What a user asks an assistant for."""
 
     text: str
@@ -50,7 +50,7 @@ class Theme:
     """A field of everyday advice."""
 
     name: str
-    requests: tuple[Request, ...]
+    requests: tuple[AssistantRequest, ...]
     aspects: tuple[Aspect, ...]
 
 
@@ -105,7 +105,7 @@ class Update(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series(Subject):
+class ItemSeries(Subject):
     """Items mentioned one by one, to be counted or summed up."""
 
     how: str
@@ -166,7 +166,7 @@ def _theme(name: str, content: dict[str, Any]) -> Theme:
     requests = (ask.partition(" | ") for ask in content["asks"])
     return Theme(
         name,
-        tuple(Request(text, topic) for text, _, topic in requests),
+        tuple(AssistantRequest(text, topic) for text, _, topic in requests),
         tuple(Aspect(side, tuple(part["do"]), tuple(part["for"])) for side, part in content["aspects"].items()),
     )
 
@@ -178,7 +178,7 @@ def frames() -> dict[str, tuple[str, ...]]:
 
 
 _FILES = {
-    Attribute: "facts", Update: "updates", Series: "several", Happening: "events", Made: "assistant",
+    Attribute: "facts", Update: "updates", ItemSeries: "several", Happening: "events", Made: "assistant",
     Taste: "preferences",
 }  # fmt: skip
 
@@ -365,7 +365,7 @@ def session(
     With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme. `mentions`
     gives what else the user mentions, for a theme.
     """
-    talk = _Talk(rng, theme, changes_theme=aside is None)
+    talk = _SessionWriter(rng, theme, changes_theme=aside is None)
     rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
     place = rng.randrange(rounds) if aside else -1
     turns: list[dict[str, Any]] = []
@@ -391,7 +391,7 @@ def session(
     return turns
 
 
-class _Talk:
+class _SessionWriter:
     """What is asked and replied, round by round: a request, questions about the reply, then another request."""
 
     def __init__(self, rng: Random, theme: Theme, *, changes_theme: bool) -> None:
