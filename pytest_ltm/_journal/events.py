@@ -1,6 +1,6 @@
 """Events: what a journal says, one frozen struct for each kind of line.
 
-A header says "format" first. In a file each line ends in a checksum (`_journal/checksum_chain.py`). What differs between
+The header says "format" first. Each line ends in a checksum (`_journal/checksum_chain.py`). What differs between
 equal runs (latencies, the time on the wall) is not an event: see `timings.jsonl`.
 """
 
