@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import restaurant
@@ -43,7 +44,7 @@ class Guest:
         return re.findall(r"^\d+\. (.+)$", text[text.index(start) : text.index(end)], re.MULTILINE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(seed=SEEDS, taste=SEEDS)
 def test_a_guest_with_any_taste_who_listens_earns_full_marks(seed: int, taste: int) -> None:
     definition = restaurant.restaurant(random.Random(seed), {})
