@@ -22,7 +22,7 @@ PLAYED = [page for page in PAGES if any(block.file or block.language == "console
 PLAYED = [page for page in PLAYED if page.parent.parent.name != "conftest_examples"]
 
 
-READ_FIRST = {"README", "tutorial", "writing-scenarios"}
+READ_FIRST = {"README", "tutorial"}
 PLAYED_AT_NIGHT = pytest.mark.nightly("commands as a reader types them: each page has its turn within days", every=4)
 NEEDED = {"docs/plots.md": "matplotlib"}
 """What a page's commands take that only an extra brings."""
