@@ -97,7 +97,7 @@ TOUCHED_BY: Rules = {
 what several folders of tests share, has all of them run."""
 
 PROCESS = Path("/proc/self")
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until what a test has stopped must be gone."""
 STAYING = {"tqdm_monitor"}
 """Threads that live as long as the process: the first progress bar starts one, shown or not (bm25s makes some)."""
