@@ -12,7 +12,7 @@ from pytest_ltm._review.labelled import judge_rows, verdict_rows
 from pytest_ltm._review.queue import KINDS, MEANING, read_cases
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm.reporting.runs import find
-from pytest_ltm.reporting.text import clip, counted, one_line, percent, score_text
+from pytest_ltm.reporting.text import clip, counted, one_line, percent, verdict_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -52,7 +52,7 @@ def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
     left = [case for case in cases.queue if not opinions.of(case.row.nodeid)]
     for case in left[:most]:
-        score = "none" if case.row.score is None else score_text(case.row.score)
+        score = verdict_text(case.row, "none")
         yield clip(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
         yield from (clip(f"       {why.kind}: {one_line(why.text)}", _WIDTH) for why in case.why)
     if len(left) > most:

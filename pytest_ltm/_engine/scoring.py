@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._engine.agent import Usage
 from pytest_ltm._engine.recall import metrics
-from pytest_ltm._engine.result import Cause, ExampleMetric, NeedleRef, Outcome, QuestionResult, ScenarioResult
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._engine.result import (
+    Cause,
+    ExampleMetric,
+    NeedleRef,
+    Outcome,
+    QuestionResult,
+    ScenarioResult,
+    outcome_of,
+)
+from pytest_ltm._engine.score import Score, Unscored, with_bounds
 from pytest_ltm._engine.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
 
@@ -36,10 +44,11 @@ def scenario_result(
     `own_wish`: its error only says that it skipped itself.
     `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
-    outcome, cause, reason = _outcome(ending, lane.example.threshold)
+    outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
         outcome, cause, reason = "skipped", "", str(ending.error)
-    score = ending.verdict if isinstance(ending.verdict, Score) else None
+    verdict = None if ending.verdict is None else with_bounds(ending.verdict)
+    score = verdict if isinstance(verdict, Score) else None
     questions = tuple(question_result(question, transcript) for question in lane.questions)
     measured = lane.measured_span(transcript)
     own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
@@ -51,6 +60,7 @@ def scenario_result(
         score=score.value if score else None,
         reason=reason,
         cause=cause,
+        upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
         rule=ending.verdict.rule if ending.verdict else "",
         evidence=ending.verdict.evidence if ending.verdict else "",
@@ -92,11 +102,10 @@ def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _outcome(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+    """Return the outcome of an example, why it has no score if so, and the reason."""
     if isinstance(ending.verdict, Score):
-        # 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says
-        passed = ending.verdict.value >= threshold - 1e-9
-        return "passed" if passed else "failed", "", ending.verdict.reason
+        return outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
     if isinstance(ending.verdict, Unscored):
         return "skipped", ending.verdict.cause, ending.verdict.reason
     if ending.unplayable is not None:

@@ -13,10 +13,10 @@ from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.plan import body_rng
 from pytest_ltm._engine.recall import covers_all
 from pytest_ltm._engine.result import ConversationResult, ScenarioResult
-from pytest_ltm._engine.score import Score, Unscored
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.tokens import counter
 from pytest_ltm._record import events
+from pytest_ltm._record.rescored import ending_of
 from pytest_ltm._record.resume import JOURNAL, TIMINGS
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.agents._hub import own_thread
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._engine.plan import PlannedExample
     from pytest_ltm._engine.result import Ended
+    from pytest_ltm._engine.score import Score, Unscored
     from pytest_ltm._engine.transcript import Exchange
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.opening import ConversationInputs, ConversationMode
@@ -229,7 +230,8 @@ class PlayedConversation:
                 reason=result.reason,
                 rule=result.rule,
                 evidence=result.evidence,
-                checks=tuple((check.label, check.ok) for check in result.checks),
+                checks=tuple((check.label, None if check.open else check.ok) for check in result.checks),
+                upper=result.upper,
             )
         )
         if not body.withheld:
@@ -302,7 +304,5 @@ class PlayedConversation:
 
 def _verdict(result: ScenarioResult) -> Score | Unscored | None:
     """Return what evaluators said of an example, None if none was asked."""
-    if result.score is not None:
-        return Score(result.score, result.reason, result.checks, result.rule, result.evidence)
-    given_up = result.cause in ("unscored", "ungraded")
-    return Unscored(result.reason, result.rule, result.evidence) if given_up else None
+    ending = ending_of(result)
+    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

@@ -22,7 +22,7 @@ from pytest_ltm._review.queue import KINDS, MEANING, Case, Cases, read_cases
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.runs import find, read_run
 from pytest_ltm.reporting.summary import refresh
-from pytest_ltm.reporting.text import counted, percent, score_text, shorten
+from pytest_ltm.reporting.text import counted, percent, score_text, shorten, verdict_text
 from pytest_ltm.web import shell
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _shown(
         "said": [] if row.questions else _said(case),
         "expected": shorten(case.expected, _LONGEST),
         "evidence": row.evidence,
-        "score": "none" if row.score is None else score_text(row.score),
+        "score": verdict_text(row, "none"),
         "reason": row.reason,
         "rule": row.rule,
         "checks": row.checks,
