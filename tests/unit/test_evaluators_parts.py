@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._engine.score import Check
+from pytest_ltm._model.score import Check
 from pytest_ltm.evaluators._rules import RuleCheck, product, share
 
 
